@@ -1,0 +1,223 @@
+"""Which values a feature can take at all, and which of them lie around a given one.
+
+A domain has three parts: *spans* of numbers (an interval, its integers, or a single number), *categories*, and *special
+codes* such as "missing" or -9. Numbers have a distance, categories and codes have none:
+
+- a number may move to the numbers of the spans within the radius;
+- a category may become any category of the feature as soon as the radius is not 0;
+- a special code is reached, or left, only where the whole domain is asked about (radius infinite).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from flint import fmpq
+
+from suffice.errors import ModelError, NumberError
+from suffice.labels import MISSING, Label, Missing, Value
+from suffice.rational import Number, Rational, nearest_float, rational
+from suffice.shapes.shape import Support
+
+
+class Span(NamedTuple):
+    """The numbers from `low` to `high` (None: without end), or only the integers among them."""
+
+    low: Rational | None
+    high: Rational | None
+    is_integers: bool = False
+
+    def holds(self, value: Rational) -> bool:
+        """Whether a number is in the span."""
+        if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
+            return False
+        return not self.is_integers or value.q == 1
+
+    def cut(self, low: Rational, high: Rational) -> Span | None:
+        """Return the part from `low` to `high`, or None where that is empty."""
+        if self.is_integers:
+            low, high = fmpq(low.ceil()), fmpq(high.floor())
+        low = low if self.low is None else max(low, self.low)
+        high = high if self.high is None else min(high, self.high)
+        return Span(low, high, self.is_integers) if low <= high else None
+
+    def __str__(self) -> str:
+        if self.low is not None and self.low == self.high:
+            return show(self.low)
+        low = "-∞" if self.low is None else show(self.low)
+        high = "∞" if self.high is None else show(self.high)
+        return f"the integers from {low} to {high}" if self.is_integers else f"[{low}, {high}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Set of values of a feature; made by the constructors below and joined by `|`.
+
+    Examples
+    --------
+    >>> months = Domain.integers(0, 803) | Domain.codes(-9, -8)
+    >>> print(months)
+    the integers from 0 to 803, or one of -9, -8
+    >>> print(months.around(rational(2), rational(5)))
+    the integers from 0 to 7
+    """
+
+    spans: tuple[Span, ...] = ()
+    categories_: tuple[str, ...] = ()
+    codes_: tuple[Value, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (self.spans or self.categories_ or self.codes_):
+            raise ModelError("a domain needs at least one value")
+        for code in self.codes_:
+            inside = [span for span in self.spans if isinstance(code, fmpq) and span.holds(code)]
+            if inside or code in self.categories_:
+                where = str(inside[0]) if inside else "the categories"
+                raise ModelError(f"the special code {show(code)} also lies in {where}; a value cannot be both")
+
+    @classmethod
+    def reals(cls) -> Domain:
+        """Return all real numbers."""
+        return cls((Span(None, None),))
+
+    @classmethod
+    def interval(cls, low: Number = -math.inf, high: Number = math.inf) -> Domain:
+        """Return the numbers from `low` to `high`, both included; infinite ends are allowed."""
+        return cls((_span(low, high, is_integers=False),))
+
+    @classmethod
+    def integers(cls, low: Number = -math.inf, high: Number = math.inf) -> Domain:
+        """Return the integers from `low` to `high`, both included; infinite ends are allowed."""
+        return cls((_span(low, high, is_integers=True),))
+
+    @classmethod
+    def points(cls, *numbers: Number) -> Domain:
+        """Return some numbers, with the usual distance between them."""
+        exact = sorted({_exact(number) for number in numbers})
+        return cls(tuple(Span(number, number) for number in exact))
+
+    @classmethod
+    def categories(cls, *names: str) -> Domain:
+        """Return names of categories, in the order given."""
+        for name in names:
+            if not isinstance(name, str):
+                raise ModelError(f"the category {name!r} is not text; use Domain.points for numbers")
+        return cls(categories_=tuple(dict.fromkeys(names)))
+
+    @classmethod
+    def codes(cls, *values: str | Number | Missing) -> Domain:
+        """Return special codes: MISSING, numbers such as -9, or text; each stands apart from all other values."""
+        exact = (value if isinstance(value, (str, Missing)) else _exact(value) for value in values)
+        return cls(codes_=tuple(dict.fromkeys(exact)))
+
+    @classmethod
+    def of_support(cls, support: Support) -> Domain:
+        """Return all values at which a shape is defined."""
+        spans = (Span(None, None),) if support.is_everywhere else ()
+        points = () if support.is_everywhere else tuple(Span(point, point) for point in sorted(support.points))
+        names = tuple(label for label in support.labels if isinstance(label, str))
+        codes = tuple(label for label in support.labels if not isinstance(label, str))
+        return cls(spans + points, names, codes)
+
+    def __or__(self, other: Domain) -> Domain:
+        return Domain(
+            tuple(dict.fromkeys((*self.spans, *other.spans))),
+            tuple(dict.fromkeys((*self.categories_, *other.categories_))),
+            tuple(dict.fromkeys((*self.codes_, *other.codes_))),
+        )
+
+    def __contains__(self, value: Value) -> bool:
+        if value in self.codes_:
+            return True
+        if isinstance(value, fmpq):
+            return any(span.holds(value) for span in self.spans)
+        return value in self.categories_
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """All values that are not numbers."""
+        return (*self.categories_, *(code for code in self.codes_ if not isinstance(code, fmpq)))
+
+    def around(self, value: Value, radius: Rational | None) -> Domain:
+        """Return where a value of the domain may go within a radius (None: anywhere)."""
+        if radius is None:
+            return self
+        if value in self.codes_:
+            return Domain(codes_=(value,))
+        if not isinstance(value, fmpq):
+            assert isinstance(value, str)
+            return Domain(categories_=self.categories_ if radius else (value,))
+        cuts = (span.cut(value - radius, value + radius) for span in self.spans)
+        return Domain(tuple(span for span in cuts if span is not None))
+
+    def lies_in(self, support: Support) -> bool:
+        """Whether a shape with this support has a value everywhere on the domain."""
+        if any(label not in support.labels for label in self.labels):
+            return False
+        numbers = {code for code in self.codes_ if isinstance(code, fmpq)}
+        return support.is_everywhere or (
+            numbers <= support.points and all(_is_listed(span, support.points) for span in self.spans)
+        )
+
+    def parse(self, cell: Any) -> Value:
+        """Return the value that a cell of a user's row stands for; `NumberError` if it is none at all."""
+        if isinstance(cell, Missing) or is_missing(cell):
+            return MISSING
+        if isinstance(cell, str) and (cell in self.labels or not self._has_numbers):
+            return str(cell)
+        return rational(cell)
+
+    @property
+    def _has_numbers(self) -> bool:
+        return bool(self.spans) or any(isinstance(code, fmpq) for code in self.codes_)
+
+    def __str__(self) -> str:
+        parts = [str(span) for span in self.spans]
+        listed = [show(value) for value in (*self.categories_, *self.codes_)]
+        parts += [f"one of {', '.join(listed)}"] if listed else []
+        return ", or ".join(parts)
+
+
+def show(value: Value) -> str:
+    """Return a value as a person reads it; numbers rounded to six digits."""
+    return f"{nearest_float(value):.6g}" if isinstance(value, fmpq) else str(value)
+
+
+def is_missing(cell: object) -> bool:
+    """Whether a cell holds nothing: None, NaN, pandas' NA or NaT."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(cell, (float, np.floating)) and math.isnan(cell)
+
+
+def _is_listed(span: Span, points: Iterable[Rational]) -> bool:
+    """Whether every number of a span is one of finitely many points."""
+    if span.low is None or span.high is None:
+        return False
+    inside = sum(span.holds(point) for point in points)
+    if span.is_integers:
+        return inside == span.high - span.low + 1
+    return span.low == span.high and inside == 1
+
+
+def _span(low: Number, high: Number, *, is_integers: bool) -> Span:
+    first = None if low == -math.inf else _exact(low)
+    last = None if high == math.inf else _exact(high)
+    if is_integers:
+        first = first if first is None else fmpq(first.ceil())
+        last = last if last is None else fmpq(last.floor())
+    if first is not None and last is not None and first > last:
+        kind = "integer" if is_integers else "number"
+        raise ModelError(f"there is no {kind} from {low} to {high}; give the smaller end first")
+    return Span(first, last, is_integers)
+
+
+def _exact(number: object) -> Rational:
+    try:
+        return rational(number)
+    except NumberError as error:
+        raise ModelError(f"in a domain: {error}") from None

@@ -1,0 +1,134 @@
+"""Margins and drops: all that the searches need to know of a model, a row, a region and a claim.
+
+In: a function of each feature, its value at the row, and the region. Out: drops (numbers alone) and for each feature
+its `Worst` case (where the drop comes from). A margin and drops make a `Constraint`.
+Guaranteed: with the features of `S` fixed and all others free, the claim holds everywhere in the region if and only if
+`constraint.admits` the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from suffice.domain import Domain, Span
+from suffice.labels import Value
+from suffice.rational import ZERO, Rational
+from suffice.rows import Row
+from suffice.shapes.infimum import Infimum
+from suffice.shapes.pieces import Pieces
+
+
+class Drop(NamedTuple):
+    """How far a feature can lower the claim's score: a supremum, attained or only approached.
+
+    Drops are ordered by their fields, in this order: an approached supremum is below an attained one of
+    the same value, for no input reaches it; infinity is above all.
+    """
+
+    is_infinite: bool
+    value: Rational  # 0 where infinite
+    is_attained: bool
+
+    @classmethod
+    def of(cls, value: Rational) -> Drop:
+        """Return a finite drop that is attained."""
+        return cls(False, value, True)
+
+
+NO_DROP = Drop.of(ZERO)
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """One inequality `score ≥ 0` (`> 0` where strict) seen from a row.
+
+    Parameters
+    ----------
+    margin : Rational
+        The claim's score at the row.
+    drops : tuple of Drop
+        How far each feature can lower it.
+    is_strict : bool
+        Whether a score of 0 breaks the claim.
+
+    Examples
+    --------
+    >>> from suffice.rational import rational
+    >>> tie = Constraint(rational(1), (Drop.of(rational(1)),), is_strict=True)
+    >>> tie.admits([0])
+    False
+    """
+
+    margin: Rational
+    drops: tuple[Drop, ...]
+    is_strict: bool
+
+    def admits(self, freed: Iterable[int]) -> bool:
+        """Whether the claim holds whatever the freed features do."""
+        return self.allows(total(self.drops[i] for i in freed))
+
+    def allows(self, fall: Drop) -> bool:
+        """Whether the score may fall so far: the one place where ties are decided."""
+        # Features move independently, so a sum of suprema is attained exactly if each of them is. One that
+        # is only approached never uses the margin up, which is what its place in the order of drops says.
+        limit = Drop.of(self.margin)
+        return fall < limit if self.is_strict else fall <= limit
+
+
+def total(drops: Iterable[Drop]) -> Drop:
+    """Return the supremum of the joint fall of independent features."""
+    is_infinite, value, is_attained = NO_DROP
+    for drop in drops:
+        is_infinite |= drop.is_infinite
+        value = value + drop.value
+        is_attained &= drop.is_attained
+    return Drop(True, ZERO, False) if is_infinite else Drop(False, value, is_attained)
+
+
+class Worst(NamedTuple):
+    """Where a feature lowers the claim's score most."""
+
+    function: Pieces  # the feature's part of the claim's score
+    infimum: Infimum
+    span: Span | None  # the part of the region that the infimum is over; None for a single value
+
+    def value_at_most(self, target: Rational) -> Value:
+        """Return a value of the region at which the function is at most `target`, which must be within reach."""
+        if self.span is None:
+            return self.infimum.at
+        return _over(self.function, self.span).point_below(self.infimum, target, self.span.low, self.span.high)
+
+
+def bound_drops(
+    functions: Sequence[Pieces], values: Sequence[Rational], row: Row, region: Sequence[Domain]
+) -> tuple[tuple[Drop, ...], tuple[Worst, ...]]:
+    """Return each feature's drop from its value at the row, and the worst case that it comes from."""
+    drops, worst = [], []
+    for function, here, at, reach in zip(functions, values, row, region, strict=True):
+        case = _worst(function, at, here, reach)
+        worst.append(case)
+        if case.infimum.is_bounded:
+            drops.append(Drop(False, here - case.infimum.value, not case.infimum.is_approached))
+        else:
+            drops.append(Drop(True, ZERO, False))
+    return tuple(drops), tuple(worst)
+
+
+def _worst(function: Pieces, at: Value, here: Rational, reach: Domain) -> Worst:
+    """Return the worst case over a feature's region; the row's own value where nothing is worse."""
+    best, part = Infimum.attained(here, at), None
+    for span in reach.spans:
+        found = _over(function, span).infimum(span.low, span.high)
+        if found.rank < best.rank:
+            best, part = found, span
+    for label in (*reach.categories_, *reach.codes_):
+        found = Infimum.attained(function(label), label)
+        if found.rank < best.rank:
+            best, part = found, None
+    return Worst(function, best, part)
+
+
+def _over(function: Pieces, span: Span) -> Pieces:
+    return function.on_integers if span.is_integers else function

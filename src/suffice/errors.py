@@ -1,0 +1,64 @@
+"""Every error a user can meet; each names the value, the reason and the way out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+
+class SufficeError(Exception):
+    """Base class of all errors raised by suffice on purpose."""
+
+
+class NumberError(SufficeError, ValueError):
+    """A value has no exact rational meaning (NaN, an infinity, a word)."""
+
+
+class ShapeError(SufficeError, ValueError):
+    """The parameters given do not describe a function of one variable."""
+
+
+class ModelError(SufficeError, ValueError):
+    """The parts of a model do not fit together."""
+
+
+class RadiusError(SufficeError, ValueError):
+    """A radius is missing, negative or not a number, or its unit has no meaning here."""
+
+
+class RowError(SufficeError, ValueError):
+    """A row does not give every feature one value of its domain."""
+
+
+class PieceBudgetError(SufficeError, RuntimeError):
+    """A network has more affine pieces than the budget allows."""
+
+    def __init__(self, feature: str, budget: int, layer: int) -> None:
+        super().__init__(feature, budget, layer)  # every fact in `args`: survives pickling
+        self.feature, self.budget, self.layer = feature, budget, layer
+
+    def __str__(self) -> str:
+        return (
+            f"the network of feature {self.feature!r} has more than max_pieces = {self.budget} affine pieces "
+            f"after layer {self.layer}; raise max_pieces, or use a smaller network"
+        )
+
+
+class FeatureNameError(SufficeError, LookupError):
+    """A name is not that of a feature (or not of one that fits the question)."""
+
+    def __init__(self, name: object, known: Sequence[str], what: str = "feature") -> None:
+        super().__init__(name, tuple(known), what)
+        self.name, self.known, self.what = name, tuple(known), what
+
+    def __str__(self) -> str:
+        if not self.known:
+            return f"{self.name!r} is not a {self.what}: there is none"
+        near = difflib.get_close_matches(str(self.name), self.known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"choose from {_some(self.known)}"
+        return f"{self.name!r} is not a {self.what}; {hint}"
+
+
+def _some(names: Sequence[str], most: int = 8) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

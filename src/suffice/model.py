@@ -1,0 +1,210 @@
+"""The one representation of a model: an intercept and a sum of terms, over features with names and domains.
+
+Guaranteed of an `AdditiveModel`: every term has a value on the whole domain of its feature, so that no later stage can
+meet a value without a score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from suffice.domain import Domain
+from suffice.errors import FeatureNameError, ModelError, NumberError
+from suffice.rational import ONE, ZERO, Number, Rational, rational
+from suffice.shapes import PieceBudget, Pieces, Shape
+from suffice.shapes.pieces import combine
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Feature:
+    """What a column of the user's data is called, can hold, and how the model scales it.
+
+    Parameters
+    ----------
+    name : str
+        The user's name for it.
+    domain : Domain, optional
+        Values it can take, in the user's units. Default: wherever its shape has a value.
+    center, scale : number
+        The shape sees `(x - center) / scale`; labels it sees as they are.
+    deviation : number, optional
+        Standard deviation in the user's units, for radii given in standard deviations.
+
+    Examples
+    --------
+    >>> Feature("age", domain=Domain.integers(18, 100), center=40, scale=12.5).scale
+    25/2
+    """
+
+    name: str
+    domain: Domain | None
+    center: Rational
+    scale: Rational
+    deviation: Rational | None
+
+    def __init__(
+        self,
+        name: str,
+        domain: Domain | None = None,
+        center: Number = 0,
+        scale: Number = 1,
+        deviation: Number | None = None,
+    ) -> None:
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"a feature needs a name, got {name!r}")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "center", _number(f"center of {name!r}", center))
+        object.__setattr__(self, "scale", _number(f"scale of {name!r}", scale))
+        spread = None if deviation is None else _number(f"deviation of {name!r}", deviation)
+        object.__setattr__(self, "deviation", spread)
+        if self.scale == 0:
+            raise ModelError(f"the scale of {name!r} is 0; a constant column needs scale 1")
+        if spread is not None and spread < 0:
+            raise ModelError(f"the deviation of {name!r} is {deviation}; it cannot be negative")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A shape over some features, in model units. Today every term has one feature."""
+
+    features: tuple[int, ...]
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class AdditiveModel:
+    """`score(x) = intercept + Σ shape_i((x_i - center_i) / scale_i)`, and what the score decides.
+
+    Parameters
+    ----------
+    shapes : sequence of Shape
+        One for each feature.
+    intercept : number
+        Added to the sum.
+    task : {"binary"}
+        The sign of the score decides between two classes.
+    features : sequence of str or Feature, optional
+        Names, or names with domain and scaling. Default: x0, x1, ...
+    classes : pair, optional
+        The negative class and the positive one. Default: 0 and 1.
+    ties : {"positive", "negative"}
+        The class of a score of exactly 0. A neural additive model gives it to the positive class.
+
+    Examples
+    --------
+    >>> from suffice import Steps
+    >>> model = AdditiveModel(shapes=[Steps([18], [-1, 1])], intercept=0, task="binary", features=["age"])
+    >>> model.features[0].name
+    'age'
+    """
+
+    terms: tuple[Term, ...]
+    intercept: tuple[Rational, ...]
+    task: str
+    features: tuple[Feature, ...]
+    domains: tuple[Domain, ...]
+    classes: tuple[Any, ...]
+    ties: Literal["positive", "negative"]
+
+    def __init__(
+        self,
+        shapes: Sequence[Shape],
+        intercept: Number = 0,
+        task: str = "binary",
+        features: Sequence[str | Feature] | None = None,
+        classes: Sequence[Any] = (0, 1),
+        ties: Literal["positive", "negative"] = "positive",
+    ) -> None:
+        if task != "binary":
+            raise ModelError(f"task must be 'binary', got {task!r}")
+        if len(classes) != 2 or classes[0] == classes[1]:
+            raise ModelError(f"a binary model has two different classes (negative, positive), got {tuple(classes)!r}")
+        if ties not in ("positive", "negative"):
+            raise ModelError(f"ties must go to the 'positive' or the 'negative' class, got {ties!r}")
+        terms = tuple(Term((i,), shape) for i, shape in enumerate(shapes))
+        object.__setattr__(self, "terms", terms)
+        object.__setattr__(self, "intercept", (_number("the intercept", intercept),))
+        object.__setattr__(self, "task", task)
+        object.__setattr__(self, "features", _features(shapes, features))
+        domains = tuple(_domain(feature, shape) for feature, shape in zip(self.features, shapes, strict=True))
+        object.__setattr__(self, "domains", domains)
+        object.__setattr__(self, "classes", tuple(classes))
+        object.__setattr__(self, "ties", ties)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features' names, in order."""
+        return tuple(feature.name for feature in self.features)
+
+    def index(self, name: object) -> int:
+        """Return the position of a feature; `FeatureNameError` if there is none of that name."""
+        if name not in self.names:
+            raise FeatureNameError(name, self.names)
+        return self.names.index(str(name))
+
+    def compile(self, max_pieces: int = 10_000) -> tuple[tuple[Pieces, ...], ...]:
+        """Return the exact pieces of each feature (first index) for each output, in the user's units."""
+        parts: list[list[tuple[Pieces, ...]]] = [[] for _ in self.features]
+        for term in self.terms:
+            (i,) = term.features
+            feature = self.features[i]
+            pieces = term.shape.compile(PieceBudget(max_pieces, feature.name))
+            if (feature.center, feature.scale) != (ZERO, ONE):
+                pieces = tuple(one.rescaled(feature.center, feature.scale) for one in pieces)
+            parts[i].append(pieces)
+        return tuple(
+            terms[0]
+            if len(terms) == 1
+            else tuple(combine((ONE, p) for p in output) for output in zip(*terms, strict=True))
+            for terms in parts
+        )
+
+
+def _features(shapes: Sequence[Shape], given: Sequence[str | Feature] | None) -> tuple[Feature, ...]:
+    if not len(shapes):
+        raise ModelError("a model needs at least one shape")
+    if given is None:
+        given = [f"x{i}" for i in range(len(shapes))]
+    if len(given) != len(shapes):
+        raise ModelError(f"{len(shapes)} shapes need as many features, got {len(given)}")
+    features = [one if isinstance(one, Feature) else Feature(one) for one in given]
+    seen: set[str] = set()
+    for feature, shape in zip(features, shapes, strict=True):
+        if feature.name in seen:
+            raise ModelError(f"two features are called {feature.name!r}; give each its own name")
+        seen.add(feature.name)
+        _check_shape(feature, shape)
+    return tuple(features)
+
+
+def _check_shape(feature: Feature, shape: Shape) -> None:
+    if not isinstance(shape, Shape):
+        raise ModelError(
+            f"the shape of {feature.name!r} is a {type(shape).__name__}; give a ReluNetwork, Steps, Table, "
+            "PiecewiseLinear or a combination of these"
+        )
+    if shape.outputs != 1:
+        raise ModelError(f"the shape of {feature.name!r} has {shape.outputs} outputs; a binary model needs 1")
+
+
+def _domain(feature: Feature, shape: Shape) -> Domain:
+    support = shape.rescaled(feature.center, feature.scale).support
+    natural = Domain.of_support(support)
+    if feature.domain is None:
+        return natural
+    if not feature.domain.lies_in(support):
+        raise ModelError(
+            f"{feature.name!r} can be {feature.domain}, but its shape only has values on {natural}; "
+            "give the shape a value for the rest (Table), or narrow the domain"
+        )
+    return feature.domain
+
+
+def _number(what: str, value: object) -> Rational:
+    try:
+        return rational(value)
+    except NumberError as error:
+        raise ModelError(f"{what}: {error}") from None

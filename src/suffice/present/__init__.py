@@ -1,0 +1,1 @@
+"""Ways to look at results; they read explanations and compute nothing."""

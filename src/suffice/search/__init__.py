@@ -1,0 +1,1 @@
+"""Searches: pure functions of drops and margins."""

@@ -1,0 +1,19 @@
+"""Functions of one variable: their descriptions, and the exact pieces they compile to."""
+
+from suffice.shapes.activations import Activation
+from suffice.shapes.network import ReluNetwork
+from suffice.shapes.pieces import Pieces
+from suffice.shapes.shape import PieceBudget, Shape, Support
+from suffice.shapes.tables import PiecewiseLinear, Steps, Table
+
+__all__ = [
+    "Activation",
+    "PieceBudget",
+    "Pieces",
+    "PiecewiseLinear",
+    "ReluNetwork",
+    "Shape",
+    "Steps",
+    "Support",
+    "Table",
+]

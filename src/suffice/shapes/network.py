@@ -1,0 +1,150 @@
+"""Networks of one input with piecewise-linear activations, the shape functions of neural additive models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from suffice.errors import ShapeError
+from suffice.shapes.activations import Activation
+from suffice.shapes.parameters import as_integers, exact_array, rounded_exp
+from suffice.shapes.pieces import Pieces
+from suffice.shapes.shape import DEFAULT_BUDGET, PieceBudget, Shape, Support
+from suffice.shapes.tabulate import IntegerLayer, tabulate
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class ReluNetwork(Shape):
+    """Network of one real input; the function it computes in exact arithmetic.
+
+    Parameters
+    ----------
+    weights : sequence of arrays
+        One for each layer, in PyTorch's layout `(units out, units in)`; the first has one column.
+    biases : sequence of arrays
+        One for each layer, a number for each unit; None for a layer without bias.
+    activations : str, Activation, or sequence of these
+        After each layer but the last: one for all, or one for each ("relu", "relu1", "relu6", "leaky_relu",
+        "hard_tanh", "abs", "identity", or the constructors of `Activation`).
+    skips : mapping of int to int
+        `{to: source}` adds the output of layer `source` to that of layer `to`. Layer 0 is the input, layer `k` the
+        output of the k-th layer after its activation.
+    exu : bool
+        Whether the first layer has exponential units `exp(w) * (x - b)`. `exp(w)` counts at its correctly rounded
+        value in the type of the weights.
+
+    Raises
+    ------
+    ShapeError
+        If the arrays do not fit together, or hold anything but finite binary floats.
+
+    Examples
+    --------
+    `relu(x) - 2 relu(x - 1)`, a hat without a right brim:
+
+    >>> hat = ReluNetwork(weights=[[[1.0], [1.0]], [[1.0, -2.0]]], biases=[[0.0, -1.0], [0.0]])
+    >>> pieces, = hat.compile()
+    >>> pieces.knots, pieces.slopes
+    ((0, 1), (0, 1, -1))
+    """
+
+    weights: tuple[NDArray[Any], ...]
+    biases: tuple[NDArray[Any] | None, ...]
+    activations: tuple[Activation, ...]
+    skips: Mapping[int, int]
+    exu: bool
+
+    def __init__(
+        self,
+        weights: Sequence[ArrayLike],
+        biases: Sequence[ArrayLike | None],
+        activations: str | Activation | Sequence[str | Activation] = "relu",
+        skips: Mapping[int, int] | None = None,
+        exu: bool = False,
+    ) -> None:
+        if not len(weights) == len(biases) >= 1:
+            raise ShapeError(
+                f"need weights and biases for the same 1 or more layers, got {len(weights)} and {len(biases)} "
+                "(None stands for a layer without bias)"
+            )
+        if isinstance(activations, (str, Activation)):
+            activations = [activations] * (len(weights) - 1)
+        if len(activations) != len(weights) - 1:
+            raise ShapeError(
+                f"{len(weights)} layers have {len(weights) - 1} activations between them, got {len(activations)}"
+            )
+        exact = tuple(exact_array(f"weights[{k}]", weight) for k, weight in enumerate(weights))
+        offsets = tuple(None if b is None else exact_array(f"biases[{k}]", b) for k, b in enumerate(biases))
+        object.__setattr__(self, "weights", exact)
+        object.__setattr__(self, "biases", offsets)
+        object.__setattr__(self, "activations", tuple(Activation.of(given) for given in activations))
+        object.__setattr__(self, "skips", dict(skips or {}))
+        object.__setattr__(self, "exu", bool(exu))
+        self._check_widths()
+        self._check_skips()
+        if exu:
+            self._check_exponents()
+
+    @property
+    def outputs(self) -> int:
+        return int(self.weights[-1].shape[0])
+
+    @property
+    def support(self) -> Support:
+        return Support(is_everywhere=True)
+
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
+        return tabulate(self._integer_layers(), self.skips, budget)
+
+    def _integer_layers(self) -> list[IntegerLayer]:
+        activations = (*self.activations, Activation.identity())
+        layers = []
+        for k, (weight, bias, activation) in enumerate(zip(self.weights, self.biases, activations, strict=True)):
+            is_exu = self.exu and k == 0
+            whole, scale = as_integers(rounded_exp(weight) if is_exu else weight)
+            offset, offset_scale = as_integers(np.zeros(weight.shape[0]) if bias is None else bias)
+            if is_exu:  # exp(w) * (x - b) = exp(w) * x - exp(w) * b
+                offset, offset_scale = -whole[:, 0] * offset, scale + offset_scale
+            layers.append(IntegerLayer(whole, scale, offset, offset_scale, activation))
+        return layers
+
+    def _check_widths(self) -> None:
+        width = 1
+        for k, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            if weight.ndim != 2 or weight.shape[1] != width or weight.shape[0] < 1:
+                before = "the input is one number" if k == 0 else f"layer {k} has {width} units"
+                turned = "; it looks transposed" if weight.ndim == 2 and weight.shape[0] == width else ""
+                raise ShapeError(
+                    f"weights[{k}] has shape {weight.shape}, but {before}: give an array of shape "
+                    f"(units, {width}){turned}"
+                )
+            width = weight.shape[0]
+            allowed = {(width,), (1,)} if self.exu and k == 0 else {(width,)}
+            if bias is not None and bias.shape not in allowed:
+                raise ShapeError(f"biases[{k}] has shape {bias.shape}, but layer {k + 1} has {width} units")
+            if k < len(self.activations) and not self.activations[k].fits(width):
+                slopes = self.activations[k].slopes.shape[1]
+                raise ShapeError(f"activations[{k}] has {slopes} slopes, but layer {k + 1} has {width} units")
+
+    def _check_skips(self) -> None:
+        widths = [1, *(weight.shape[0] for weight in self.weights)]
+        for to, source in self.skips.items():
+            if not 0 <= source < to <= len(self.weights):
+                raise ShapeError(
+                    f"skip {{{to}: {source}}} does not lead forward within layers 0 to {len(self.weights)}"
+                )
+            if widths[source] != widths[to]:
+                raise ShapeError(
+                    f"skip {{{to}: {source}}} adds {widths[source]} numbers to {widths[to]}; "
+                    "both layers need as many units"
+                )
+
+    def _check_exponents(self) -> None:
+        grown = rounded_exp(self.weights[0])
+        if not np.all(np.isfinite(grown)):
+            unit = int(np.argwhere(~np.isfinite(grown))[0, 0])
+            raise ShapeError(f"weights[0][{unit}, 0] = {self.weights[0][unit, 0]} is too large: its exp overflows")

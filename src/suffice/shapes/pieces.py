@@ -1,0 +1,254 @@
+"""The one kind of compiled function: affine between rational knots, with jumps, on all of ℝ.
+
+In: knots and the affine pieces between them, or a linear combination of such functions.
+Out: exact values, and the exact infimum over an interval with the place where it lies.
+Guaranteed: no rounding anywhere; two equal functions have equal knots and pieces.
+
+A function may also have values at labels (categories, "missing"), which lie beside the real line.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+from flint import fmpq, fmpz
+
+from suffice.labels import Label, Value
+from suffice.rational import ONE, ZERO, Rational, nearest_float
+from suffice.shapes.infimum import Infimum, RangeMinimum
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Function of one variable in exact arithmetic.
+
+    Parameters
+    ----------
+    knots : tuple of Rational
+        Strictly increasing; none at all for an affine function.
+    slopes, offsets : tuple of Rational
+        One more than knots: between knots `k - 1` and `k` the function is `slopes[k] * t + offsets[k]`.
+    values : tuple of Rational
+        The value at each knot; where the function jumps it may differ from the pieces on either side.
+    labels : mapping of Label to Rational
+        Values beside the real line.
+
+    Examples
+    --------
+    >>> relu = Pieces((ZERO,), (ZERO, ONE), (ZERO, ZERO), (ZERO,))
+    >>> relu(fmpq(-1)), relu(fmpq(1, 3))
+    (0, 1/3)
+    >>> relu.infimum(fmpq(1), fmpq(2)).value
+    1
+    """
+
+    knots: tuple[Rational, ...]
+    slopes: tuple[Rational, ...]
+    offsets: tuple[Rational, ...]
+    values: tuple[Rational, ...]
+    labels: Mapping[Label, Rational] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        assert len(self.slopes) == len(self.offsets) == len(self.knots) + 1 == len(self.values) + 1
+
+    @classmethod
+    def affine(cls, slope: Rational, offset: Rational) -> Pieces:
+        """Return `t -> slope * t + offset`."""
+        return cls((), (slope,), (offset,), ())
+
+    @classmethod
+    def tidy(
+        cls,
+        knots: Sequence[Rational],
+        slopes: Sequence[Rational],
+        offsets: Sequence[Rational],
+        values: Sequence[Rational],
+        labels: Mapping[Label, Rational] | None = None,
+    ) -> Pieces:
+        """Return the function without the knots where nothing happens."""
+        kept = [
+            k
+            for k, knot in enumerate(knots)
+            if slopes[k] != slopes[k + 1] or offsets[k] != offsets[k + 1] or values[k] != slopes[k] * knot + offsets[k]
+        ]
+        after = [0, *(k + 1 for k in kept)]
+        return cls(
+            tuple(knots[k] for k in kept),
+            tuple(slopes[k] for k in after),
+            tuple(offsets[k] for k in after),
+            tuple(values[k] for k in kept),
+            dict(labels or {}),
+        )
+
+    def __call__(self, at: Value) -> Rational:
+        """Return the exact value at a number or a label."""
+        if not isinstance(at, fmpq):
+            return self.labels[at]
+        k = self._first_from(at)
+        if k < len(self.knots) and self.knots[k] == at:
+            return self.values[k]
+        return self.slopes[k] * at + self.offsets[k]
+
+    def rescaled(self, center: Rational, scale: Rational) -> Pieces:
+        """Return `x -> self((x - center) / scale)` for a scale other than 0; labels keep their values."""
+        knots = tuple(knot * scale + center for knot in self.knots)
+        slopes = tuple(slope / scale for slope in self.slopes)
+        offsets = tuple(
+            offset - slope * center if center else offset for slope, offset in zip(slopes, self.offsets, strict=True)
+        )
+        if scale > 0:
+            return Pieces(knots, slopes, offsets, self.values, self.labels)
+        return Pieces(knots[::-1], slopes[::-1], offsets[::-1], self.values[::-1], self.labels)
+
+    @cached_property
+    def on_integers(self) -> Pieces:
+        """The continuous function that agrees with this one on the integers and is affine between them.
+
+        Its knots are integers, so its infimum between two integers is attained at an integer. Only the
+        integers next to a knot can be knots: elsewhere three neighbours lie on one piece.
+        """
+        if not self.knots:
+            return self
+        near: set[fmpz] = set()
+        for knot in self.knots:
+            # A piece may end, or the value may jump, at an integer knot: then its two neighbours matter too.
+            below, above = knot.ceil() - 1, knot.floor() + 1
+            near.update((below, knot.floor(), above))
+        knots = [fmpq(integer) for integer in sorted(near)]
+        values = [self(knot) for knot in knots]
+        slopes, offsets = [self.slopes[0]], [self.offsets[0]]
+        for (left, low), (right, high) in pairwise(zip(knots, values, strict=True)):
+            slopes.append((high - low) / (right - left))
+            offsets.append(low - slopes[-1] * left)
+        slopes.append(self.slopes[-1])
+        offsets.append(self.offsets[-1])
+        return Pieces.tidy(knots, slopes, offsets, values, self.labels)
+
+    def infimum(self, low: Rational | None, high: Rational | None) -> Infimum:
+        """Return the infimum over the closed interval from `low` to `high` (None: without end on that side).
+
+        An affine piece is lowest at one of its ends, so only the two ends of the interval and the knots
+        inside it can matter. Of several places with the same value an attained one is reported, and the
+        leftmost of these. A function without jumps always gets a point, never the end of an open piece.
+        """
+        if low is not None and low == high:
+            return Infimum.attained(self(low), low)
+        first = 0 if low is None else self.segment_after(low)
+        last = len(self.knots) if high is None else self._first_from(high)
+        if (low is None and self.slopes[0] > 0) or (high is None and self.slopes[-1] < 0):
+            return Infimum.unbounded(1 if high is None and self.slopes[-1] < 0 else -1)
+        found = [self._lowest.best(first, last)] if first < last else []
+        if low is not None:
+            limit = self.slopes[first] * low + self.offsets[first]
+            if first and self.knots[first - 1] == low and self.values[first - 1] != limit:
+                found.append(Infimum.limit(limit, low, 1, self.slopes[first]))
+                limit = self.values[first - 1]
+            found.append(Infimum.attained(limit, low))
+        if high is not None:
+            limit = self.slopes[last] * high + self.offsets[last]
+            if last < len(self.knots) and self.knots[last] == high and self.values[last] != limit:
+                found.append(Infimum.limit(limit, high, -1, self.slopes[last]))
+                limit = self.values[last]
+            found.append(Infimum.attained(limit, high))
+        # With no candidate at all this is one constant piece without ends.
+        return min(found) if found else Infimum.attained(self.offsets[0], ZERO)
+
+    def point_below(self, infimum: Infimum, target: Rational, low: Rational | None, high: Rational | None) -> Rational:
+        """Return a point of the interval whose value is at most `target`.
+
+        `infimum` is that of the interval; `target` lies above it, or equals it where it is attained.
+        """
+        assert isinstance(infimum.at, fmpq)
+        if not infimum.is_bounded:
+            return self._far_point(infimum.side, target, low if infimum.side > 0 else high)
+        if infimum.side == 0:
+            return infimum.at
+        # The open piece beside `at` ends at the next knot or at the end of the interval, whichever comes first.
+        k = self.segment_after(infimum.at) if infimum.side > 0 else self._first_from(infimum.at)
+        if infimum.side > 0:
+            ends = [end for end in (*self.knots[k : k + 1], high) if end is not None]
+            room = min(ends) - infimum.at if ends else ONE
+        else:
+            ends = [end for end in (*self.knots[max(k - 1, 0) : k], low) if end is not None]
+            room = infimum.at - max(ends) if ends else ONE
+        step = room / 2
+        if infimum.is_approached:
+            step = min(step, (target - infimum.value) / abs(self.slopes[k]))
+        return infimum.at + step if infimum.side > 0 else infimum.at - step
+
+    def _far_point(self, side: int, target: Rational, start: Rational | None) -> Rational:
+        """Return an integer on the last piece towards a side, beyond `start`, with a value of at most `target`."""
+        slope, offset = (self.slopes[-1], self.offsets[-1]) if side > 0 else (self.slopes[0], self.offsets[0])
+        inner = [end for end in (start, self.knots[-1 if side > 0 else 0] if self.knots else None) if end is not None]
+        crossing = (target - offset) / slope
+        if side > 0:
+            return fmpq(max([*inner, crossing]).floor() + 1)
+        return fmpq(min([*inner, crossing]).ceil() - 1)
+
+    @cached_property
+    def _lowest(self) -> RangeMinimum:
+        return RangeMinimum([self._lowest_at_knot(k) for k in range(len(self.knots))])
+
+    def _lowest_at_knot(self, k: int) -> Infimum:
+        """Return the lowest of the value at a knot and the limits of the pieces on either side."""
+        knot, value = self.knots[k], self.values[k]
+        left = self.slopes[k] * knot + self.offsets[k]
+        right = self.slopes[k + 1] * knot + self.offsets[k + 1]
+        here = Infimum.attained(value, knot)
+        if left >= value and right >= value:
+            return here
+        beside = (Infimum.limit(left, knot, -1, self.slopes[k]), Infimum.limit(right, knot, 1, self.slopes[k + 1]))
+        return min(here, *beside)
+
+    @cached_property
+    def _float_knots(self) -> list[float]:
+        return [nearest_float(knot) for knot in self.knots]
+
+    def _first_from(self, at: Rational) -> int:
+        """Return the number of knots below `at`."""
+        # Rounding is monotone: a knot whose float is smaller (larger) than that of `at` is smaller (larger) itself.
+        approximate = nearest_float(at)
+        start = bisect_left(self._float_knots, approximate)
+        return bisect_left(self.knots, at, start, bisect_right(self._float_knots, approximate, start))
+
+    def segment_after(self, at: Rational) -> int:
+        """Return the index of the piece just right of `at`: the number of knots at or below it."""
+        k = self._first_from(at)
+        return k + 1 if k < len(self.knots) and self.knots[k] == at else k
+
+
+def combine(parts: Iterable[tuple[Rational, Pieces]], constant: Rational = ZERO) -> Pieces:
+    """Return the linear combination `constant + Σ factor · part`; a label must be known to all parts.
+
+    A function is its leftmost piece and what changes at each knot: by how much slope and offset jump, and by
+    how much the value at the knot departs from the piece before it. Changes at equal knots add up.
+    """
+    slope, offset = ZERO, constant
+    changes: dict[Rational, tuple[Rational, Rational, Rational]] = {}
+    labels: dict[Label, Rational] | None = None
+    for factor, part in parts:
+        slope += factor * part.slopes[0]
+        offset += factor * part.offsets[0]
+        for k, knot in enumerate(part.knots):
+            rise = factor * (part.slopes[k + 1] - part.slopes[k])
+            shift = factor * (part.offsets[k + 1] - part.offsets[k])
+            spike = factor * (part.values[k] - part.slopes[k] * knot - part.offsets[k])
+            if knot in changes:
+                before = changes[knot]
+                rise, shift, spike = rise + before[0], shift + before[1], spike + before[2]
+            changes[knot] = (rise, shift, spike)
+        if labels is None:
+            labels = dict.fromkeys(part.labels, constant)
+        labels = {name: value + factor * part.labels[name] for name, value in labels.items() if name in part.labels}
+    knots = sorted(changes)
+    slopes, offsets, values = [slope], [offset], []
+    for knot in knots:
+        rise, shift, spike = changes[knot]
+        values.append(slopes[-1] * knot + offsets[-1] + spike)
+        slopes.append(slopes[-1] + rise)
+        offsets.append(offsets[-1] + shift)
+    return Pieces.tidy(knots, slopes, offsets, values, labels)

@@ -1,0 +1,172 @@
+"""What every shape offers, and the ways to make new shapes out of old ones.
+
+A shape is a description (parameters at their exact values); `compile` turns it into `Pieces`, one per output. Sums,
+multiples and affine changes of the input are shapes again.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import final
+
+from suffice.errors import PieceBudgetError, ShapeError
+from suffice.labels import Label
+from suffice.rational import ONE, Number, Rational, rational
+from suffice.shapes.pieces import Pieces, combine
+
+
+@dataclass(frozen=True, slots=True)
+class PieceBudget:
+    """How many affine pieces one shape may have, and whose shape it is."""
+
+    most: int = 10_000
+    feature: str = "x"
+
+    def check(self, pieces: int, layer: int) -> None:
+        """Raise `PieceBudgetError` if there are too many pieces."""
+        if pieces > self.most:
+            raise PieceBudgetError(self.feature, self.most, layer)
+
+
+DEFAULT_BUDGET = PieceBudget()
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Where a shape has a value: on all of ℝ or at some numbers only, and at which labels."""
+
+    is_everywhere: bool
+    points: frozenset[Rational] = frozenset()
+    labels: tuple[Label, ...] = ()
+
+    def meet(self, other: Support) -> Support:
+        """Return where both have a value."""
+        if self.is_everywhere:
+            points = other.points
+        elif other.is_everywhere:
+            points = self.points
+        else:
+            points = self.points & other.points
+        labels = tuple(label for label in self.labels if label in other.labels)
+        return Support(self.is_everywhere and other.is_everywhere, points, labels)
+
+
+class Shape(ABC):
+    """Function of one variable with one or more outputs, given by exact parameters."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """How many numbers the function returns."""
+
+    @property
+    @abstractmethod
+    def support(self) -> Support:
+        """Where the function has a value."""
+
+    @abstractmethod
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
+        """Return the function as exact pieces, one for each output."""
+
+    @final
+    def __add__(self, other: Shape) -> Shape:
+        if not isinstance(other, Shape):
+            return NotImplemented
+        return Sum(self, other)
+
+    @final
+    def __neg__(self) -> Shape:
+        return Scaled(self, -ONE)
+
+    @final
+    def __sub__(self, other: Shape) -> Shape:
+        if not isinstance(other, Shape):
+            return NotImplemented
+        return Sum(self, Scaled(other, -ONE))
+
+    @final
+    def __mul__(self, factor: Number) -> Shape:
+        return Scaled(self, rational(factor))
+
+    __rmul__ = __mul__
+
+    @final
+    def rescaled(self, center: Number = 0, scale: Number = 1) -> Shape:
+        """Return `x -> self((x - center) / scale)`, the shape as a function of an unscaled input."""
+        return Rescaled(self, rational(center), rational(scale))
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(Shape):
+    """Sum of two shapes with the same number of outputs, where both have a value."""
+
+    first: Shape
+    second: Shape
+
+    def __post_init__(self) -> None:
+        if self.first.outputs != self.second.outputs:
+            raise ShapeError(
+                f"cannot add a shape with {self.first.outputs} outputs to one with {self.second.outputs}; "
+                "both need the same number"
+            )
+        support = self.support
+        if not (support.is_everywhere or support.points or support.labels):
+            raise ShapeError("cannot add these shapes: there is no number or label where both have a value")
+
+    @property
+    def outputs(self) -> int:
+        return self.first.outputs
+
+    @property
+    def support(self) -> Support:
+        return self.first.support.meet(self.second.support)
+
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
+        both = zip(self.first.compile(budget), self.second.compile(budget), strict=True)
+        return tuple(combine([(ONE, a), (ONE, b)]) for a, b in both)
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled(Shape):
+    """Multiple of a shape."""
+
+    shape: Shape
+    factor: Rational
+
+    @property
+    def outputs(self) -> int:
+        return self.shape.outputs
+
+    @property
+    def support(self) -> Support:
+        return self.shape.support
+
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
+        return tuple(combine([(self.factor, pieces)]) for pieces in self.shape.compile(budget))
+
+
+@dataclass(frozen=True, slots=True)
+class Rescaled(Shape):
+    """`x -> shape((x - center) / scale)`; labels keep their values."""
+
+    shape: Shape
+    center: Rational
+    scale: Rational
+
+    def __post_init__(self) -> None:
+        if self.scale == 0:
+            raise ShapeError("cannot divide the input by a scale of 0; a constant column needs scale 1")
+
+    @property
+    def outputs(self) -> int:
+        return self.shape.outputs
+
+    @property
+    def support(self) -> Support:
+        inner = self.shape.support
+        points = frozenset(point * self.scale + self.center for point in inner.points)
+        return Support(inner.is_everywhere, points, inner.labels)
+
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
+        return tuple(pieces.rescaled(self.center, self.scale) for pieces in self.shape.compile(budget))
