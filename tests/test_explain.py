@@ -265,3 +265,13 @@ def test_a_model_is_compiled_within_its_budget():
     assert len(Explainer(model, max_pieces=21).pieces["wide one"][0].knots) == 20
     with pytest.raises(suffice.PieceBudgetError, match=r"'wide one'.*max_pieces = 20"):
         Explainer(model, max_pieces=20)
+
+
+def test_models_with_several_scores_or_none_to_decide_by():
+    three = AdditiveModel([Steps([0], [[1, 2, 2], [3, 1, 0]])], [0, 0, 0], "multiclass", classes=["a", "b", "c"])
+    explainer = Explainer(three)
+    assert [explainer.predict([x]) for x in (-1, 1)] == ["b", "a"]  # a tie goes to the first
+    assert explainer.score([-1]) == (1, 2, 2)
+    assert Explainer(AdditiveModel([SLOPE], 1, "regression")).predict([0.5]) == Fraction(3, 2)
+    with pytest.raises(suffice.ClaimError, match="this one is a multiclass model"):
+        explainer.explain([1], radius=1)

@@ -2,8 +2,11 @@
 
 from suffice.domain import Domain
 from suffice.errors import (
+    ClaimError,
+    DataError,
     FeatureNameError,
     ModelError,
+    ModelFileError,
     NumberError,
     PieceBudgetError,
     RadiusError,
@@ -14,6 +17,7 @@ from suffice.errors import (
 from suffice.explain import Explainer, Explanation, Status
 from suffice.labels import MISSING
 from suffice.model import AdditiveModel, Feature
+from suffice.model_file import load_model as load
 from suffice.shapes import Activation, Pieces, PiecewiseLinear, ReluNetwork, Shape, Steps, Table
 
 __all__ = [
@@ -25,7 +29,10 @@ __all__ = [
     "Explanation",
     "Feature",
     "FeatureNameError",
+    "ClaimError",
+    "DataError",
     "ModelError",
+    "ModelFileError",
     "NumberError",
     "PieceBudgetError",
     "Pieces",
@@ -39,5 +46,6 @@ __all__ = [
     "Steps",
     "SufficeError",
     "Table",
+    "load",
 ]
 __version__ = "0.1.0"

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from suffice.errors import ClaimError
 from suffice.model import AdditiveModel
-from suffice.rational import ZERO, Rational
+from suffice.rational import ZERO, Rational, to_fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +21,12 @@ class Inequality:
 
 
 def predicted(model: AdditiveModel, scores: Sequence[Rational]) -> Any:
-    """Return the class that the scores decide for."""
-    return model.classes[_is_positive(model, scores)]
+    """Return the class that the scores decide for; of a regression the score itself, as a `Fraction`."""
+    if model.task == "regression":
+        return to_fraction(scores[0])
+    if model.task == "binary":
+        return model.classes[_is_positive(model, scores)]
+    return model.classes[max(range(len(scores)), key=lambda j: (scores[j], -j))]
 
 
 def same_class(model: AdditiveModel, scores: Sequence[Rational]) -> Inequality:
@@ -29,6 +34,8 @@ def same_class(model: AdditiveModel, scores: Sequence[Rational]) -> Inequality:
 
     A score of 0 belongs to one of the two classes: that one keeps it (`≥`), the other must stay clear of it (`>`).
     """
+    if model.task != "binary":
+        raise ClaimError(f"explanations are for binary models so far; this one is a {model.task} model")
     is_positive = _is_positive(model, scores)
     keeps_zero = is_positive == (model.ties == "positive")
     return Inequality((1 if is_positive else -1,), ZERO, is_strict=not keeps_zero)

@@ -67,17 +67,18 @@ class Domain:
     """
 
     spans: tuple[Span, ...] = ()
-    categories_: tuple[str, ...] = ()
+    categories_: tuple[Value, ...] = ()
     codes_: tuple[Value, ...] = ()
 
     def __post_init__(self) -> None:
         if not (self.spans or self.categories_ or self.codes_):
             raise ModelError("a domain needs at least one value")
-        for code in self.codes_:
-            inside = [span for span in self.spans if isinstance(code, fmpq) and span.holds(code)]
-            if inside or code in self.categories_:
-                where = str(inside[0]) if inside else "the categories"
-                raise ModelError(f"the special code {show(code)} also lies in {where}; a value cannot be both")
+        for kind, values in (("category", self.categories_), ("special code", self.codes_)):
+            for value in values:
+                inside = [span for span in self.spans if isinstance(value, fmpq) and span.holds(value)]
+                if inside or (kind == "special code" and value in self.categories_):
+                    where = str(inside[0]) if inside else "the categories"
+                    raise ModelError(f"the {kind} {show(value)} also lies in {where}; a value cannot be both")
 
     @classmethod
     def reals(cls) -> Domain:
@@ -101,12 +102,9 @@ class Domain:
         return cls(tuple(Span(number, number) for number in exact))
 
     @classmethod
-    def categories(cls, *names: str) -> Domain:
-        """Return names of categories, in the order given."""
-        for name in names:
-            if not isinstance(name, str):
-                raise ModelError(f"the category {name!r} is not text; use Domain.points for numbers")
-        return cls(categories_=tuple(dict.fromkeys(names)))
+    def categories(cls, *names: str | Number) -> Domain:
+        """Return names of categories, in the order given; a number among them is a name too, without distances."""
+        return cls(categories_=tuple(dict.fromkeys(name if isinstance(name, str) else _exact(name) for name in names)))
 
     @classmethod
     def codes(cls, *values: str | Number | Missing) -> Domain:
@@ -133,14 +131,14 @@ class Domain:
     def __contains__(self, value: Value) -> bool:
         if value in self.codes_:
             return True
-        if isinstance(value, fmpq):
-            return any(span.holds(value) for span in self.spans)
-        return value in self.categories_
+        if value in self.categories_:
+            return True
+        return isinstance(value, fmpq) and any(span.holds(value) for span in self.spans)
 
     @property
     def labels(self) -> tuple[Label, ...]:
         """All values that are not numbers."""
-        return (*self.categories_, *(code for code in self.codes_ if not isinstance(code, fmpq)))
+        return tuple(value for value in (*self.categories_, *self.codes_) if not isinstance(value, fmpq))
 
     def around(self, value: Value, radius: Rational | None) -> Domain:
         """Return where a value of the domain may go within a radius (None: anywhere)."""
@@ -148,9 +146,9 @@ class Domain:
             return self
         if value in self.codes_:
             return Domain(codes_=(value,))
-        if not isinstance(value, fmpq):
-            assert isinstance(value, str)
+        if value in self.categories_:
             return Domain(categories_=self.categories_ if radius else (value,))
+        assert isinstance(value, fmpq)
         cuts = (span.cut(value - radius, value + radius) for span in self.spans)
         return Domain(tuple(span for span in cuts if span is not None))
 
@@ -158,7 +156,7 @@ class Domain:
         """Whether a shape with this support has a value everywhere on the domain."""
         if any(label not in support.labels for label in self.labels):
             return False
-        numbers = {code for code in self.codes_ if isinstance(code, fmpq)}
+        numbers = {value for value in (*self.categories_, *self.codes_) if isinstance(value, fmpq)}
         return support.is_everywhere or (
             numbers <= support.points and all(_is_listed(span, support.points) for span in self.spans)
         )
@@ -173,7 +171,7 @@ class Domain:
 
     @property
     def _has_numbers(self) -> bool:
-        return bool(self.spans) or any(isinstance(code, fmpq) for code in self.codes_)
+        return bool(self.spans) or any(isinstance(value, fmpq) for value in (*self.categories_, *self.codes_))
 
     def __str__(self) -> str:
         parts = [str(span) for span in self.spans]

@@ -22,12 +22,31 @@ class ModelError(SufficeError, ValueError):
     """The parts of a model do not fit together."""
 
 
+class ClaimError(SufficeError, ValueError):
+    """A question does not fit the model."""
+
+
 class RadiusError(SufficeError, ValueError):
     """A radius is missing, negative or not a number, or its unit has no meaning here."""
 
 
 class RowError(SufficeError, ValueError):
     """A row does not give every feature one value of its domain."""
+
+
+class DataError(SufficeError, ValueError):
+    """A table of data cannot be read, or is not what the task needs."""
+
+
+class ModelFileError(SufficeError, ValueError):
+    """A file is not a model file that this version reads; `path` names it."""
+
+    def __init__(self, path: object, reason: str) -> None:
+        super().__init__(str(path), reason)
+        self.path, self.reason = str(path), reason
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
 
 
 class PieceBudgetError(SufficeError, RuntimeError):

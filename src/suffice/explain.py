@@ -73,13 +73,13 @@ class Explainer:
         """The exact pieces of each feature, in the user's units, one for each output."""
         return dict(zip(self.model.names, self._pieces, strict=True))
 
-    def score(self, x: Any) -> Fraction:
-        """Return the exact score of a row."""
-        (score,) = self._scores(self._parts(read_row(self.model, x)))
-        return to_fraction(score)
+    def score(self, x: Any) -> Fraction | tuple[Fraction, ...]:
+        """Return the exact score of a row; a tuple, one for each class, if there are more than two."""
+        scores = tuple(to_fraction(score) for score in self._scores(self._parts(read_row(self.model, x))))
+        return scores if self.model.task == "multiclass" else scores[0]
 
     def predict(self, x: Any) -> Any:
-        """Return the class of a row, decided by its exact score."""
+        """Return what the exact score of a row decides: its class, or its value if the model is a regression."""
         return predicted(self.model, self._scores(self._parts(read_row(self.model, x))))
 
     def explain(self, x: Any, radius: Radius, *, unit: Unit = "raw", held: Iterable[str] = ()) -> Explanation:

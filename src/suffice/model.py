@@ -6,9 +6,13 @@ meet a value without a score.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Literal
+
+import numpy as np
 
 from suffice.domain import Domain
 from suffice.errors import FeatureNameError, ModelError, NumberError
@@ -82,16 +86,17 @@ class AdditiveModel:
     ----------
     shapes : sequence of Shape
         One for each feature.
-    intercept : number
-        Added to the sum.
-    task : {"binary"}
-        The sign of the score decides between two classes.
+    intercept : number, or a sequence of numbers
+        Added to the sum; one for each class if there are more than two.
+    task : {"binary", "multiclass", "regression"}
+        The sign of the score decides between two classes; the largest of several scores wins, the first of them in a
+        tie; or the score itself is the answer.
     features : sequence of str or Feature, optional
         Names, or names with domain and scaling. Default: x0, x1, ...
-    classes : pair, optional
-        The negative class and the positive one. Default: 0 and 1.
+    classes : sequence, optional
+        The negative class and the positive one, or one for each score. Default: 0, 1, ...
     ties : {"positive", "negative"}
-        The class of a score of exactly 0. A neural additive model gives it to the positive class.
+        The class of a score of exactly 0 in a binary model. A neural additive model gives it to the positive class.
 
     Examples
     --------
@@ -112,27 +117,31 @@ class AdditiveModel:
     def __init__(
         self,
         shapes: Sequence[Shape],
-        intercept: Number = 0,
+        intercept: Number | Sequence[Number] = 0,
         task: str = "binary",
         features: Sequence[str | Feature] | None = None,
-        classes: Sequence[Any] = (0, 1),
+        classes: Sequence[Any] | None = None,
         ties: Literal["positive", "negative"] = "positive",
     ) -> None:
-        if task != "binary":
-            raise ModelError(f"task must be 'binary', got {task!r}")
-        if len(classes) != 2 or classes[0] == classes[1]:
-            raise ModelError(f"a binary model has two different classes (negative, positive), got {tuple(classes)!r}")
+        if task not in ("binary", "multiclass", "regression"):
+            raise ModelError(f"task must be 'binary', 'multiclass' or 'regression', got {task!r}")
         if ties not in ("positive", "negative"):
             raise ModelError(f"ties must go to the 'positive' or the 'negative' class, got {ties!r}")
         terms = tuple(Term((i,), shape) for i, shape in enumerate(shapes))
         object.__setattr__(self, "terms", terms)
-        object.__setattr__(self, "intercept", (_number("the intercept", intercept),))
+        object.__setattr__(self, "intercept", _intercept(intercept))
         object.__setattr__(self, "task", task)
         object.__setattr__(self, "features", _features(shapes, features))
         domains = tuple(_domain(feature, shape) for feature, shape in zip(self.features, shapes, strict=True))
         object.__setattr__(self, "domains", domains)
-        object.__setattr__(self, "classes", tuple(classes))
+        object.__setattr__(self, "classes", _classes(task, len(self.intercept), classes))
         object.__setattr__(self, "ties", ties)
+        for feature, shape in zip(self.features, shapes, strict=True):
+            if shape.outputs != len(self.intercept):
+                raise ModelError(
+                    f"the shape of {feature.name!r} has {shape.outputs} outputs, but the model has "
+                    f"{len(self.intercept)} (one for each intercept)"
+                )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -144,6 +153,12 @@ class AdditiveModel:
         if name not in self.names:
             raise FeatureNameError(name, self.names)
         return self.names.index(str(name))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one safetensors file, exactly; `suffice.load` reads it back."""
+        from suffice.model_file import save_model
+
+        save_model(self, path)
 
     def compile(self, max_pieces: int = 10_000) -> tuple[tuple[Pieces, ...], ...]:
         """Return the exact pieces of each feature (first index) for each output, in the user's units."""
@@ -186,8 +201,25 @@ def _check_shape(feature: Feature, shape: Shape) -> None:
             f"the shape of {feature.name!r} is a {type(shape).__name__}; give a ReluNetwork, Steps, Table, "
             "PiecewiseLinear or a combination of these"
         )
-    if shape.outputs != 1:
-        raise ModelError(f"the shape of {feature.name!r} has {shape.outputs} outputs; a binary model needs 1")
+
+
+def _intercept(given: Number | Sequence[Number]) -> tuple[Rational, ...]:
+    if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str):
+        return tuple(_number(f"intercept[{j}]", one) for j, one in enumerate(given))
+    return (_number("the intercept", given),)
+
+
+def _classes(task: str, scores: int, given: Sequence[Any] | None) -> tuple[Any, ...]:
+    """Return the classes of a model, checked against its task and its number of scores."""
+    if task == "multiclass" and scores < 2:
+        raise ModelError(f"a multiclass model needs an intercept for each of 2 or more classes, got {scores}")
+    if task != "multiclass" and scores != 1:
+        raise ModelError(f"a {task} model has one score and one intercept, got {scores}")
+    wanted = {"binary": 2, "multiclass": scores, "regression": 0}[task]
+    classes = tuple(range(wanted) if given is None else given)
+    if len(classes) != wanted or any(a == b for a, b in combinations(classes, 2)):
+        raise ModelError(f"a {task} model with {scores} scores has {wanted} different classes, got {classes!r}")
+    return classes
 
 
 def _domain(feature: Feature, shape: Shape) -> Domain:

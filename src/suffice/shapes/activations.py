@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +40,20 @@ class Activation:
     thresholds: tuple[float, ...]
     slopes: NDArray[np.float64]
     offsets: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        zones = len(self.thresholds) + 1
+        if self.slopes.ndim != 2 or len(self.slopes) != zones or not self.slopes.size or self.offsets.shape != (zones,):
+            raise ShapeError(f"{zones - 1} thresholds need slopes and offsets for {zones} zones")
+        if not all(np.isfinite(part).all() for part in (self.thresholds, self.slopes, self.offsets)):
+            raise ShapeError("thresholds, slopes and offsets of an activation must be finite numbers")
+        if any(a >= b for a, b in pairwise(self.thresholds)):
+            raise ShapeError(f"the thresholds of an activation must increase, got {self.thresholds}")
+        for q, threshold in enumerate(self.thresholds):
+            step = Fraction(float(self.offsets[q + 1])) - Fraction(float(self.offsets[q]))
+            for low, high in self.slopes[q : q + 2].T.tolist():
+                if (Fraction(high) - Fraction(low)) * Fraction(threshold) + step != 0:
+                    raise ShapeError(f"the activation {self.name!r} jumps at {threshold}; it must be continuous")
 
     @staticmethod
     def relu() -> Activation:
