@@ -9,16 +9,29 @@ from safetensors.numpy import save as write_tensors
 from strategies import networks
 
 import suffice
-from suffice import MISSING, Activation, AdditiveModel, Domain, Feature, PiecewiseLinear, ReluNetwork, Steps, Table
+from suffice import (
+    MISSING,
+    Activation,
+    AdditiveModel,
+    Domain,
+    Feature,
+    PiecewiseLinear,
+    Readout,
+    ReluNetwork,
+    Steps,
+    Table,
+)
 from suffice.model_file import to_bytes
 
 LEAKY_UNITS = Activation.leaky_relu([0.1, 3])
+BASIS = ReluNetwork([[[1.0]], [[1.0], [2.0]]], [[1.0], None])
 ZOO = AdditiveModel(
     shapes=[
         ReluNetwork([np.ones((2, 1), np.float16), np.ones((1, 2), np.float16)], [[0.5, 0.25], None], LEAKY_UNITS),
         ReluNetwork([[[1.0]], [[2.0]], [[3.0]]], [None, [1.0], None], ["hard_tanh", "relu6"], skips={2: 1, 3: 0}),
         ReluNetwork([np.array([[0.5]], np.float32), [[1.0]]], [[0.1], None], exu=True),
         Table({"a": "1/3", MISSING: 2}),
+        Readout(BASIS, [[1.0, 2.0]]) + Readout(BASIS, [[0.5, 0.0]]),
         Table({-9: 1, MISSING: 0}, otherwise=Steps([1, 2], ["1/3", 2, 3], closed="right")),
         (PiecewiseLinear(["1/3"], [1], left_slope=0.1) * "2/7" - Steps([], [5])).rescaled(1, "-2/3"),
     ],
@@ -28,6 +41,7 @@ ZOO = AdditiveModel(
         Feature("s", center=0.1, scale=-3, deviation=2),
         "e",
         "c",
+        "r",
         Feature("codes", Domain.integers(0) | Domain.codes(MISSING, -9)),
         Feature("p", Domain.interval("1/3", 5) | Domain.points(-1) | Domain.categories(-7)),
     ],
@@ -53,6 +67,7 @@ def test_a_model_comes_back_exactly(tmp_path):
     ZOO.save(tmp_path / "zoo.safetensors")
     again = suffice.load(tmp_path / "zoo.safetensors")
     same(ZOO, again)
+    assert again.terms[4].shape.first.basis is again.terms[4].shape.second.basis
     assert again.terms[0].shape.weights[0].dtype == np.float16
     assert to_bytes(again) == to_bytes(ZOO) == (tmp_path / "zoo.safetensors").read_bytes()
     assert [p.name for p in tmp_path.iterdir()] == ["zoo.safetensors"]
@@ -143,6 +158,8 @@ LEAKY = (*NETWORK, "activations", 0)
         (put(*NETWORK, "exu", value="yes"), "exu must be true or false"),
         (put(*LEAKY, "offsets", value=["0", "1"]), "jumps at 0"),
         (put(*LEAKY, "thresholds", value=["1/3"]), "1/3 is not a float64"),
+        (put("terms", 4, "shape", "parts", 0, "basis", value=1), "there is no basis 1"),
+        (put("bases", 0, value={"kind": "scaled", "shape": {}, "factor": "1"}), "does not describe"),
         (put("classes", value=[None, 1]), "None is not a class"),
         (put("terms", 3, "shape", "keys", value=[{"label": "a"}, {"label": "a"}]), "same key twice"),
     ],

@@ -18,7 +18,7 @@ from suffice.explain import Explainer, Explanation, Status
 from suffice.labels import MISSING
 from suffice.model import AdditiveModel, Feature
 from suffice.model_file import load_model as load
-from suffice.shapes import Activation, Pieces, PiecewiseLinear, ReluNetwork, Shape, Steps, Table
+from suffice.shapes import Activation, Pieces, PiecewiseLinear, Readout, ReluNetwork, Shape, Steps, Table
 
 __all__ = [
     "MISSING",
@@ -38,6 +38,7 @@ __all__ = [
     "Pieces",
     "PiecewiseLinear",
     "RadiusError",
+    "Readout",
     "ReluNetwork",
     "RowError",
     "Shape",

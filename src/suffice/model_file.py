@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import singledispatch
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from flint import fmpq
@@ -28,7 +28,7 @@ from suffice.errors import ModelFileError, SufficeError
 from suffice.labels import MISSING, Missing, Value
 from suffice.model import AdditiveModel, Feature, Term
 from suffice.rational import Rational, nearest_float
-from suffice.shapes import Activation, PiecewiseLinear, ReluNetwork, Shape, Steps, Table
+from suffice.shapes import Activation, PiecewiseLinear, Readout, ReluNetwork, Shape, Steps, Table
 from suffice.shapes.shape import Rescaled, Scaled, Sum
 
 VERSION = 1
@@ -37,6 +37,13 @@ _NUMBER = re.compile(r"-?[0-9]{1,4000}(/[1-9][0-9]{0,3999})?", re.ASCII)
 
 Tensors = dict[str, NDArray[Any]]
 Json = dict[str, Any]
+
+
+class _Parts(NamedTuple):
+    """What shapes are read from."""
+
+    tensors: Tensors
+    bases: list[ReluNetwork]
 
 
 def save_model(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
@@ -54,6 +61,11 @@ def save_model(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
 def to_bytes(model: AdditiveModel) -> bytes:
     """Return the content of a model file."""
     tensors: Tensors = {}
+    bases: list[ReluNetwork] = []
+    terms = [
+        {"features": list(term.features), "shape": _shape_out(term.shape, _Store(tensors, bases, f"terms.{k}"))}
+        for k, term in enumerate(model.terms)
+    ]
     document = {
         "version": VERSION,
         "task": model.task,
@@ -61,10 +73,8 @@ def to_bytes(model: AdditiveModel) -> bytes:
         "classes": [_class_out(name) for name in model.classes],
         "intercept": [_number_out(value) for value in model.intercept],
         "features": [_feature_out(f, d) for f, d in zip(model.features, model.domains, strict=True)],
-        "terms": [
-            {"features": list(term.features), "shape": _shape_out(term.shape, _Store(tensors, f"terms.{k}"))}
-            for k, term in enumerate(model.terms)
-        ],
+        "bases": [_shape_out(basis, _Store(tensors, [], f"bases.{k}")) for k, basis in enumerate(bases)],
+        "terms": terms,
     }
     return serialise(tensors, {_KEY: json.dumps(document, ensure_ascii=True, separators=(",", ":"))})
 
@@ -193,11 +203,17 @@ def _span_in(low: Any, high: Any, is_integers: Any) -> Span:
 class _Store:
     """Where the arrays of one shape go; names tell the place in the document."""
 
-    def __init__(self, tensors: Tensors, prefix: str) -> None:
-        self.tensors, self.prefix = tensors, prefix
+    def __init__(self, tensors: Tensors, bases: list[ReluNetwork], prefix: str) -> None:
+        self.tensors, self.bases, self.prefix = tensors, bases, prefix
 
     def below(self, part: str) -> _Store:
-        return _Store(self.tensors, f"{self.prefix}.{part}")
+        return _Store(self.tensors, self.bases, f"{self.prefix}.{part}")
+
+    def place_of(self, basis: ReluNetwork) -> int:
+        """Return the place of a shared network among all of them."""
+        if not any(basis is known for known in self.bases):
+            self.bases.append(basis)
+        return next(k for k, known in enumerate(self.bases) if basis is known)
 
     def put(self, part: str, array: NDArray[Any]) -> str:
         name = f"{self.prefix}.{part}"
@@ -228,6 +244,11 @@ def _(shape: ReluNetwork, store: _Store) -> Json:
         "skips": sorted([to, source] for to, source in shape.skips.items()),
         "exu": shape.exu,
     }
+
+
+@_shape_out.register
+def _(shape: Readout, store: _Store) -> Json:
+    return {"kind": "readout", "basis": store.place_of(shape.basis), "weights": store.put("weights", shape.weights)}
 
 
 @_shape_out.register
@@ -306,58 +327,73 @@ def _float_in(text: Any) -> float:
     return near
 
 
-def _network_in(document: Json, tensors: Tensors) -> Shape:
+def _network_in(document: Json, parts: _Parts) -> ReluNetwork:
     names = _fields(document, "weights", "biases", "activations", "skips", "exu")
     weights, biases, activations, skips, exu = names
     if not isinstance(exu, bool):
         raise TypeError("exu must be true or false")
     return ReluNetwork(
-        [tensors[name] for name in weights],
-        [None if name is None else tensors[name] for name in biases],
+        [parts.tensors[name] for name in weights],
+        [None if name is None else parts.tensors[name] for name in biases],
         [_activation_in(activation) for activation in activations],
         {int(to): int(source) for to, source in skips},
         exu,
     )
 
 
-def _steps_in(document: Json, tensors: Tensors) -> Shape:
+def _readout_in(document: Json, parts: _Parts) -> Shape:
+    basis, weights = _fields(document, "basis", "weights")
+    if not isinstance(basis, int) or not 0 <= basis < len(parts.bases):
+        raise ValueError(f"there is no basis {basis!r}")
+    return Readout(parts.bases[basis], parts.tensors[weights])
+
+
+def _basis_in(document: Json, tensors: Tensors) -> ReluNetwork:
+    basis = _shape_in(document, _Parts(tensors, []))
+    if not isinstance(basis, ReluNetwork):
+        raise TypeError("a basis must be a network")
+    return basis
+
+
+def _steps_in(document: Json, parts: _Parts) -> Shape:
     cuts, values, closed = _fields(document, "cuts", "values", "closed")
-    return Steps(_numbers_in(cuts, tensors)[0], _numbers_in(values, tensors), closed)
+    return Steps(_numbers_in(cuts, parts)[0], _numbers_in(values, parts), closed)
 
 
-def _piecewise_linear_in(document: Json, tensors: Tensors) -> Shape:
+def _piecewise_linear_in(document: Json, parts: _Parts) -> Shape:
     knots, values, slopes = _fields(document, "knots", "values", "slopes")
-    left, right = _numbers_in(slopes, tensors)
-    return PiecewiseLinear(_numbers_in(knots, tensors)[0], _numbers_in(values, tensors), left, right)
+    left, right = _numbers_in(slopes, parts)
+    return PiecewiseLinear(_numbers_in(knots, parts)[0], _numbers_in(values, parts), left, right)
 
 
-def _table_in(document: Json, tensors: Tensors) -> Shape:
+def _table_in(document: Json, parts: _Parts) -> Shape:
     keys, values, otherwise = _fields(document, "keys", "values", "otherwise")
-    rest = None if otherwise is None else _shape_in(otherwise, tensors)
-    entries: dict[Any, Any] = dict(zip((_value_in(key) for key in keys), _numbers_in(values, tensors), strict=True))
+    rest = None if otherwise is None else _shape_in(otherwise, parts)
+    entries: dict[Any, Any] = dict(zip((_value_in(key) for key in keys), _numbers_in(values, parts), strict=True))
     if len(entries) != len(keys):
         raise ValueError("a table has the same key twice")
     return Table(entries, rest)
 
 
-def _sum_in(document: Json, tensors: Tensors) -> Shape:
-    (parts,) = _fields(document, "parts")
-    first, second = (_shape_in(part, tensors) for part in parts)
+def _sum_in(document: Json, parts: _Parts) -> Shape:
+    (summands,) = _fields(document, "parts")
+    first, second = (_shape_in(summand, parts) for summand in summands)
     return Sum(first, second)
 
 
-def _scaled_in(document: Json, tensors: Tensors) -> Shape:
+def _scaled_in(document: Json, parts: _Parts) -> Shape:
     shape, factor = _fields(document, "shape", "factor")
-    return Scaled(_shape_in(shape, tensors), _number_in(factor))
+    return Scaled(_shape_in(shape, parts), _number_in(factor))
 
 
-def _rescaled_in(document: Json, tensors: Tensors) -> Shape:
+def _rescaled_in(document: Json, parts: _Parts) -> Shape:
     shape, center, scale = _fields(document, "shape", "center", "scale")
-    return Rescaled(_shape_in(shape, tensors), _number_in(center), _number_in(scale))
+    return Rescaled(_shape_in(shape, parts), _number_in(center), _number_in(scale))
 
 
-_READERS: Mapping[str, Callable[[Json, Tensors], Shape]] = {
+_READERS: Mapping[str, Callable[[Json, _Parts], Shape]] = {
     "network": _network_in,
+    "readout": _readout_in,
     "steps": _steps_in,
     "piecewise_linear": _piecewise_linear_in,
     "table": _table_in,
@@ -367,18 +403,18 @@ _READERS: Mapping[str, Callable[[Json, Tensors], Shape]] = {
 }
 
 
-def _shape_in(document: Json, tensors: Tensors) -> Shape:
+def _shape_in(document: Json, parts: _Parts) -> Shape:
     rest = dict(document)
     kind = rest.pop("kind")
     if kind not in _READERS:
         raise ValueError(f"{kind!r} is not a kind of shape")
-    return _READERS[kind](rest, tensors)
+    return _READERS[kind](rest, parts)
 
 
-def _numbers_in(document: Json, tensors: Tensors) -> list[list[Rational]]:
+def _numbers_in(document: Json, parts: _Parts) -> list[list[Rational]]:
     ((kind, content),) = document.items()
     if kind == "tensor":
-        return [[fmpq(*value.as_integer_ratio()) for value in row] for row in tensors[content].tolist()]
+        return [[fmpq(*value.as_integer_ratio()) for value in row] for row in parts.tensors[content].tolist()]
     if kind == "numbers":
         return [[_number_in(value) for value in row] for row in content]
     raise ValueError(f"{kind!r} is not a way to list numbers")
@@ -388,10 +424,11 @@ def _numbers_in(document: Json, tensors: Tensors) -> list[list[Rational]]:
 
 
 def _model_in(document: Json, tensors: Tensors) -> AdditiveModel:
-    _, task, ties, classes, intercept, features, terms = _fields(
-        document, "version", "task", "ties", "classes", "intercept", "features", "terms"
+    _, task, ties, classes, intercept, features, bases, terms = _fields(
+        document, "version", "task", "ties", "classes", "intercept", "features", "bases", "terms"
     )
-    shapes = [_term_in(term, tensors, place) for place, term in enumerate(terms)]
+    parts = _Parts(tensors, [_basis_in(basis, tensors) for basis in bases])
+    shapes = [_term_in(term, parts, place) for place, term in enumerate(terms)]
     return AdditiveModel(
         shapes=[term.shape for term in shapes],
         intercept=[_number_in(value) for value in intercept],
@@ -402,13 +439,13 @@ def _model_in(document: Json, tensors: Tensors) -> AdditiveModel:
     )
 
 
-def _term_in(document: Json, tensors: Tensors, place: int) -> Term:
+def _term_in(document: Json, parts: _Parts, place: int) -> Term:
     features, shape = _fields(document, "features", "shape")
     if features != [place]:
         raise ValueError(
             f"term {place} is over features {features}; this version knows one term for each feature, in order"
         )
-    return Term((place,), _shape_in(shape, tensors))
+    return Term((place,), _shape_in(shape, parts))
 
 
 def _fields(document: Json, *names: str) -> list[Any]:

@@ -14,7 +14,7 @@ from suffice.shapes.activations import Activation
 from suffice.shapes.parameters import as_integers, exact_array, rounded_exp
 from suffice.shapes.pieces import Pieces
 from suffice.shapes.shape import DEFAULT_BUDGET, PieceBudget, Shape, Support
-from suffice.shapes.tabulate import IntegerLayer, tabulate
+from suffice.shapes.tabulate import IntegerLayer, Lines, propagate, tabulate, to_pieces
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -98,7 +98,15 @@ class ReluNetwork(Shape):
         return Support(is_everywhere=True)
 
     def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
-        return tabulate(self._integer_layers(), self.skips, budget)
+        return to_pieces(tabulate(self._integer_layers(), self.skips, budget))
+
+    def lines(self, budget: PieceBudget) -> Lines:
+        """Return the outputs as exact lines; made once and kept, for shapes that share this network."""
+        if "_lines" not in self.__dict__:
+            object.__setattr__(self, "_lines", tabulate(self._integer_layers(), self.skips, budget))
+        lines: Lines = self.__dict__["_lines"]
+        budget.check(len(lines.knots) + 1, len(self.weights))
+        return lines
 
     def _integer_layers(self) -> list[IntegerLayer]:
         activations = (*self.activations, Activation.identity())
@@ -148,3 +156,51 @@ class ReluNetwork(Shape):
         if not np.all(np.isfinite(grown)):
             unit = int(np.argwhere(~np.isfinite(grown))[0, 0])
             raise ShapeError(f"weights[0][{unit}, 0] = {self.weights[0][unit, 0]} is too large: its exp overflows")
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Readout(Shape):
+    """Linear combinations of the outputs of a network, which other shapes may share.
+
+    Parameters
+    ----------
+    basis : ReluNetwork
+        Tabulated once, however many shapes read from it.
+    weights : array of shape (outputs, outputs of the basis)
+        One row for each output.
+
+    Examples
+    --------
+    >>> basis = ReluNetwork([[[1.0], [1.0]], [[1.0, 0.0], [0.0, 1.0]]], [[0.0, -1.0], None])
+    >>> pieces, = Readout(basis, [[1.0, -2.0]]).compile()
+    >>> pieces.slopes
+    (0, 1, -1)
+    """
+
+    basis: ReluNetwork
+    weights: NDArray[Any]
+
+    def __init__(self, basis: ReluNetwork, weights: ArrayLike) -> None:
+        exact = exact_array("the weights of a readout", weights)
+        if not isinstance(basis, ReluNetwork):
+            raise ShapeError(f"a readout reads from a ReluNetwork, got a {type(basis).__name__}")
+        if exact.ndim != 2 or exact.shape[1] != basis.outputs or exact.shape[0] < 1:
+            raise ShapeError(
+                f"the weights of a readout have shape {exact.shape}; the basis needs shape (outputs, {basis.outputs})"
+            )
+        object.__setattr__(self, "basis", basis)
+        object.__setattr__(self, "weights", exact)
+
+    @property
+    def outputs(self) -> int:
+        return int(self.weights.shape[0])
+
+    @property
+    def support(self) -> Support:
+        return Support(is_everywhere=True)
+
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
+        whole, scale = as_integers(self.weights)
+        none, _ = as_integers(np.zeros(self.outputs))
+        layer = IntegerLayer(whole, scale, none, 0, Activation.identity())
+        return to_pieces(propagate(self.basis.lines(budget), layer))

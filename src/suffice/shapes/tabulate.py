@@ -69,21 +69,21 @@ class Lines:
     changes: Sequence[Change]
 
 
-def tabulate(layers: Sequence[IntegerLayer], skips: Mapping[int, int], budget: PieceBudget) -> tuple[Pieces, ...]:
-    """Return the exact pieces of each output of a network."""
+def tabulate(layers: Sequence[IntegerLayer], skips: Mapping[int, int], budget: PieceBudget) -> Lines:
+    """Return the exact outputs of a network."""
     one, none = _integers([fmpz(1)]), _integers([_NOTHING])
     lines = Lines([], 0, one, none, np.zeros(0, np.int64), _zeros(1, 0), _zeros(1, 0), [])
     outputs = [lines]
     for number, layer in enumerate(layers, start=1):
-        lines = _activate(_propagate(lines, layer), layer.activation)
+        lines = _activate(propagate(lines, layer), layer.activation)
         if number in skips:
             lines = _add(lines, outputs[skips[number]])
         budget.check(len(lines.knots) + 1, number)
         outputs.append(lines)
-    return _to_pieces(lines)
+    return lines
 
 
-def _propagate(lines: Lines, layer: IntegerLayer) -> Lines:
+def propagate(lines: Lines, layer: IntegerLayer) -> Lines:
     """Apply the linear part of a layer; afterwards every knot has a column."""
     weights, units, knots = layer.weights, layer.weights.shape[0], len(lines.knots)
     columns = np.concatenate([lines.slopes[:, None], lines.rises, lines.offsets[:, None], lines.shifts], axis=1)
@@ -211,7 +211,8 @@ def _spread(lines: Lines) -> tuple[Integers, Integers]:
     return rises, shifts
 
 
-def _to_pieces(lines: Lines) -> tuple[Pieces, ...]:
+def to_pieces(lines: Lines) -> tuple[Pieces, ...]:
+    """Return each unit as pieces, with the knots where it changes."""
     rises, shifts = _spread(lines)
     one = fmpz(1) << lines.scale
     pieces = []

@@ -1,0 +1,219 @@
+"""From a table as users have it to what the networks see, and back to features of the exact model.
+
+A numeric column is standardised; a missing cell and each declared special code has a *slot*, a learned value of its
+own. In a categorical column every category has a slot. Which kind a column is, its scaling and its categories are
+learned from the training table and never change afterwards.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.domain import Domain, is_missing
+from suffice.errors import DataError
+from suffice.labels import MISSING
+from suffice.model import Feature
+
+Cells = NDArray[Any]  # one column: float64 with NaN for missing, or objects with None for missing
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """Numbers, and codes among them that are not quantities."""
+
+    name: str
+    center: float
+    scale: float
+    codes: tuple[float, ...]
+    has_missing: bool
+
+    @property
+    def slots(self) -> int:
+        """How many values of their own the column has."""
+        return len(self.codes) + self.has_missing
+
+    @property
+    def keys(self) -> list[Any]:
+        """What each slot stands for."""
+        return [*self.codes, *([MISSING] if self.has_missing else [])]
+
+    def encode(self, cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return standardised numbers, and the slot of each cell (-1: an ordinary number)."""
+        numbers = _as_numbers(self.name, cells)
+        slots = np.full(len(numbers), -1)
+        for k, code in enumerate(self.codes):
+            slots[numbers == code] = k
+        absent = np.isnan(numbers)
+        if absent.any() and not self.has_missing:
+            row = int(np.argmax(absent))
+            raise DataError(
+                f"column {self.name!r} is missing in row {row}, but it never was in training: "
+                "the model has no value for a missing cell there"
+            )
+        slots[absent] = len(self.codes)
+        return np.where(slots < 0, (numbers - self.center) / self.scale, 0.0), slots
+
+    def feature(self) -> Feature:
+        """Return the column as a feature of the exact model."""
+        domain = Domain.reals() if not self.codes else _around_codes(self.codes)
+        if self.has_missing:
+            domain |= Domain.codes(MISSING)
+        return Feature(self.name, domain, self.center, self.scale, self.scale)
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """Categories by name (text or numbers), each with a value of its own."""
+
+    name: str
+    categories: tuple[str | float, ...]
+    has_missing: bool
+
+    @property
+    def slots(self) -> int:
+        """How many values of their own the column has."""
+        return len(self.categories) + self.has_missing
+
+    @property
+    def keys(self) -> list[Any]:
+        """What each slot stands for."""
+        return [*self.categories, *([MISSING] if self.has_missing else [])]
+
+    def encode(self, cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return zeros, and the slot of each cell."""
+        place: dict[Any, int] = {category: k for k, category in enumerate(self.categories)}
+        if self.has_missing:
+            place[None] = len(self.categories)
+        names = _as_categories(cells)
+        try:
+            slots = np.array([place[name] for name in names], dtype=np.int64)
+        except KeyError:
+            row, name = next((row, name) for row, name in enumerate(names) if name not in place)
+            what = "missing" if name is None else repr(name)
+            known = ", ".join(str(category) for category in self.categories[:8])
+            raise DataError(f"column {self.name!r} is {what} in row {row}; in training it was one of {known}") from None
+        return np.zeros(len(slots)), slots
+
+    def feature(self) -> Feature:
+        """Return the column as a feature of the exact model."""
+        domain = Domain.categories(*self.categories)
+        return Feature(self.name, domain | Domain.codes(MISSING) if self.has_missing else domain)
+
+
+Column = Numeric | Categorical
+
+
+def learn_columns(
+    names: Sequence[str], columns: Sequence[Cells], weights: NDArray[np.float64], special_codes: Any
+) -> tuple[Column, ...]:
+    """Return what there is to know of each column of a training table."""
+    codes = _codes_by_name(names, special_codes)
+    return tuple(
+        _learn_numeric(name, cells, weights, codes.get(name, ()))
+        if cells.dtype != object
+        else _learn_categorical(name, cells)
+        for name, cells in zip(names, columns, strict=True)
+    )
+
+
+def read_table(table: Any) -> list[Cells]:
+    """Return the columns of a table: numbers as float64, all else as objects."""
+    if hasattr(table, "iloc"):  # a pandas DataFrame
+        return [_read_series(table.iloc[:, j]) for j in range(table.shape[1])]
+    array = np.asarray(table)
+    if array.dtype.kind in "fiu":
+        return list(array.T.astype(np.float64))
+    return [_read_objects(array[:, j]) for j in range(array.shape[1])]
+
+
+def _read_series(series: Any) -> Cells:
+    kind = str(series.dtype)
+    if kind in ("bool", "boolean", "category", "object", "string", "str"):
+        return _read_objects(series.to_numpy(dtype=object))
+    if getattr(series.dtype, "kind", "") not in "fiu":
+        raise DataError(f"column {series.name!r} has type {kind}; give numbers, text, categories or truth values")
+    return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _read_objects(cells: NDArray[Any]) -> Cells:
+    """Return float64 if all cells are numbers or missing (but not all truth values), objects otherwise."""
+    known = [cell for cell in cells.tolist() if not is_missing(cell)]
+    if known and all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in known):
+        return np.array([np.nan if is_missing(cell) else float(cell) for cell in cells.tolist()])
+    for cell in known:
+        if not isinstance(cell, (str, int, float)):
+            # scikit-learn's own words, which its tools look for
+            raise TypeError(f"argument must be a string or a number, not {type(cell).__name__!r}")
+    return np.array([None if is_missing(cell) else cell for cell in cells.tolist()], dtype=object)
+
+
+def _as_numbers(name: str, cells: Cells) -> NDArray[np.float64]:
+    if cells.dtype == object:
+        row, cell = next(((row, cell) for row, cell in enumerate(cells) if isinstance(cell, (str, bool))), (0, None))
+        if cell is not None:
+            raise DataError(f"column {name!r} is {cell!r} in row {row}; in training it held numbers")
+        cells = np.array([np.nan if cell is None else float(cell) for cell in cells])
+    infinite = np.isinf(cells)
+    if infinite.any():
+        raise DataError(f"column {name!r} is infinity (inf) in row {int(np.argmax(infinite))}; give finite numbers")
+    return cells
+
+
+def _as_categories(cells: Cells) -> list[str | float | None]:
+    return [None if is_missing(cell) else cell if isinstance(cell, str) else float(cell) for cell in cells.tolist()]
+
+
+def _learn_numeric(name: str, cells: Cells, weights: NDArray[np.float64], codes: Sequence[float]) -> Numeric:
+    numbers = _as_numbers(name, cells)
+    absent = np.isnan(numbers)
+    present = tuple(code for code in codes if (numbers == code).any())
+    ordinary = ~absent & ~np.isin(numbers, present) & (weights > 0)
+    if not ordinary.any():  # nothing but missing cells and codes: any scale will do
+        return Numeric(name, 0.0, 1.0, present, bool(absent.any()))
+    values, share = numbers[ordinary], weights[ordinary]
+    with np.errstate(over="ignore", invalid="ignore"):
+        center = float(np.average(values, weights=share))
+        scale = float(np.sqrt(np.average((values - center) ** 2, weights=share)))
+    if not np.isfinite([center, scale]).all():
+        raise DataError(f"column {name!r} holds numbers too large to standardise; rescale it first")
+    # A constant column, up to the rounding of its mean, has no scale of its own.
+    is_constant = scale <= 10 * np.finfo(np.float64).eps * max(abs(center), float(np.abs(values).max()))
+    return Numeric(name, center, 1.0 if is_constant or scale == 0 else scale, present, bool(absent.any()))
+
+
+def _learn_categorical(name: str, cells: Cells) -> Categorical:
+    names = _as_categories(cells)
+    known = {category for category in names if category is not None}
+    ordered = sorted(known, key=lambda category: (isinstance(category, str), category))
+    return Categorical(name, tuple(ordered), None in names)
+
+
+def _codes_by_name(names: Sequence[str], special_codes: Any) -> dict[str, tuple[float, ...]]:
+    if special_codes is None:
+        return {}
+    if isinstance(special_codes, Mapping):
+        unknown = [name for name in special_codes if name not in names]
+        if unknown:
+            raise DataError(f"special_codes names the column {unknown[0]!r}, which the table does not have")
+        return {name: tuple(float(code) for code in codes) for name, codes in special_codes.items()}
+    return {name: tuple(float(code) for code in special_codes) for name in names}
+
+
+def _around_codes(codes: Sequence[float]) -> Domain:
+    """Return the codes, and the real line up to the floats next to each of them."""
+    ends = [
+        -math.inf,
+        *(end for c in sorted(codes) for end in (np.nextafter(c, -np.inf), np.nextafter(c, np.inf))),
+        math.inf,
+    ]
+    domain = Domain.codes(*codes)
+    for low, high in zip(ends[::2], ends[1::2], strict=True):
+        if low <= high:  # two codes may be neighbours among the floats
+            domain = Domain.interval(float(low), float(high)) | domain
+    return domain

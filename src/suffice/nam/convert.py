@@ -1,0 +1,90 @@
+"""From a fitted estimator to the exact additive model: the same parameters, read as exact numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.domain import Domain
+from suffice.errors import FeatureNameError
+from suffice.model import AdditiveModel, Feature
+from suffice.nam.columns import Categorical, Column
+from suffice.shapes import Activation, Readout, ReluNetwork, Shape, Table
+
+if TYPE_CHECKING:
+    from suffice.nam.estimators import NAMClassifier, NAMRegressor
+
+
+def to_additive(nam: NAMClassifier | NAMRegressor, domains: Mapping[str, Domain]) -> AdditiveModel:
+    """Return the exact additive model of a fitted estimator."""
+    names = [column.name for column in nam.columns_]
+    for name in domains:
+        if name not in names:
+            raise FeatureNameError(name, names)
+    stretch = Fraction(getattr(nam, "scale_", 1.0))  # a regression is trained on a standardised target
+    shapes, offset = [], 0
+    for place, column in enumerate(nam.columns_):
+        slots = slice(offset, offset + column.slots)
+        shape = _shape(nam, place, column, slots)
+        shapes.append(shape if stretch == 1 else shape * stretch)
+        offset += column.slots
+    members = nam.n_members
+    bias = [
+        sum((Fraction(value) for value in column), Fraction(0)) / members
+        for column in _floats(nam.network_.bias).T.tolist()
+    ]
+    intercept = [value * stretch + Fraction(getattr(nam, "center_", 0.0)) for value in bias]
+    features = [_feature(column, domains) for column in nam.columns_]
+    if not hasattr(nam, "classes_"):
+        return AdditiveModel(shapes, intercept, "regression", features)
+    classes = [name.item() if isinstance(name, np.generic) else name for name in nam.classes_]
+    return AdditiveModel(shapes, intercept, "binary" if len(classes) == 2 else "multiclass", features, classes)
+
+
+def _feature(column: Column, domains: Mapping[str, Domain]) -> Feature:
+    feature = column.feature()
+    domain = domains.get(column.name, feature.domain)
+    return Feature(feature.name, domain, feature.center, feature.scale, feature.deviation)
+
+
+def _shape(nam: Any, place: int, column: Column, slots: slice) -> Shape:
+    """Return the mean of the members' shapes for one column."""
+    network, members = nam.network_, nam.n_members
+    table = _floats(network.table)[:, slots]  # members, slots, outputs
+    entries = {
+        key: [sum((Fraction(v) for v in values), Fraction(0)) / members for values in table[:, k].T.tolist()]
+        for k, key in enumerate(column.keys)
+    }
+    if isinstance(column, Categorical):
+        return Table(entries)
+    shapes = [_member_shape(network, member, place) for member in range(members)]
+    mean = shapes[0] if members == 1 else reduce(Shape.__add__, shapes) * Fraction(1, members)
+    return Table(entries, otherwise=mean) if entries else mean
+
+
+def _member_shape(network: Any, member: int, place: int) -> Shape:
+    if network.mix is None:
+        return _network(network, member * network.features + place)
+    cache = network.__dict__.setdefault("_basis_shapes", {})
+    if member not in cache:
+        cache[member] = _network(network, member)
+    mix = _floats(network.mix)[member, place].T
+    return Readout(cache[member], mix)
+
+
+def _network(network: Any, k: int) -> ReluNetwork:
+    stacked = network.networks
+    weights = [_floats(weight)[k].T for weight in stacked.weights]
+    biases = [_floats(bias)[k, 0] for bias in stacked.biases]
+    first = Activation.relu_n(1.0) if stacked.exu else Activation.relu()
+    rest = [Activation.relu()] * (len(weights) - 2)
+    return ReluNetwork(weights, biases, [first, *rest], exu=stacked.exu)
+
+
+def _floats(tensor: Any) -> NDArray[np.float32]:
+    return np.asarray(tensor.detach().numpy())

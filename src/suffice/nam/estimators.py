@@ -1,0 +1,486 @@
+"""`NAMClassifier` and `NAMRegressor`: neural additive models with scikit-learn's manners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _check_sample_weight,
+    check_array,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+from torch.nn import functional
+
+from suffice.domain import Domain
+from suffice.errors import DataError
+from suffice.model import AdditiveModel
+from suffice.nam.columns import Categorical, Cells, learn_columns, read_table
+from suffice.nam.convert import to_additive
+from suffice.nam.network import AdditiveNetwork
+from suffice.nam.reach import Reach
+from suffice.nam.training import Loss, Options, Rows, train
+
+
+class _NAM(BaseEstimator):  # type: ignore[misc]
+    """What classifier and regressor share."""
+
+    def __init__(
+        self,
+        hidden_layers: Sequence[int] = (64, 64, 32),
+        *,
+        first_layer: str = "relu",
+        basis: str = "separate",
+        n_bases: int = 100,
+        n_members: int = 1,
+        dropout: float = 0.1,
+        feature_dropout: float = 0.05,
+        output_penalty: float = 0.001,
+        weight_decay: float = 0.01,
+        learning_rate: float = 0.005,
+        batch_size: int | str = "auto",
+        max_epochs: int = 100,
+        patience: int = 20,
+        validation_fraction: float = 0.15,
+        explanation_radius: float | None = None,
+        explanation_weight: float = 0.0,
+        special_codes: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.hidden_layers = hidden_layers
+        self.first_layer = first_layer
+        self.basis = basis
+        self.n_bases = n_bases
+        self.n_members = n_members
+        self.dropout = dropout
+        self.feature_dropout = feature_dropout
+        self.output_penalty = output_penalty
+        self.weight_decay = weight_decay
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.explanation_radius = explanation_radius
+        self.explanation_weight = explanation_weight
+        self.special_codes = special_codes
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # --- what the two tasks do in their own way ---------------------------------------------------------------------
+
+    def _read_target(self, y: Any) -> NDArray[Any]:
+        raise NotImplementedError
+
+    def _row_weights(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        return weights
+
+    def _loss(self) -> tuple[int, Loss]:
+        raise NotImplementedError
+
+    def to_additive(self, domains: Mapping[str, Domain] | None = None) -> AdditiveModel:
+        """Return the exact additive model that the fitted networks are.
+
+        Parameters
+        ----------
+        domains : mapping of column name to Domain, optional
+            Values a column can take, where the real line says too little (ages from 0 to 120, whole numbers).
+        """
+        check_is_fitted(self)
+        return to_additive(self, domains or {})
+
+    # --- fitting ------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803
+        """Fit the networks to a table and a target.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (rows, columns)
+            Numbers, categories, text and truth values; missing cells are allowed.
+        y : array of shape (rows,)
+            The target.
+        sample_weight : array of shape (rows,), optional
+            Weight of each row.
+        """
+        if y is None:
+            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        self._check_parameters()
+        columns = self._read_table(X, is_new=True)
+        target = self._read_target(y)
+        if len(target) != len(columns[0]):
+            raise DataError(f"X has {len(columns[0])} rows and y has {len(target)}: inconsistent numbers of samples")
+        weights = _check_sample_weight(
+            sample_weight, columns[0][:, np.newaxis], dtype=np.float64, ensure_non_negative=True
+        )
+        weights = self._row_weights(target, weights)
+        if not weights.sum() > 0:
+            raise DataError("all sample weights are zero; at least one row must count")
+        self.columns_ = learn_columns(self._names, columns, weights, self.special_codes)
+        random = check_random_state(self.random_state)
+        generator = torch.Generator().manual_seed(int(random.randint(2**31)))
+        numbers, slots = self._encode(columns)
+        outputs, loss = self._loss()
+        rows = Rows(numbers, slots, torch.from_numpy(target), torch.from_numpy(weights / weights.mean()).float())
+        training, validation = self._split(rows, target, random)
+        self.network_ = self._new_network(training, outputs, generator)
+        reach = None
+        if self.explanation_radius is not None:
+            reach = Reach(training.numbers, training.slots, self._category_blocks(), self.explanation_radius, generator)
+        with _Progress(self.max_epochs, is_shown=self.verbose) as report:
+            self.history_ = train(
+                self.network_, training, validation, loss, self._options(training), generator, reach, report
+            )
+        self.fit_seconds_ = self.history_.seconds
+        self.validation_curve_ = tuple(self.history_.validation_loss)
+        self.n_iter_ = len(self.validation_curve_)
+        self.explanation_width_ = float("nan") if reach is None else float(reach(self.network_).detach())
+        return self
+
+    def _check_parameters(self) -> None:
+        if self.first_layer not in ("relu", "exu"):
+            raise DataError(f"first_layer must be 'relu' or 'exu', got {self.first_layer!r}")
+        if self.basis not in ("separate", "shared"):
+            raise DataError(f"basis must be 'separate' or 'shared', got {self.basis!r}")
+        if not len(self.hidden_layers) or any(int(units) < 1 for units in self.hidden_layers):
+            raise DataError(f"hidden_layers must list one or more numbers of units, got {self.hidden_layers!r}")
+        for name in ("n_bases", "n_members", "max_epochs"):
+            if getattr(self, name) < 1:
+                raise DataError(f"{name} must be at least 1, got {getattr(self, name)!r}")
+        for name in ("dropout", "feature_dropout", "validation_fraction"):
+            if not 0 <= getattr(self, name) < 1:
+                raise DataError(f"{name} must be at least 0 and below 1, got {getattr(self, name)!r}")
+        if self.explanation_weight < 0 or (self.explanation_weight and self.explanation_radius is None):
+            raise DataError(
+                "explanation_weight must not be negative, and needs an explanation_radius in standard deviations"
+            )
+
+    def _read_table(self, X: Any, *, is_new: bool) -> list[Cells]:  # noqa: N803
+        """Return the columns of a table, after scikit-learn's checks of its form."""
+        if not hasattr(X, "iloc"):
+            X = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)  # noqa: N806
+        validate_data(self, X, skip_check_array=True, reset=is_new)
+        columns = read_table(X)
+        if not columns or not len(columns[0]):
+            raise DataError(
+                f"the table has shape {X.shape}; it needs at least one row and one column (minimum of 1 is required)"
+            )
+        return columns
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(str(name) for name in _check_feature_names_in(self))
+
+    def _encode(self, columns: list[Cells]) -> tuple[torch.Tensor, torch.Tensor]:
+        numbers, slots, offset = [], [], 0
+        for column, cells in zip(self.columns_, columns, strict=True):
+            values, places = column.encode(cells)
+            numbers.append(values)
+            slots.append(np.where(places < 0, -1, places + offset))
+            offset += column.slots
+        return torch.from_numpy(np.stack(numbers, 1)).float(), torch.from_numpy(np.stack(slots, 1))
+
+    def _category_blocks(self) -> list[torch.Tensor]:
+        blocks, offset = [], 0
+        for column in self.columns_:
+            if isinstance(column, Categorical) and column.categories:
+                blocks.append(torch.arange(offset, offset + len(column.categories)))
+            offset += column.slots
+        return blocks
+
+    def _split(self, rows: Rows, target: NDArray[Any], random: np.random.RandomState) -> tuple[Rows, Rows | None]:
+        count = round(self.validation_fraction * len(rows))
+        if count < 5 or len(rows) - count < 5:  # too few rows to spare any
+            return rows, None
+        groups = target if self._is_classifier and np.bincount(target.astype(int)).min() >= 2 else None
+        if groups is not None and count < len(np.unique(groups)):
+            groups = None
+        kept, held = train_test_split(np.arange(len(rows)), test_size=count, random_state=random, stratify=groups)
+        if not float(rows.weights[held].sum()) > 0 or not float(rows.weights[kept].sum()) > 0:
+            return rows, None
+        return rows.take(torch.from_numpy(kept)), rows.take(torch.from_numpy(held))
+
+    @property
+    def _is_classifier(self) -> bool:
+        return isinstance(self, ClassifierMixin)
+
+    def _new_network(self, rows: Rows, outputs: int, generator: torch.Generator) -> AdditiveNetwork:
+        units = int(self.hidden_layers[0])
+        # Corners of the first layer: values of random training rows, a little shifted, so that they follow the data.
+        drawn = torch.randint(len(rows), (units, len(self.columns_)), generator=generator)
+        corners = rows.numbers.gather(0, drawn).T + 0.1 * torch.randn(len(self.columns_), units, generator=generator)
+        return AdditiveNetwork(
+            corners,
+            [int(units) for units in self.hidden_layers],
+            outputs,
+            slots=sum(column.slots for column in self.columns_),
+            members=self.n_members,
+            bases=self.n_bases if self.basis == "shared" else None,
+            exu=self.first_layer == "exu",
+            dropout=self.dropout,
+            feature_dropout=self.feature_dropout,
+            generator=generator,
+        )
+
+    def _options(self, rows: Rows) -> Options:
+        batch = self.batch_size
+        if isinstance(batch, str):
+            batch = int(np.clip(2 ** round(np.log2(max(len(rows), 1) / 24)), 32, 1024))
+        return Options(
+            self.learning_rate,
+            int(batch),
+            self.max_epochs,
+            self.patience,
+            self.weight_decay,
+            self.output_penalty,
+            self.explanation_weight,
+        )
+
+    # --- using --------------------------------------------------------------------------------------------------------
+
+    def _score(self, columns: list[Cells]) -> NDArray[np.float64]:
+        """Return scores (rows, outputs) in float arithmetic."""
+        numbers, slots = self._encode(columns)
+        with torch.no_grad():
+            chunks = torch.arange(len(numbers)).split(8192)
+            scores = torch.cat([self.network_(numbers[rows], slots[rows])[0].mean(1) for rows in chunks])
+        return np.asarray(scores.double().numpy())
+
+    def _read_cells(self, cells: Sequence[Any]) -> list[Cells]:
+        """Return one row, given cell by cell as the exact model reads it, as a table of one row."""
+        row = []
+        for column, cell in zip(self.columns_, cells, strict=True):
+            value = float(cell) if isinstance(cell, Fraction) else cell if isinstance(cell, str) else None
+            row.append(np.array([value], dtype=object if isinstance(column, Categorical) else np.float64))
+        return row
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.non_deterministic = False
+        return tags
+
+
+class NAMClassifier(ClassifierMixin, _NAM):  # type: ignore[misc]
+    """Neural additive model for two or more classes.
+
+    Parameters
+    ----------
+    hidden_layers : sequence of int
+        Units of each hidden layer of every feature's network.
+    first_layer : {"relu", "exu"}
+        Ordinary units, or the exponential units of Agarwal et al. for shapes with sharp jumps.
+    basis : {"separate", "shared"}
+        A network for each feature, or one network whose `n_bases` outputs each feature mixes in its own way (NBM).
+    n_bases : int
+        Outputs of the shared network.
+    n_members : int
+        Size of the ensemble; its mean score is additive again.
+    dropout, feature_dropout, output_penalty, weight_decay : float
+        Regularisation of Agarwal et al.: units, whole features, squared outputs, weights.
+    learning_rate : float
+        Largest learning rate; it rises over the first 5 % of the steps and falls to 0 along a cosine.
+    batch_size : int or "auto"
+        Rows a step.
+    max_epochs, patience : int
+        Most epochs, and how many without a better validation loss end the training.
+    validation_fraction : float
+        Share of the rows kept for early stopping; 0 trains on all.
+    explanation_radius, explanation_weight : float
+        Train for short explanations: penalise how far shapes can move within a radius (in standard deviations).
+    special_codes : sequence of numbers, or mapping by column name
+        Numbers that are no quantities (-9 for "no record"); each gets a learned value of its own.
+    class_weight : mapping, "balanced" or None
+        Weights of the classes.
+    random_state : int, optional
+        Same state, same data, same machine: same model.
+    verbose : bool
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes; of two, the second is the positive one.
+    fit_seconds_ : float
+        Training time.
+    validation_curve_ : tuple of float
+        Validation loss after each epoch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.linspace(-1, 1, 80).reshape(-1, 1)
+    >>> y = np.where(np.abs(X[:, 0]) < 0.5, "in", "out")
+    >>> nam = NAMClassifier((16,), max_epochs=60, random_state=0).fit(X, y)
+    >>> nam.predict([[0.0], [0.9]]).tolist()
+    ['in', 'out']
+    """
+
+    def __init__(
+        self,
+        hidden_layers: Sequence[int] = (64, 64, 32),
+        *,
+        first_layer: str = "relu",
+        basis: str = "separate",
+        n_bases: int = 100,
+        n_members: int = 1,
+        dropout: float = 0.1,
+        feature_dropout: float = 0.05,
+        output_penalty: float = 0.001,
+        weight_decay: float = 0.01,
+        learning_rate: float = 0.005,
+        batch_size: int | str = "auto",
+        max_epochs: int = 100,
+        patience: int = 20,
+        validation_fraction: float = 0.15,
+        explanation_radius: float | None = None,
+        explanation_weight: float = 0.0,
+        special_codes: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            hidden_layers,
+            first_layer=first_layer,
+            basis=basis,
+            n_bases=n_bases,
+            n_members=n_members,
+            dropout=dropout,
+            feature_dropout=feature_dropout,
+            output_penalty=output_penalty,
+            weight_decay=weight_decay,
+            learning_rate=learning_rate,
+            batch_size=batch_size,
+            max_epochs=max_epochs,
+            patience=patience,
+            validation_fraction=validation_fraction,
+            explanation_radius=explanation_radius,
+            explanation_weight=explanation_weight,
+            special_codes=special_codes,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+
+    def _read_target(self, y: Any) -> NDArray[Any]:
+        y = column_or_1d(y, warn=True)
+        if any(cell is None or cell != cell for cell in y.tolist()):  # NaN is unequal to itself
+            raise DataError("the target y has missing cells (NaN); drop those rows")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise DataError(f"the target y has one class only ({self.classes_[0]!r}); a classifier needs two or more")
+        return np.asarray(codes, dtype=np.int64)
+
+    def _row_weights(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.class_weight is None:
+            return weights
+        names = self.classes_[target]
+        return np.asarray(weights * compute_class_weight(self.class_weight, classes=self.classes_, y=names)[target])
+
+    def _loss(self) -> tuple[int, Loss]:
+        if len(self.classes_) == 2:
+            return 1, lambda scores, y: functional.binary_cross_entropy_with_logits(
+                scores[:, 0], y.float(), reduction="none"
+            )
+        return len(self.classes_), lambda scores, y: functional.cross_entropy(scores, y, reduction="none")
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return scores: log-odds of the positive class, or one score for each of several classes."""
+        check_is_fitted(self)
+        scores = self._score(self._read_table(X, is_new=False))
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return the probability of each class."""
+        scores = torch.from_numpy(self.decision_function(X))
+        if scores.ndim == 1:
+            positive = torch.sigmoid(scores)
+            return np.asarray(torch.stack([1 - positive, positive], 1).numpy())
+        return np.asarray(torch.softmax(scores, 1).numpy())
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the class of each row; a score of exactly 0 goes to the positive class."""
+        return self._decide(self.decision_function(X))
+
+    def predict_cells(self, cells: Sequence[Any]) -> Any:
+        """Return the class of one row in float arithmetic, to compare with the exact one."""
+        scores = self._score(self._read_cells(cells))
+        return self._decide(scores[:, 0] if len(self.classes_) == 2 else scores)[0]
+
+    def _decide(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        chosen = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(1)
+        return np.asarray(self.classes_[chosen])
+
+
+class NAMRegressor(RegressorMixin, _NAM):  # type: ignore[misc]
+    """Neural additive model for a number; parameters as for `NAMClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.linspace(-1, 1, 100).reshape(-1, 1)
+    >>> nam = NAMRegressor((16,), max_epochs=100, random_state=0).fit(X, 3 * np.abs(X[:, 0]))
+    >>> bool(abs(nam.predict([[0.5]])[0] - 1.5) < 0.3)
+    True
+    """
+
+    def _read_target(self, y: Any) -> NDArray[Any]:
+        values = column_or_1d(y, warn=True)
+        if type_of_target(values) == "unknown" or values.dtype.kind not in "fiub":
+            try:
+                values = values.astype(np.float64)
+            except (TypeError, ValueError):
+                raise DataError("the target y must hold numbers; use NAMClassifier for classes") from None
+        values = values.astype(np.float64)
+        if not np.isfinite(values).all():
+            raise DataError("the target y has missing or infinite cells (NaN or inf); drop those rows")
+        self.center_, spread = float(values.mean()), float(values.std())
+        self.scale_ = spread if spread > 0 else 1.0
+        return np.asarray((values - self.center_) / self.scale_, dtype=np.float32)
+
+    def _loss(self) -> tuple[int, Loss]:
+        return 1, lambda scores, y: (scores[:, 0] - y).square()
+
+    def predict(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return the prediction for each row."""
+        check_is_fitted(self)
+        return self._score(self._read_table(X, is_new=False))[:, 0] * self.scale_ + self.center_
+
+
+class _Progress:
+    """A progress bar, or nothing."""
+
+    def __init__(self, epochs: int, *, is_shown: bool) -> None:
+        self.epochs, self.is_shown = epochs, is_shown
+
+    def __enter__(self) -> Callable[[int, float], None] | None:
+        if not self.is_shown:
+            return None
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self.bar = Progress(
+            TextColumn("fitting"), BarColumn(), TextColumn("{task.fields[loss]}"), TimeRemainingColumn()
+        )
+        self.bar.start()
+        task = self.bar.add_task("fitting", total=self.epochs, loss="")
+        return lambda epoch, loss: self.bar.update(task, completed=epoch, loss=f"validation loss {loss:.4f}")
+
+    def __exit__(self, *_: object) -> None:
+        if self.is_shown:
+            self.bar.stop()
