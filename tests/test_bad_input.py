@@ -46,6 +46,9 @@ ROWS = [
     ({"age": 40, "colour": 1}, "'colour' is 1, outside its domain"),
     ({"age": 40, "colour": math.nan}, "'colour' is nan, outside its domain"),
     (np.zeros((2, 2)), r"shape \(2, 2\); pass one row"),
+    (np.zeros(()), r"shape \(\); pass one row"),
+    ({"age": 10**5000, "colour": "red"}, "'age' is a number near inf, outside its domain"),
+    ({"age": np.timedelta64(5, "D"), "colour": "red"}, "is not a number"),
     ("40", "a sequence or a mapping"),
     ({40, "red"}, "a sequence or a mapping"),
     (7, "a sequence or a mapping"),
@@ -60,6 +63,7 @@ RADII = [
     ({"age": 1, "colour": 1, "size": 1}, "'size' is not a feature"),
     ([1, -2], "radius of 'colour' is -2"),
     ([1], "got 1"),
+    (-(10**5000), "is a number near -inf; it cannot be negative"),
     (None, "None is not a number"),
 ]
 
@@ -90,12 +94,24 @@ MODELS = [
     (lambda: Feature("f", deviation=-1), "it cannot be negative"),
     (lambda: Feature("f", center="mid"), "center of 'f': 'mid' is not a number"),
     (lambda: Domain.interval(2, 1), "no number from 2 to 1"),
-    (lambda: Domain.integers("0.1", "0.9"), "no integer from 0.1 to 0.9"),
+    (lambda: Domain.integers("0.1", "0.9"), "no integer from '0.1' to '0.9'"),
     (lambda: Domain.interval(math.nan, 1), "in a domain: nan"),
     (lambda: Domain.categories(), "at least one value"),
     (lambda: Domain.categories(math.inf), "in a domain: inf"),
     (lambda: Domain.reals() | Domain.categories(1), r"category 1 also lies in \[-∞, ∞\]"),
     (lambda: Domain.interval(-9, 9) | Domain.codes(-9), r"special code -9 also lies in \[-9, 9\]"),
+    (
+        lambda: AdditiveModel([LINE], features="a"),
+        "in the order of the shapes, got 'a'",
+    ),
+    (lambda: AdditiveModel([LINE, LINE], features={"a", "b"}), "features must be a list"),
+    (lambda: AdditiveModel([LINE], classes={0, 1}), "classes must be a list"),
+    (lambda: AdditiveModel(LINE), "shapes must be a list"),
+    (lambda: Feature("f", (0, 1)), r"the domain of 'f' must be a Domain, got \(0, 1\)"),
+    (lambda: Domain.interval(10**5000, 1), "no number from a number near inf to 1"),
+    (lambda: Domain.codes(None), "write suffice.MISSING"),
+    (lambda: Domain.integers(0, 3) | Domain.codes("2"), "the label '2' is also a number of the domain"),
+    (lambda: Explainer(MODEL, max_pieces=None), "max_pieces must be a whole number from 1 up, got None"),
     (lambda: Explainer("model.pkl"), "takes an AdditiveModel, got a str"),
 ]
 
@@ -122,6 +138,17 @@ SHAPES = [
     (lambda: ReluNetwork([[[1.0]]], [None], skips={1: 1}), "does not lead forward"),
     (lambda: ReluNetwork([[[1.0], [1.0]]], [None], skips={1: 0}), "adds 1 numbers to 2"),
     (lambda: ReluNetwork([np.array([[200.0]], np.float32)], [None], exu=True), "exp overflows"),
+    (lambda: ReluNetwork(None, None), "must be lists"),
+    (lambda: ReluNetwork([[[1.0]], [[1.0]]], [None, None], None), "activations must be a name"),
+    (lambda: ReluNetwork([[[1.0]], [[1.0]]], [None, None], [["relu"]]), "unknown activation"),
+    (lambda: ReluNetwork([[[1.0]]], [None], skips={"1": 0}), "two layers by their numbers"),
+    (lambda: ReluNetwork([[[1.0]]], [None], skips=5), "skips must be a mapping"),
+    (lambda: Activation.relu_n(2**53 + 1), "the n of an activation holds the integer"),
+    (lambda: Activation.relu_n("6"), "the n of an activation"),
+    (lambda: Steps("12", [1, 2, 3]), "cuts must be a list of numbers, got '12'"),
+    (lambda: Steps([0], 5), "values must be a list of numbers, got 5"),
+    (lambda: Table([1]), "a table takes a mapping"),
+    (lambda: Table({"a": 1}, otherwise="x"), "another shape"),
     (lambda: Activation.relu_n(0), "n = 0"),
     (lambda: Activation.hard_tanh(1, -1), r"\[1, -1\]"),
     (lambda: Activation.leaky_relu(math.nan), "nan"),
@@ -138,7 +165,7 @@ SHAPES = [
     (lambda: Table({"a": 1, "b": [1, 2]}), "same number of outputs"),
     (lambda: Table({math.nan: 1}), "table key: nan"),
     (lambda: Table({None: 1}), "table key: None is not a number"),
-    (lambda: LINE + Steps([0], [[1, 2], [3, 4]]), "1 outputs to one with 2"),
+    (lambda: LINE + Steps([0], [[1, 2], [3, 4]]), "shapes with 1 and 2 outputs"),
     (lambda: LINE.rescaled(0, 0), "scale of 0"),
 ]
 
@@ -150,14 +177,14 @@ def sentence(error):
     return text
 
 
-@pytest.mark.parametrize(("row", "words"), ROWS, ids=lambda v: None)
+@pytest.mark.parametrize(("row", "words"), ROWS, ids=lambda v: v if isinstance(v, str) else "given")
 def test_rows(row, words):
     with pytest.raises((suffice.RowError, suffice.FeatureNameError), match=words) as error:
         EXPLAINER.explain(row, radius=1)
     sentence(error)
 
 
-@pytest.mark.parametrize(("radius", "words"), RADII, ids=lambda v: None)
+@pytest.mark.parametrize(("radius", "words"), RADII, ids=lambda v: v if isinstance(v, str) else "given")
 def test_radii(radius, words):
     with pytest.raises((suffice.RadiusError, suffice.FeatureNameError), match=words) as error:
         EXPLAINER.explain(ROW, radius=radius)
@@ -171,7 +198,7 @@ def test_units_and_held_features():
         EXPLAINER.explain(ROW, radius=1, unit="std")
     with pytest.raises(suffice.FeatureNameError, match="'sex' is not a feature"):
         EXPLAINER.explain(ROW, radius=1, held=["sex"])
-    with pytest.raises(suffice.RadiusError, match=r"write \['age'\]"):
+    with pytest.raises(suffice.FeatureNameError, match="'age' is not a list of feature names"):
         EXPLAINER.explain(ROW, radius=1, held="age")
 
 
@@ -185,14 +212,14 @@ def test_feature_lists():
         why.counterexample(without="age")
 
 
-@pytest.mark.parametrize(("build", "words"), MODELS, ids=lambda v: None)
+@pytest.mark.parametrize(("build", "words"), MODELS, ids=lambda v: v if isinstance(v, str) else "given")
 def test_models(build, words):
     with pytest.raises(suffice.ModelError, match=words) as error:
         build()
     sentence(error)
 
 
-@pytest.mark.parametrize(("build", "words"), SHAPES, ids=lambda v: None)
+@pytest.mark.parametrize(("build", "words"), SHAPES, ids=lambda v: v if isinstance(v, str) else "given")
 def test_shapes(build, words):
     with pytest.raises(suffice.ShapeError, match=words) as error:
         build()
@@ -206,3 +233,21 @@ def test_errors_survive_pickling(error):
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again)) == (type(error), str(error))
     assert isinstance(again, suffice.SufficeError)
+
+
+def test_tables_in_place_of_rows():
+    pandas = pytest.importorskip("pandas", reason="tables from pandas")
+    frame = pandas.DataFrame({"age": [40, 50], "colour": ["red", "blue"]})
+    for wrong in (frame, frame.iloc[[0]], pandas.DataFrame([[40.0, 1.0]])):
+        with pytest.raises(suffice.RowError, match=r"pass one row, X\[k\] or X.iloc\[k\]"):
+            EXPLAINER.explain(wrong, radius=1)
+    assert EXPLAINER.predict(frame.iloc[0]) == 1
+    with pytest.raises(suffice.RowError, match="names 'age' twice"):
+        EXPLAINER.predict(pandas.Series([1, 2, "red"], index=["age", "age", "colour"]))
+
+
+def test_messages_about_large_domains_are_short():
+    many = AdditiveModel([Table({f"c{k}": k for k in range(10_000)})], features=["code"])
+    with pytest.raises(suffice.RowError, match="and 9992 more") as error:
+        Explainer(many).predict(["none"])
+    sentence(error)

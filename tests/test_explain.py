@@ -248,7 +248,7 @@ def test_text_says_what_is_proven():
         "Slack: 1 of the margin is left when all free features do their worst.",
     ]
     assert "no feature needs to be fixed" in str(explainer.explain([3, 1, 1], radius=0.1))
-    assert "all 3 features are needed" in str(explainer.explain([0, 0, 0], radius=1))
+    assert "every feature is needed" in str(explainer.explain([0, 0, 0], radius=1))
 
 
 def test_an_explanation_survives_pickling():
@@ -275,3 +275,36 @@ def test_models_with_several_scores_or_none_to_decide_by():
     assert Explainer(AdditiveModel([SLOPE], 1, "regression")).predict([0.5]) == Fraction(3, 2)
     with pytest.raises(suffice.ClaimError, match="this one is a multiclass model"):
         explainer.explain([1], radius=1)
+
+
+@pytest.mark.parametrize("infinity", [math.inf, np.float32("inf"), np.inf, "inf"])
+def test_infinity_is_spelled_in_many_ways(infinity):
+    explainer = Explainer(AdditiveModel([SLOPE]))
+    assert explainer.explain([1], radius=infinity).drops == {"x0": math.inf}
+    assert explainer.explain([1], radius=[infinity]).drops == {"x0": math.inf}
+
+
+def test_single_numbers_of_other_libraries_are_numbers():
+    explainer = Explainer(AdditiveModel([SLOPE]))
+    assert explainer.explain([np.array(0.5)], radius=np.array(2.0)).margin == Fraction(1, 2)
+    torch = pytest.importorskip("torch", reason="tensors of one number")
+    assert explainer.explain([torch.tensor(0.5)], radius=torch.tensor(2.0)).drops == {"x0": 2}
+    assert explainer.score(torch.tensor([0.5])) == Fraction(1, 2)
+
+
+def test_a_unit_is_not_needed_where_there_are_no_distances():
+    model = AdditiveModel([SLOPE, Table({"u": 1, "v": -1})], features=[Feature("a", deviation=2), "b"])
+    why = Explainer(model).explain([1, "u"], radius=1, unit="std")
+    assert why.drops == {"a": 2, "b": 2}
+
+
+def test_domains_answer_for_what_users_write():
+    domain = Domain.integers(0, 10) | Domain.codes(MISSING, -9)
+    inside, outside = (5, 5.0, "5", -9, None, math.nan, MISSING), (Fraction(1, 2), 11, "x", [])
+    assert all(value in domain for value in inside)
+    assert not any(value in domain for value in outside)
+
+
+def test_repr_is_short():
+    why = Explainer(AdditiveModel([SLOPE] * 50)).explain([1] * 50, radius=2)
+    assert repr(why) == "<Explanation: 1, 25 of 50 features, proven>"

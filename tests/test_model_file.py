@@ -67,7 +67,7 @@ def test_a_model_comes_back_exactly(tmp_path):
     ZOO.save(tmp_path / "zoo.safetensors")
     again = suffice.load(tmp_path / "zoo.safetensors")
     same(ZOO, again)
-    assert again.terms[4].shape.first.basis is again.terms[4].shape.second.basis
+    assert again.terms[4].shape.parts[0].basis is again.terms[4].shape.parts[1].basis
     assert again.terms[0].shape.weights[0].dtype == np.float16
     assert to_bytes(again) == to_bytes(ZOO) == (tmp_path / "zoo.safetensors").read_bytes()
     assert [p.name for p in tmp_path.iterdir()] == ["zoo.safetensors"]
@@ -214,5 +214,12 @@ def test_other_files_are_refused(tmp_path):
         suffice.load(tmp_path / "other")
     with pytest.raises(suffice.ModelFileError, match=r"cannot be read|damaged"):
         suffice.load(tmp_path)
-    with pytest.raises(suffice.ModelFileError, match="cannot be written"):
-        ZOO.save(tmp_path / "no" / "such" / "folder")
+    for target in (tmp_path / "no" / "such" / "folder", tmp_path):
+        with pytest.raises(suffice.ModelFileError, match="cannot be written"):
+            ZOO.save(target)
+    assert not list(tmp_path.parent.glob("*.part"))
+
+
+def test_numbers_that_could_not_be_read_back_are_not_written(tmp_path):
+    with pytest.raises(suffice.ModelFileError, match="a number of 5001 digits cannot be saved"):
+        AdditiveModel([Steps([0], [0, 1])], 10**5000).save(tmp_path / "m")

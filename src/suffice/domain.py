@@ -11,8 +11,8 @@ codes* such as "missing" or -9. Numbers have a distance, categories and codes ha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +20,10 @@ from flint import fmpq
 
 from suffice.errors import ModelError, NumberError
 from suffice.labels import MISSING, Label, Missing, Value
-from suffice.rational import Number, Rational, nearest_float, rational
+from suffice.rational import Number, Rational, brief, nearest_float, rational
 from suffice.shapes.shape import Support
+
+_MOST_SHOWN = 8
 
 
 class Span(NamedTuple):
@@ -62,8 +64,8 @@ class Domain:
     >>> months = Domain.integers(0, 803) | Domain.codes(-9, -8)
     >>> print(months)
     the integers from 0 to 803, or one of -9, -8
-    >>> print(months.around(rational(2), rational(5)))
-    the integers from 0 to 7
+    >>> 12 in months, 12.5 in months, -9 in months
+    (True, False, True)
     """
 
     spans: tuple[Span, ...] = ()
@@ -79,6 +81,9 @@ class Domain:
                 if inside or (kind == "special code" and value in self.categories_):
                     where = str(inside[0]) if inside else "the categories"
                     raise ModelError(f"the {kind} {show(value)} also lies in {where}; a value cannot be both")
+        for label in self.labels:
+            if isinstance(label, str) and self._spells_number(label):
+                raise ModelError(f"the label {label!r} is also a number of the domain; a cell could mean either")
 
     @classmethod
     def reals(cls) -> Domain:
@@ -109,7 +114,7 @@ class Domain:
     @classmethod
     def codes(cls, *values: str | Number | Missing) -> Domain:
         """Return special codes: MISSING, numbers such as -9, or text; each stands apart from all other values."""
-        exact = (value if isinstance(value, (str, Missing)) else _exact(value) for value in values)
+        exact = (value if isinstance(value, (str, Missing)) else _exact_code(value) for value in values)
         return cls(codes_=tuple(dict.fromkeys(exact)))
 
     @classmethod
@@ -122,16 +127,24 @@ class Domain:
         return cls(spans + points, names, codes)
 
     def __or__(self, other: Domain) -> Domain:
+        if not isinstance(other, Domain):
+            return NotImplemented
         return Domain(
             tuple(dict.fromkeys((*self.spans, *other.spans))),
             tuple(dict.fromkeys((*self.categories_, *other.categories_))),
             tuple(dict.fromkeys((*self.codes_, *other.codes_))),
         )
 
-    def __contains__(self, value: Value) -> bool:
-        if value in self.codes_:
-            return True
-        if value in self.categories_:
+    def __contains__(self, cell: object) -> bool:
+        """Whether a cell of a user's row is in the domain."""
+        try:
+            return self.holds(self.parse(cell))
+        except NumberError:
+            return False
+
+    def holds(self, value: Value) -> bool:
+        """Whether an exact value is in the domain."""
+        if value in self.codes_ or value in self.categories_:
             return True
         return isinstance(value, fmpq) and any(span.holds(value) for span in self.spans)
 
@@ -154,7 +167,7 @@ class Domain:
 
     def lies_in(self, support: Support) -> bool:
         """Whether a shape with this support has a value everywhere on the domain."""
-        if any(label not in support.labels for label in self.labels):
+        if not set(self.labels) <= set(support.labels):
             return False
         numbers = {value for value in (*self.categories_, *self.codes_) if isinstance(value, fmpq)}
         return support.is_everywhere or (
@@ -175,43 +188,66 @@ class Domain:
 
     def __str__(self) -> str:
         parts = [str(span) for span in self.spans]
-        listed = [show(value) for value in (*self.categories_, *self.codes_)]
-        parts += [f"one of {', '.join(listed)}"] if listed else []
+        listed = [show(value) for value in (*self.categories_, *self.codes_)[:_MOST_SHOWN]]
+        more = len(self.categories_) + len(self.codes_) - len(listed)
+        parts = [*parts[:_MOST_SHOWN], *([f"{len(parts) - _MOST_SHOWN} more"] if len(parts) > _MOST_SHOWN else [])]
+        parts += [f"one of {', '.join(listed)}{f' and {more} more' if more else ''}"] if listed else []
         return ", or ".join(parts)
+
+    def _spells_number(self, label: str) -> bool:
+        try:
+            return self._has_numbers and self.holds(rational(label))
+        except NumberError:
+            return False
 
 
 def show(value: Value) -> str:
     """Return a value as a person reads it; numbers rounded to six digits."""
-    return f"{nearest_float(value):.6g}" if isinstance(value, fmpq) else str(value)
+    if not isinstance(value, fmpq):
+        return str(value)
+    near = nearest_float(value)
+    return f"{near:.6g}" if math.isfinite(near) else brief(value)
 
 
 def is_missing(cell: object) -> bool:
     """Whether a cell holds nothing: None, NaN, pandas' NA or NaT."""
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return True
+    if isinstance(cell, Decimal):
+        return cell.is_nan()
     return isinstance(cell, (float, np.floating)) and math.isnan(cell)
 
 
-def _is_listed(span: Span, points: Iterable[Rational]) -> bool:
+def _is_listed(span: Span, points: frozenset[Rational]) -> bool:
     """Whether every number of a span is one of finitely many points."""
     if span.low is None or span.high is None:
         return False
-    inside = sum(span.holds(point) for point in points)
-    if span.is_integers:
-        return inside == span.high - span.low + 1
-    return span.low == span.high and inside == 1
+    if span.low == span.high:
+        return span.low in points
+    return span.is_integers and sum(span.holds(point) for point in points) == span.high - span.low + 1
 
 
 def _span(low: Number, high: Number, *, is_integers: bool) -> Span:
-    first = None if low == -math.inf else _exact(low)
-    last = None if high == math.inf else _exact(high)
+    first = None if is_infinite(low, -1) else _exact(low)
+    last = None if is_infinite(high, 1) else _exact(high)
     if is_integers:
         first = first if first is None else fmpq(first.ceil())
         last = last if last is None else fmpq(last.floor())
     if first is not None and last is not None and first > last:
         kind = "integer" if is_integers else "number"
-        raise ModelError(f"there is no {kind} from {low} to {high}; give the smaller end first")
+        raise ModelError(f"there is no {kind} from {brief(low)} to {brief(high)}; give the smaller end first")
     return Span(first, last, is_integers)
+
+
+def _exact_code(value: object) -> Rational:
+    if is_missing(value):
+        raise ModelError(f"{value} is not a code; write suffice.MISSING for a missing cell")
+    return _exact(value)
+
+
+def is_infinite(number: object, sign: int) -> bool:
+    """Whether something a user wrote means infinity of a sign."""
+    return isinstance(number, (float, np.floating, Decimal)) and bool(number == sign * math.inf)
 
 
 def _exact(number: object) -> Rational:

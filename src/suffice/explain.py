@@ -40,7 +40,7 @@ class Explainer:
     model : AdditiveModel
         Compiled to exact pieces once, here.
     max_pieces : int
-        Budget of affine pieces for each shape.
+        Budget of affine pieces of one network, after each of its layers.
 
     Raises
     ------
@@ -105,9 +105,7 @@ class Explainer:
         self, x: Any, features: Iterable[str], radius: Radius, *, unit: Unit = "raw", held: Iterable[str] = ()
     ) -> bool:
         """Whether fixing these features fixes the prediction, whatever the others do in the region."""
-        if isinstance(features, str):
-            raise FeatureNameError(features, self.model.names, what="list of feature names")
-        fixed = {self.model.index(name) for name in features}
+        fixed = set(self.model.indices(features))
         constraint = self._ask(x, radius, unit, held).constraint
         return constraint.admits(i for i in range(len(self.model.features)) if i not in fixed)
 
@@ -175,7 +173,8 @@ class Explanation:
     @property
     def features(self) -> tuple[str, ...]:
         """Names of the features to keep fixed, largest drop first."""
-        return tuple(self.model.names[i] for i in self.kept)
+        names = self.model.names
+        return tuple(names[i] for i in self.kept)
 
     @property
     def size(self) -> int:
@@ -185,7 +184,8 @@ class Explanation:
     @property
     def freed(self) -> tuple[str, ...]:
         """Names of all other features, in the order of the model."""
-        return tuple(name for i, name in enumerate(self.model.names) if i not in self.kept)
+        kept = set(self.kept)
+        return tuple(name for i, name in enumerate(self.model.names) if i not in kept)
 
     @property
     def margin(self) -> Fraction:
@@ -195,7 +195,8 @@ class Explanation:
     @property
     def slack(self) -> Fraction:
         """What is left of the margin when every free feature does its worst."""
-        freed = (drop for i, drop in enumerate(self.constraint.drops) if i not in self.kept)
+        kept = set(self.kept)
+        freed = (drop for i, drop in enumerate(self.constraint.drops) if i not in kept)
         return to_fraction(self.constraint.margin - total(freed).value)
 
     @property
@@ -236,13 +237,14 @@ class Explanation:
 
     def _moved(self, removed: int) -> list[int]:
         """Return the removed feature and the fewest free ones that together can break the claim."""
-        drops = self.constraint.drops
-        free = [i for i in range(len(drops)) if i not in self.kept and drops[i].value]
-        moved = [removed]
+        drops, kept = self.constraint.drops, set(self.kept)
+        free = [i for i in range(len(drops)) if i not in kept and drops[i].value]
+        moved, fall = [removed], drops[removed]
         for i in sorted(free, key=lambda i: drops[i], reverse=True):
-            if not self.constraint.admits(moved):
+            if not self.constraint.allows(fall):
                 break
             moved.append(i)
+            fall = total((fall, drops[i]))
         return moved
 
     def _targets(self, moved: list[int]) -> list[Rational]:
@@ -265,7 +267,7 @@ class Explanation:
         for digits in (2, 3, 4, 6, 9, 12, 17):
             near = float(f"{nearest_float(exact):.{digits}g}")
             short = fmpq(*near.as_integer_ratio()) if math.isfinite(near) else exact
-            if short in self.region[i] and self.worst[i].function(short) <= target:
+            if self.region[i].holds(short) and self.worst[i].function(short) <= target:
                 return short
         return exact
 
@@ -273,6 +275,9 @@ class Explanation:
         parts = zip(self.worst, self.row, point, strict=True)
         score = self.constraint.margin + sum((w.function(new) - w.function(old) for w, old, new in parts), fmpq(0))
         assert score < 0 or (score == 0 and self.constraint.is_strict), "a counterexample must break the claim"
+
+    def __repr__(self) -> str:
+        return f"<Explanation: {self.prediction!r}, {self.size} of {len(self.row)} features, {self.status.value}>"
 
     def __str__(self) -> str:
         from suffice.present.text import describe

@@ -7,7 +7,7 @@ meet a value without a score.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -16,9 +16,8 @@ import numpy as np
 
 from suffice.domain import Domain
 from suffice.errors import FeatureNameError, ModelError, NumberError
-from suffice.rational import ONE, ZERO, Number, Rational, rational
+from suffice.rational import ONE, ZERO, Number, Rational, brief, rational
 from suffice.shapes import PieceBudget, Pieces, Shape
-from suffice.shapes.pieces import combine
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -58,6 +57,8 @@ class Feature:
     ) -> None:
         if not isinstance(name, str) or not name:
             raise ModelError(f"a feature needs a name, got {name!r}")
+        if domain is not None and not isinstance(domain, Domain):
+            raise ModelError(f"the domain of {name!r} must be a Domain, got {brief(domain)}")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "center", _number(f"center of {name!r}", center))
@@ -127,11 +128,11 @@ class AdditiveModel:
             raise ModelError(f"task must be 'binary', 'multiclass' or 'regression', got {task!r}")
         if ties not in ("positive", "negative"):
             raise ModelError(f"ties must go to the 'positive' or the 'negative' class, got {ties!r}")
-        terms = tuple(Term((i,), shape) for i, shape in enumerate(shapes))
-        object.__setattr__(self, "terms", terms)
+        named = _features(shapes, features)
+        object.__setattr__(self, "terms", tuple(Term((i,), shape) for i, shape in enumerate(shapes)))
         object.__setattr__(self, "intercept", _intercept(intercept))
         object.__setattr__(self, "task", task)
-        object.__setattr__(self, "features", _features(shapes, features))
+        object.__setattr__(self, "features", named)
         domains = tuple(_domain(feature, shape) for feature, shape in zip(self.features, shapes, strict=True))
         object.__setattr__(self, "domains", domains)
         object.__setattr__(self, "classes", _classes(task, len(self.intercept), classes))
@@ -150,9 +151,19 @@ class AdditiveModel:
 
     def index(self, name: object) -> int:
         """Return the position of a feature; `FeatureNameError` if there is none of that name."""
-        if name not in self.names:
-            raise FeatureNameError(name, self.names)
-        return self.names.index(str(name))
+        (position,) = self.indices([name])
+        return position
+
+    def indices(self, names: Iterable[object], what: str = "features") -> list[int]:
+        """Return the positions of some features, given as a list of names."""
+        if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
+            raise FeatureNameError(names, self.names, what="list of feature names")
+        place = {name: i for i, name in enumerate(self.names)}
+        chosen = list(names)
+        for name in chosen:
+            if not isinstance(name, str) or name not in place:
+                raise FeatureNameError(name, self.names)
+        return [place[str(name)] for name in chosen]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one safetensors file, exactly; `suffice.load` reads it back."""
@@ -162,27 +173,26 @@ class AdditiveModel:
 
     def compile(self, max_pieces: int = 10_000) -> tuple[tuple[Pieces, ...], ...]:
         """Return the exact pieces of each feature (first index) for each output, in the user's units."""
-        parts: list[list[tuple[Pieces, ...]]] = [[] for _ in self.features]
-        for term in self.terms:
-            (i,) = term.features
-            feature = self.features[i]
+        if type(max_pieces) is not int or max_pieces < 1:
+            raise ModelError(f"max_pieces must be a whole number from 1 up, got {max_pieces!r}")
+        compiled = []
+        for term, feature in zip(self.terms, self.features, strict=True):  # today each feature has its one term
             pieces = term.shape.compile(PieceBudget(max_pieces, feature.name))
             if (feature.center, feature.scale) != (ZERO, ONE):
                 pieces = tuple(one.rescaled(feature.center, feature.scale) for one in pieces)
-            parts[i].append(pieces)
-        return tuple(
-            terms[0]
-            if len(terms) == 1
-            else tuple(combine((ONE, p) for p in output) for output in zip(*terms, strict=True))
-            for terms in parts
-        )
+            compiled.append(pieces)
+        return tuple(compiled)
 
 
 def _features(shapes: Sequence[Shape], given: Sequence[str | Feature] | None) -> tuple[Feature, ...]:
+    if not isinstance(shapes, Sequence):
+        raise ModelError(f"shapes must be a list, one for each feature, got a {type(shapes).__name__}")
     if not len(shapes):
         raise ModelError("a model needs at least one shape")
     if given is None:
         given = [f"x{i}" for i in range(len(shapes))]
+    if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, np.ndarray)):
+        raise ModelError(f"features must be a list of names in the order of the shapes, got {brief(given)}")
     if len(given) != len(shapes):
         raise ModelError(f"{len(shapes)} shapes need as many features, got {len(given)}")
     features = [one if isinstance(one, Feature) else Feature(one) for one in given]
@@ -204,7 +214,7 @@ def _check_shape(feature: Feature, shape: Shape) -> None:
 
 
 def _intercept(given: Number | Sequence[Number]) -> tuple[Rational, ...]:
-    if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str):
+    if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str) and getattr(given, "ndim", 1) != 0:
         return tuple(_number(f"intercept[{j}]", one) for j, one in enumerate(given))
     return (_number("the intercept", given),)
 
@@ -216,6 +226,8 @@ def _classes(task: str, scores: int, given: Sequence[Any] | None) -> tuple[Any, 
     if task != "multiclass" and scores != 1:
         raise ModelError(f"a {task} model has one score and one intercept, got {scores}")
     wanted = {"binary": 2, "multiclass": scores, "regression": 0}[task]
+    if isinstance(given, (str, bytes, set, frozenset)) or not isinstance(given or (), (Sequence, np.ndarray)):
+        raise ModelError(f"classes must be a list, got {brief(given)}")
     classes = tuple(range(wanted) if given is None else given)
     if len(classes) != wanted or any(a == b for a, b in combinations(classes, 2)):
         raise ModelError(f"a {task} model with {scores} scores has {wanted} different classes, got {classes!r}")

@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import singledispatch
@@ -50,10 +49,13 @@ def save_model(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
     """Write a model file; an earlier file of that name is replaced only once the new one is whole."""
     target = Path(path)
     content = to_bytes(model)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name, suffix=".part", delete=False) as part:
-            part.write(content)
-        os.replace(part.name, target)
+        try:
+            part.write_bytes(content)
+            os.replace(part, target)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
         raise ModelFileError(path, f"cannot be written: {error.strerror}") from None
 
@@ -117,7 +119,10 @@ def file_hash(path: str | os.PathLike[str]) -> str:
 
 
 def _number_out(value: Rational) -> str:
-    return str(value)
+    text = str(value)
+    if not _NUMBER.fullmatch(text):
+        raise ModelFileError("the model", f"a number of {len(text)} digits cannot be saved; 4000 are allowed")
+    return text
 
 
 def _number_in(text: Any) -> Rational:
@@ -280,7 +285,7 @@ def _(shape: Table, store: _Store) -> Json:
 
 @_shape_out.register
 def _(shape: Sum, store: _Store) -> Json:
-    parts = [_shape_out(part, store.below(str(k))) for k, part in enumerate((shape.first, shape.second))]
+    parts = [_shape_out(part, store.below(str(k))) for k, part in enumerate(shape.parts)]
     return {"kind": "sum", "parts": parts}
 
 
@@ -336,7 +341,7 @@ def _network_in(document: Json, parts: _Parts) -> ReluNetwork:
         [parts.tensors[name] for name in weights],
         [None if name is None else parts.tensors[name] for name in biases],
         [_activation_in(activation) for activation in activations],
-        {int(to): int(source) for to, source in skips},
+        _no_duplicates([(to, source) for to, source in skips]),
         exu,
     )
 
@@ -377,8 +382,7 @@ def _table_in(document: Json, parts: _Parts) -> Shape:
 
 def _sum_in(document: Json, parts: _Parts) -> Shape:
     (summands,) = _fields(document, "parts")
-    first, second = (_shape_in(summand, parts) for summand in summands)
-    return Sum(first, second)
+    return Sum(tuple(_shape_in(summand, parts) for summand in summands))
 
 
 def _scaled_in(document: Json, parts: _Parts) -> Shape:
@@ -466,7 +470,7 @@ def _check_version(path: object, document: Any) -> None:
         raise ModelFileError(path, f"has format version {version}, this suffice reads up to {VERSION}; upgrade suffice")
 
 
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> Json:
+def _no_duplicates(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     if len({key for key, _ in pairs}) != len(pairs):
         raise ValueError("an object has the same field twice")
     return dict(pairs)

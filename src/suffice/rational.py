@@ -1,8 +1,8 @@
 """Exact numbers: every number that comes in becomes a rational here, once, at its exact value.
 
 Inside the library an exact number is a flint rational, `Rational`. `fractions.Fraction` is what users
-see; `to_fraction` is the only way out. Floats leave through `nearest_float`, for looking things up and for
-showing them, never to decide.
+see; `to_fraction` is the only way out. Floats are made by `nearest_float`, for looking things up and for showing them,
+never to decide.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral, Real
 from numbers import Rational as AbstractRational
 from typing import TypeAlias
 
 import numpy as np
-from flint import fmpq
+from flint import fmpq, fmpz
 
 from suffice.errors import NumberError
 
@@ -40,7 +39,7 @@ def rational(value: object) -> Rational:
     Raises
     ------
     NumberError
-        If the value is NaN, infinite, a truth value in disguise of text, or not a number at all.
+        If the value is NaN, infinite, or not a number at all.
 
     Examples
     --------
@@ -50,22 +49,32 @@ def rational(value: object) -> Rational:
     if isinstance(value, fmpq):
         return value
     if isinstance(value, (float, np.floating)):
-        if isinstance(value, np.longdouble):
-            raise NumberError(f"{value!r} is a long double; give a float64, a Fraction or a decimal string")
+        if isinstance(value, np.longdouble) and not isinstance(value, np.float64):
+            raise NumberError(f"{value} is a long double; give a float64, a Fraction or a decimal string")
         return _from_float(float(value))
-    if isinstance(value, (bool, np.bool_)):
+    if isinstance(value, (int, np.integer, np.bool_)) and not isinstance(value, np.timedelta64):
         return fmpq(int(value))
-    if isinstance(value, (int, Integral)):
-        return fmpq(int(value))
-    if isinstance(value, AbstractRational):
+    if isinstance(value, AbstractRational) and not isinstance(value, np.generic):
         return fmpq(int(value.numerator), int(value.denominator))
     if isinstance(value, str):
         return _from_text(value)
     if isinstance(value, Decimal):
         return _from_decimal(value)
-    if isinstance(value, Real):
-        return _from_float(float(value))
-    raise NumberError(f"{value!r} is not a number; give an int, a float, a Fraction or a decimal string")
+    if isinstance(value, fmpz):
+        return fmpq(value)
+    if getattr(value, "ndim", None) == 0 and not isinstance(value, np.generic):  # an array or tensor of one number
+        return rational(value[()] if isinstance(value, np.ndarray) else value.item())  # type: ignore[attr-defined]
+    raise NumberError(f"{brief(value)} is not a number; give an int, a float, a Fraction or a decimal string")
+
+
+def brief(value: object, most: int = 60) -> str:
+    """Return a value as it may stand in a message: one line, not too long."""
+    if isinstance(value, (int, fmpq, Fraction)) and not isinstance(value, bool):
+        exact = rational(value)
+        if exact.height_bits() > 200:
+            return f"a number near {nearest_float(exact):.6g}"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def to_fraction(value: Rational) -> Fraction:

@@ -5,14 +5,13 @@ In: a row, and radii as users give them. Out: one `Domain` for each feature, eac
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from suffice.domain import Domain
+from suffice.domain import Domain, is_infinite
 from suffice.errors import NumberError, RadiusError, RowError
 from suffice.model import AdditiveModel, Feature
-from suffice.rational import ZERO, Number, Rational, rational
+from suffice.rational import ZERO, Number, Rational, brief, rational
 from suffice.rows import Row, by_feature
 
 Unit: TypeAlias = Literal["raw", "std", "model"]
@@ -36,13 +35,12 @@ def read_radii(
     """
     if unit not in ("raw", "std", "model"):
         raise RadiusError(f"unit must be 'raw', 'std' or 'model', got {unit!r}")
-    if isinstance(held, str):
-        raise RadiusError(f"held is a list of feature names, got the text {held!r}; write [{held!r}]")
-    fixed = {model.index(name) for name in held}
+    fixed = model.indices(held, what="held")
     radii = _read_radii(model, radius)
     if unit != "raw":
-        each = zip(model.features, radii, strict=True)
-        radii = [None if one is None else one * _unit_in_raw(feature, unit) for feature, one in each]
+        each = zip(model.features, model.domains, radii, strict=True)
+        # A feature without numbers has no distances, so no unit: its radius only tells 0 from more.
+        radii = [one * _unit_in_raw(feature, unit) if one and domain.spans else one for feature, domain, one in each]
     return tuple(ZERO if i in fixed else one for i, one in enumerate(radii))
 
 
@@ -52,7 +50,7 @@ def region_around(model: AdditiveModel, row: Row, radii: Sequence[Rational | Non
 
 
 def _read_radii(model: AdditiveModel, radius: Any) -> list[Rational | None]:
-    if isinstance(radius, str) or not hasattr(radius, "__len__"):
+    if isinstance(radius, str) or not hasattr(radius, "__len__") or getattr(radius, "ndim", 1) == 0:
         return [_read_radius("the radius", radius)] * len(model.features)
     try:
         given = by_feature(model.names, radius, what="the radius")
@@ -62,14 +60,14 @@ def _read_radii(model: AdditiveModel, radius: Any) -> list[Rational | None]:
 
 
 def _read_radius(what: str, given: Any) -> Rational | None:
-    if isinstance(given, float) and given == math.inf:
+    if is_infinite(given, 1) or given == "inf":
         return None
     try:
         radius = rational(given)
     except NumberError as error:
         raise RadiusError(f"{what}: {error}; give a number from 0 up, or math.inf") from None
     if radius < 0:
-        raise RadiusError(f"{what} is {given}; it cannot be negative")
+        raise RadiusError(f"{what} is {brief(given)}; it cannot be negative")
     return radius
 
 

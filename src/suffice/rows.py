@@ -11,6 +11,7 @@ from suffice.domain import Domain
 from suffice.errors import FeatureNameError, NumberError, RowError
 from suffice.labels import Value
 from suffice.model import AdditiveModel
+from suffice.rational import brief
 
 Row = tuple[Value, ...]
 
@@ -37,9 +38,15 @@ def read_row(model: AdditiveModel, x: Any) -> Row:
 
 def by_feature(names: Sequence[str], given: Any, what: str) -> list[Any]:
     """Return one entry for each feature from a mapping by name or a sequence by position."""
-    if hasattr(given, "items") and not isinstance(given, Mapping):  # a pandas Series, without importing pandas
-        labels = list(given.index)
-        given = list(given) if labels == list(range(len(names))) else dict(zip(labels, given, strict=True))
+    if getattr(given, "ndim", 1) != 1:
+        shape = tuple(given.shape)
+        raise RowError(f"{what} has one dimension, got a table of shape {shape}; pass one row, X[k] or X.iloc[k]")
+    if hasattr(given, "index") and hasattr(given, "to_numpy"):  # a pandas Series, without importing pandas
+        labels, cells = list(given.index), given.to_numpy(dtype=object).tolist()
+        if len(set(labels)) != len(labels):
+            twice = next(label for label in labels if labels.count(label) > 1)
+            raise RowError(f"{what} names {twice!r} twice; give one value for each feature")
+        given = cells if labels == list(range(len(names))) else dict(zip(labels, cells, strict=True))
     if isinstance(given, Mapping):
         for name in given:
             if name not in names:
@@ -48,10 +55,8 @@ def by_feature(names: Sequence[str], given: Any, what: str) -> list[Any]:
         if absent:
             raise RowError(f"{what} needs a value for every feature; {absent[0]!r} is missing ({len(absent)} in all)")
         return [given[name] for name in names]
-    if isinstance(given, np.ndarray) and given.ndim != 1:
-        raise RowError(f"{what} has one dimension, got an array of shape {given.shape}; pass one row, X[k]")
     if isinstance(given, (str, bytes, set, frozenset)) or not isinstance(given, Iterable):
-        raise RowError(f"{what} is a sequence or a mapping by feature name, got {given!r}")
+        raise RowError(f"{what} is a sequence or a mapping by feature name, got {brief(given)}")
     cells = list(given)
     if len(cells) != len(names):
         raise RowError(f"{what} needs {len(names)} values, one for each feature, got {len(cells)}")
@@ -63,7 +68,7 @@ def _read_cell(name: str, domain: Domain, cell: Any) -> Value:
         value = domain.parse(cell)
     except NumberError as error:
         raise RowError(f"feature {name!r}: {error}") from None
-    if value not in domain:
-        shown = repr(cell) if isinstance(cell, str) else str(cell)
+    if not domain.holds(value):
+        shown = str(cell) if isinstance(cell, (float, np.generic)) else brief(cell)
         raise RowError(f"feature {name!r} is {shown}, outside its domain: {domain}")
     return value

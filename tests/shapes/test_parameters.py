@@ -1,8 +1,10 @@
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal, getcontext, localcontext
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,7 +67,10 @@ def test_arrays_are_copied_and_cannot_be_changed():
         ([[1.0], [float("inf")]], r"weights\[0\]\[1, 0\] is inf"),
         ([[1.0], [1.0, 2.0]], "not a rectangular array"),
         ([["one"]], "type"),
-        ([[2**60 + 1]], r"beyond 2\^53"),
+        ([[2**60 + 1]], "the integer 1152921504606846977, which a float64 cannot hold"),
+        ([[2**53 + 1], [0.5]], "the integer 9007199254740993"),
+        (np.array([[2**53 + 1]]), "the integer 9007199254740993"),
+        (np.ma.array([[1.0]], mask=[[True]]), "masked entries"),
         ([[1j]], "complex"),
         (np.array([[1.0]], dtype=np.longdouble), "float16, bfloat16, float32 or float64"),
         ([[True]], "bool"),
@@ -74,3 +79,15 @@ def test_arrays_are_copied_and_cannot_be_changed():
 def test_what_is_not_a_finite_float_is_refused(given_, words):
     with pytest.raises(ShapeError, match=words):
         ReluNetwork([given_], [None])
+
+
+def test_exponents_beyond_all_floats_take_no_time():
+    huge = np.array([-1e30, -1e10, 1e10, 1e300])
+    assert rounded_exp(huge).tolist() == [0.0, 0.0, np.inf, np.inf]
+
+
+def test_flints_precision_is_left_alone():
+    before = ctx.prec
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(rounded_exp, [np.linspace(-3, 3, 200)] * 8))
+    assert ctx.prec == before

@@ -141,8 +141,17 @@ def test_labels_add_up_where_both_know_them():
 
 
 def test_nothing_in_common_cannot_be_added():
-    with pytest.raises(ShapeError, match="no number or label where both have a value"):
+    with pytest.raises(ShapeError, match="no number or label where all have a value"):
         Table({"a": 1}) + Table({"b": 1})
+
+
+def test_a_thousand_summands_are_one_sum():
+    total = Steps([0], [0, 1])
+    for k in range(1, 1500):
+        total = total + Steps([k], [0, 1])
+    (pieces,) = total.compile()
+    assert pieces(rational("999.5")) == 1000
+    assert len(pieces.knots) == 1500
 
 
 def test_several_outputs():

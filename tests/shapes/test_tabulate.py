@@ -72,6 +72,12 @@ def test_slopes_may_differ_from_unit_to_unit():
     assert pieces.slopes == (rational(-0.25), rational(0.5), rational(2))
 
 
+def test_an_activation_without_thresholds_need_not_be_the_identity():
+    double = Activation("double", (), np.array([[2.0, 0.5]]), np.array([3.0]))
+    (pieces,) = ReluNetwork([[[1.0], [1.0]], [[1.0, 1.0]]], [None, None], double).compile()
+    assert (pieces.knots, pieces.slopes, pieces.offsets) == ((), (rational(2.5),), (rational(6),))
+
+
 def test_a_hard_tanh_with_other_ends_clips_there():
     (pieces,) = ReluNetwork([[[1.0]], [[1.0]]], [None, None], Activation.hard_tanh(-0.25, 3.0)).compile()
     assert [pieces(rational(x)) for x in (-9, 0, 2, 9)] == [rational(x) for x in (-0.25, 0, 2, 3)]

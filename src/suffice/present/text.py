@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from suffice.domain import show
+from suffice.rational import rational
 
 if TYPE_CHECKING:
     from suffice.explain import Explanation
@@ -19,11 +20,9 @@ def describe(why: Explanation) -> str:
     total, freed = len(why.model.features), len(why.freed)
     lines = [f"Prediction: {why.prediction} (margin {_number(why.margin)})"]
     if not why.size:
-        lines.append(
-            f"Proven: no feature needs to be fixed; all {total} may move within the region, and the prediction stays."
-        )
+        lines.append("Proven: no feature needs to be fixed; whatever moves within the region, the prediction stays.")
     elif not freed:
-        lines.append(f"Proven: all {total} features are needed; with any one of them free the prediction can change.")
+        lines.append("Proven: every feature is needed; with any one of them free the prediction can change.")
     else:
         verb = "fixes" if why.size == 1 else "fix"
         others = "the other one does" if freed == 1 else f"the other {freed} do"
@@ -51,13 +50,4 @@ def _table(why: Explanation) -> list[str]:
 
 
 def _number(value: Fraction | float) -> str:
-    if value == math.inf:
-        return "any amount"
-    try:
-        return f"{float(value):.4g}"
-    except OverflowError:
-        return (
-            f"about 10^{len(str(abs(value.numerator // value.denominator))) - 1}"
-            if isinstance(value, Fraction)
-            else "inf"
-        )
+    return "any amount" if value == math.inf else show(rational(value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import accumulate
 
 from suffice.drops import NO_DROP, Constraint, total
@@ -18,14 +19,12 @@ def smallest_sufficient(constraint: Constraint) -> tuple[int, ...]:
     first. The constraint must hold at the row itself.
     """
     assert constraint.allows(NO_DROP)
-    sizes = [nearest_float(drop.value) for drop in constraint.drops]
+    sizes = [math.inf if drop.is_infinite else nearest_float(drop.value) for drop in constraint.drops]
     # Rounding is monotone: floats order what they can tell apart, exact drops the rest.
-    ascending = sorted(
-        range(len(sizes)), key=lambda i: (constraint.drops[i].is_infinite, sizes[i], constraint.drops[i], -i)
-    )
+    ascending = sorted(range(len(sizes)), key=lambda i: (sizes[i], constraint.drops[i], -i))
     # Floats guess how many features can be freed; exact sums decide, one feature up or down until it is right.
     margin = nearest_float(constraint.margin)
-    freed = sum(fall <= margin for fall in accumulate(sizes[i] for i in ascending))
+    freed = sum(fall <= margin and fall < math.inf for fall in accumulate(sizes[i] for i in ascending))
     fall = total(constraint.drops[i] for i in ascending[:freed])
     while not constraint.allows(fall):
         freed -= 1

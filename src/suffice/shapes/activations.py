@@ -42,6 +42,8 @@ class Activation:
     offsets: NDArray[np.float64]
 
     def __post_init__(self) -> None:
+        for part in (self.slopes, self.offsets):
+            part.flags.writeable = False
         zones = len(self.thresholds) + 1
         if self.slopes.ndim != 2 or len(self.slopes) != zones or not self.slopes.size or self.offsets.shape != (zones,):
             raise ShapeError(f"{zones - 1} thresholds need slopes and offsets for {zones} zones")
@@ -63,17 +65,18 @@ class Activation:
     @staticmethod
     def relu_n(n: float) -> Activation:
         """Return `min(max(z, 0), n)`, as ReLU-1 and ReLU-6 are."""
-        if not 0 < n < np.inf:
-            raise ShapeError(f"relu_n clips to [0, n] for a finite n above 0, got n = {n!r}")
-        return _shared(f"relu_n({float(n)!r})", (0.0, float(n)), (0.0, 1.0, 0.0), (0.0, 0.0, float(n)))
+        top = _exact_float("n", n)
+        if not top > 0:
+            raise ShapeError(f"relu_n clips to [0, n] for an n above 0, got n = {n}")
+        return _shared(f"relu_n({top!r})", (0.0, top), (0.0, 1.0, 0.0), (0.0, 0.0, top))
 
     @staticmethod
     def hard_tanh(low: float = -1.0, high: float = 1.0) -> Activation:
         """Return `min(max(z, low), high)`."""
-        if not -np.inf < low < high < np.inf:
-            raise ShapeError(f"hard_tanh clips to [low, high] with finite low < high, got [{low!r}, {high!r}]")
-        low, high = float(low), float(high)
-        return _shared(f"hard_tanh({low!r}, {high!r})", (low, high), (0.0, 1.0, 0.0), (low, 0.0, high))
+        bottom, top = _exact_float("low", low), _exact_float("high", high)
+        if not bottom < top:
+            raise ShapeError(f"hard_tanh clips to [low, high] with low < high, got [{low}, {high}]")
+        return _shared(f"hard_tanh({bottom!r}, {top!r})", (bottom, top), (0.0, 1.0, 0.0), (bottom, 0.0, top))
 
     @staticmethod
     def leaky_relu(slope: ArrayLike = 0.01) -> Activation:
@@ -103,12 +106,17 @@ class Activation:
         """Return the activation of a name, or the one given."""
         if isinstance(given, Activation):
             return given
-        if given not in _BY_NAME:
+        if not isinstance(given, str) or given not in _BY_NAME:
             raise ShapeError(
                 f"unknown activation {given!r}; use one of {', '.join(_BY_NAME)}, or Activation.relu_n(n), "
                 "Activation.leaky_relu(slope), Activation.hard_tanh(low, high)"
             )
         return _BY_NAME[given]
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether nothing changes."""
+        return not self.thresholds and bool((self.slopes == 1).all()) and not self.offsets.any()
 
     def fits(self, units: int) -> bool:
         """Whether the slopes are shared, or one for each of so many units."""
@@ -116,6 +124,10 @@ class Activation:
 
     def __repr__(self) -> str:
         return f"Activation<{self.name}>"
+
+
+def _exact_float(what: str, value: object) -> float:
+    return float(exact_array(f"the {what} of an activation", [value])[0])
 
 
 def _shared(name: str, thresholds: Sequence[float], slopes: Sequence[float], offsets: Sequence[float]) -> Activation:

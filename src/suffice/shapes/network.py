@@ -66,6 +66,8 @@ class ReluNetwork(Shape):
         skips: Mapping[int, int] | None = None,
         exu: bool = False,
     ) -> None:
+        if not all(isinstance(part, (Sequence, np.ndarray)) for part in (weights, biases)):
+            raise ShapeError("weights and biases must be lists with an array for each layer")
         if not len(weights) == len(biases) >= 1:
             raise ShapeError(
                 f"need weights and biases for the same 1 or more layers, got {len(weights)} and {len(biases)} "
@@ -73,6 +75,8 @@ class ReluNetwork(Shape):
             )
         if isinstance(activations, (str, Activation)):
             activations = [activations] * (len(weights) - 1)
+        if not isinstance(activations, Sequence):
+            raise ShapeError(f"activations must be a name, an Activation or a list of these, got {activations!r}")
         if len(activations) != len(weights) - 1:
             raise ShapeError(
                 f"{len(weights)} layers have {len(weights) - 1} activations between them, got {len(activations)}"
@@ -82,6 +86,8 @@ class ReluNetwork(Shape):
         object.__setattr__(self, "weights", exact)
         object.__setattr__(self, "biases", offsets)
         object.__setattr__(self, "activations", tuple(Activation.of(given) for given in activations))
+        if not isinstance(skips or {}, Mapping):
+            raise ShapeError(f"skips must be a mapping {{to: source}} of layer numbers, got {skips!r}")
         object.__setattr__(self, "skips", dict(skips or {}))
         object.__setattr__(self, "exu", bool(exu))
         self._check_widths()
@@ -141,6 +147,8 @@ class ReluNetwork(Shape):
     def _check_skips(self) -> None:
         widths = [1, *(weight.shape[0] for weight in self.weights)]
         for to, source in self.skips.items():
+            if type(to) is not int or type(source) is not int:
+                raise ShapeError(f"skip {{{to!r}: {source!r}}} must name two layers by their numbers")
             if not 0 <= source < to <= len(self.weights):
                 raise ShapeError(
                     f"skip {{{to}: {source}}} does not lead forward within layers 0 to {len(self.weights)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from suffice.errors import ShapeError
 
+# flint keeps one working precision for the whole process; nobody else's may change under them.
+_PRECISION_LOCK = threading.Lock()
 _KINDS = "float16, bfloat16, float32 or float64"
 
 
@@ -19,9 +22,8 @@ def exact_array(what: str, given: Any) -> NDArray[Any]:
     NumPy arrays, nested lists and PyTorch tensors are taken; bfloat16 becomes float32, which holds each of its values.
     Anything that would have to be rounded, or is not finite, is refused.
     """
-    if hasattr(given, "detach"):  # a PyTorch tensor, without importing PyTorch
-        given = given.detach().cpu()
-        given = (given.float() if "bfloat16" in str(given.dtype) else given).numpy()
+    if hasattr(given, "detach"):
+        given = _from_tensor(what, given)
     try:
         array = np.array(given)
     except (ValueError, TypeError):
@@ -29,17 +31,35 @@ def exact_array(what: str, given: Any) -> NDArray[Any]:
     if array.dtype.name == "bfloat16":
         array = array.astype(np.float32)
     elif array.dtype.kind in "iu":
-        whole, array = array, array.astype(np.float64)
-        if any(int(a) != int(b) for a, b in zip(whole.flat, array.flat, strict=True)):
-            raise ShapeError(f"{what} holds integers beyond 2^53, which a float cannot hold")
-    elif array.dtype not in (np.float16, np.float32, np.float64):
-        raise ShapeError(f"{what} has entries of type {array.dtype}; give {_KINDS}")
+        array = array.astype(np.float64)
+    elif array.dtype not in (np.float16, np.float32, np.float64) or isinstance(given, np.ma.MaskedArray):
+        kind = "masked entries" if isinstance(given, np.ma.MaskedArray) else f"entries of type {array.dtype}"
+        raise ShapeError(f"{what} has {kind}; give {_KINDS}")
+    if not isinstance(given, np.ndarray) or given.dtype.kind in "iu":
+        _check_unrounded(what, np.array(given, dtype=object), array)
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
         place = ", ".join(str(int(k)) for k in bad[0])
         raise ShapeError(f"{what}[{place}] is {array[tuple(bad[0])]}; every parameter must be a finite number")
     array.flags.writeable = False
     return array
+
+
+def _from_tensor(what: str, tensor: Any) -> NDArray[Any]:
+    """Return a PyTorch tensor as an array, without importing PyTorch."""
+    try:
+        tensor = tensor.detach().cpu()
+        tensor = tensor.float() if "bfloat16" in str(tensor.dtype) else tensor
+        return np.asarray(tensor.resolve_neg().numpy())
+    except (TypeError, NotImplementedError, RuntimeError, AttributeError) as error:
+        raise ShapeError(f"{what} is a tensor that cannot be read ({str(error).splitlines()[0][:100]})") from None
+
+
+def _check_unrounded(what: str, given: NDArray[Any], taken: NDArray[Any]) -> None:
+    """Refuse numbers that became other numbers on the way into the array, as integers beyond 2^53 do."""
+    for before, after in zip(given.flat, taken.flat, strict=True):
+        if isinstance(before, (int, np.integer)) and int(before) != int(after):
+            raise ShapeError(f"{what} holds the integer {before}, which a float64 cannot hold")
 
 
 def rounded_exp(exponents: NDArray[Any]) -> NDArray[Any]:
@@ -52,17 +72,19 @@ def rounded_exp(exponents: NDArray[Any]) -> NDArray[Any]:
 
 
 def _exp_as(array_type: type[np.floating[Any]], exponent: float) -> np.floating[Any]:
-    precision, before = 80, ctx.prec
-    try:
-        while True:  # e^w is irrational for rational w other than 0: some precision tells which float is nearest
-            ctx.prec = precision
+    if abs(exponent) > 800:  # beyond all floats, on either side
+        return array_type(0.0 if exponent < 0 else np.inf)
+    precision = 80
+    while True:  # e^w is irrational for rational w other than 0: some precision tells which float is nearest
+        with _PRECISION_LOCK:
+            before, ctx.prec = ctx.prec, precision
             ball = arb(exponent).exp()
-            low, high = (_nearest(array_type, end) for end in (ball.lower(), ball.upper()))
-            if low == high:
-                return low
-            precision *= 2
-    finally:
-        ctx.prec = before
+            ends = ball.lower(), ball.upper()
+            ctx.prec = before
+        low, high = (_nearest(array_type, end) for end in ends)
+        if low == high:
+            return low
+        precision *= 2
 
 
 def _nearest(array_type: type[np.floating[Any]], value: arb) -> np.floating[Any]:

@@ -221,13 +221,13 @@ class Pieces:
         return k + 1 if k < len(self.knots) and self.knots[k] == at else k
 
 
-def combine(parts: Iterable[tuple[Rational, Pieces]], constant: Rational = ZERO) -> Pieces:
-    """Return the linear combination `constant + Σ factor · part`; a label must be known to all parts.
+def combine(parts: Iterable[tuple[Rational, Pieces]]) -> Pieces:
+    """Return the linear combination `Σ factor · part`; a label must be known to all parts.
 
     A function is its leftmost piece and what changes at each knot: by how much slope and offset jump, and by
     how much the value at the knot departs from the piece before it. Changes at equal knots add up.
     """
-    slope, offset = ZERO, constant
+    slope, offset = ZERO, ZERO
     changes: dict[Rational, tuple[Rational, Rational, Rational]] = {}
     labels: dict[Label, Rational] | None = None
     for factor, part in parts:
@@ -242,7 +242,7 @@ def combine(parts: Iterable[tuple[Rational, Pieces]], constant: Rational = ZERO)
                 rise, shift, spike = rise + before[0], shift + before[1], spike + before[2]
             changes[knot] = (rise, shift, spike)
         if labels is None:
-            labels = dict.fromkeys(part.labels, constant)
+            labels = dict.fromkeys(part.labels, ZERO)
         labels = {name: value + factor * part.labels[name] for name, value in labels.items() if name in part.labels}
     knots = sorted(changes)
     slopes, offsets, values = [slope], [offset], []

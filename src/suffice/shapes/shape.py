@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import reduce
 from typing import final
 
 from suffice.errors import PieceBudgetError, ShapeError
@@ -48,7 +49,8 @@ class Support:
             points = self.points
         else:
             points = self.points & other.points
-        labels = tuple(label for label in self.labels if label in other.labels)
+        theirs = set(other.labels)
+        labels = tuple(label for label in self.labels if label in theirs)
         return Support(self.is_everywhere and other.is_everywhere, points, labels)
 
 
@@ -73,7 +75,7 @@ class Shape(ABC):
     def __add__(self, other: Shape) -> Shape:
         if not isinstance(other, Shape):
             return NotImplemented
-        return Sum(self, other)
+        return Sum((self, other))
 
     @final
     def __neg__(self) -> Shape:
@@ -83,7 +85,7 @@ class Shape(ABC):
     def __sub__(self, other: Shape) -> Shape:
         if not isinstance(other, Shape):
             return NotImplemented
-        return Sum(self, Scaled(other, -ONE))
+        return Sum((self, Scaled(other, -ONE)))
 
     @final
     def __mul__(self, factor: Number) -> Shape:
@@ -99,32 +101,34 @@ class Shape(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Sum(Shape):
-    """Sum of two shapes with the same number of outputs, where both have a value."""
+    """Sum of shapes with the same number of outputs, where all have a value."""
 
-    first: Shape
-    second: Shape
+    parts: tuple[Shape, ...]
 
     def __post_init__(self) -> None:
-        if self.first.outputs != self.second.outputs:
+        # One level, however the sum was built up: a thousand boosted stumps are one sum of a thousand.
+        flat = tuple(inner for part in self.parts for inner in (part.parts if isinstance(part, Sum) else (part,)))
+        object.__setattr__(self, "parts", flat)
+        if len({part.outputs for part in flat}) != 1:
             raise ShapeError(
-                f"cannot add a shape with {self.first.outputs} outputs to one with {self.second.outputs}; "
-                "both need the same number"
+                f"cannot add shapes with {' and '.join(str(part.outputs) for part in flat[:3])} outputs; "
+                "all need the same number"
             )
         support = self.support
         if not (support.is_everywhere or support.points or support.labels):
-            raise ShapeError("cannot add these shapes: there is no number or label where both have a value")
+            raise ShapeError("cannot add these shapes: there is no number or label where all have a value")
 
     @property
     def outputs(self) -> int:
-        return self.first.outputs
+        return self.parts[0].outputs
 
     @property
     def support(self) -> Support:
-        return self.first.support.meet(self.second.support)
+        return reduce(Support.meet, (part.support for part in self.parts))
 
     def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
-        both = zip(self.first.compile(budget), self.second.compile(budget), strict=True)
-        return tuple(combine([(ONE, a), (ONE, b)]) for a, b in both)
+        compiled = [part.compile(budget) for part in self.parts]
+        return tuple(combine((ONE, pieces) for pieces in output) for output in zip(*compiled, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from suffice.errors import NumberError, ShapeError
 from suffice.labels import Label, Missing
-from suffice.rational import ZERO, Number, Rational, rational
+from suffice.rational import ZERO, Number, Rational, brief, rational
 from suffice.shapes.pieces import Pieces
 from suffice.shapes.shape import DEFAULT_BUDGET, PieceBudget, Shape, Support
 
@@ -166,6 +166,8 @@ class Table(Shape):
     def __init__(
         self, entries: Mapping[str | Number | Missing, Number | Sequence[Number]], otherwise: Shape | None = None
     ) -> None:
+        if not isinstance(entries, Mapping) or not (otherwise is None or isinstance(otherwise, Shape)):
+            raise ShapeError("a table takes a mapping of values to numbers and, for the rest, another shape")
         points: dict[Rational, Outputs] = {}
         labels: dict[Label, Outputs] = {}
         for key, value in entries.items():
@@ -218,16 +220,26 @@ def _number(what: str, value: object) -> Rational:
         raise ShapeError(f"{what}: {error}") from None
 
 
+def _listed(what: str, given: object) -> None:
+    if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, np.ndarray)):
+        raise ShapeError(f"{what} must be a list of numbers, got {brief(given)}")
+
+
 def _increasing(what: str, numbers: Sequence[Number]) -> tuple[Rational, ...]:
+    _listed(what, numbers)
     exact = tuple(_number(f"{what}[{k}]", number) for k, number in enumerate(numbers))
     for k, (left, right) in enumerate(pairwise(exact)):
         if left >= right:
-            raise ShapeError(f"{what} must increase strictly: {what}[{k}] = {left} is followed by {right}")
+            raise ShapeError(f"{what} must increase: {what}[{k}] = {brief(left)} is followed by {brief(right)}")
     return exact
 
 
 def _row(what: str, value: Number | Sequence[Number]) -> Outputs:
-    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
+    if (
+        isinstance(value, (Sequence, np.ndarray))
+        and not isinstance(value, (str, bytes))
+        and getattr(value, "ndim", 1) != 0
+    ):
         if not len(value):
             raise ShapeError(f"{what} is empty; give one number for each output")
         return tuple(_number(f"{what}[{j}]", number) for j, number in enumerate(value))
@@ -235,6 +247,7 @@ def _row(what: str, value: Number | Sequence[Number]) -> Outputs:
 
 
 def _rows(what: str, values: Sequence[Number] | Sequence[Sequence[Number]]) -> tuple[Outputs, ...]:
+    _listed(what, values)
     rows = tuple(_row(f"{what}[{k}]", value) for k, value in enumerate(values))
     if len({len(row) for row in rows}) > 1:
         raise ShapeError(f"{what} must all have the same number of outputs, got {sorted({len(row) for row in rows})}")

@@ -76,9 +76,9 @@ def tabulate(layers: Sequence[IntegerLayer], skips: Mapping[int, int], budget: P
     outputs = [lines]
     for number, layer in enumerate(layers, start=1):
         lines = _activate(propagate(lines, layer), layer.activation)
+        budget.check(len(lines.knots) + 1, number)
         if number in skips:
             lines = _add(lines, outputs[skips[number]])
-        budget.check(len(lines.knots) + 1, number)
         outputs.append(lines)
     return lines
 
@@ -106,12 +106,13 @@ def propagate(lines: Lines, layer: IntegerLayer) -> Lines:
 
 def _activate(lines: Lines, activation: Activation) -> Lines:
     """Apply an activation to lines that have a column for every knot."""
-    if not activation.thresholds:
+    if activation.is_identity:
         return lines
     rises = np.cumsum(np.concatenate([lines.slopes[:, None], lines.rises], axis=1), axis=1)  # (units, pieces)
     shifts = np.cumsum(np.concatenate([lines.offsets[:, None], lines.shifts], axis=1), axis=1)
     thresholds = [_exactly(threshold, lines.scale) for threshold in activation.thresholds]
-    signs = np.stack([_signs(lines.knots, rises, shifts, threshold) for threshold in thresholds])
+    signs = np.array([_signs(lines.knots, rises, shifts, threshold) for threshold in thresholds], dtype=np.int8)
+    signs = signs.reshape(len(thresholds), rises.shape[0], rises.shape[1] + 1)
     before, after = signs[:, :, :-1], signs[:, :, 1:]  # at the two ends of each piece
     starts = np.where(before != 0, before, after)  # just inside its left end; 0 only where z is the threshold itself
     ends = np.where(after != 0, after, before)

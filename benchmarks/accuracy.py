@@ -1,0 +1,350 @@
+"""Cross-validated scores and fit times of our networks and their rivals, side by side in one run.
+
+    python benchmarks/accuracy.py --data FOLDER [--sets a,b] [--methods a,b] [--folds 5] [--threads 1]
+                                  [--output results.json] [--epochs N] [--rows N]
+
+Methods: `NAMClassifier` / `NAMRegressor` with defaults ("nam") and with four members ("nam4"); interpret's explainable
+boosting machine without pairs ("ebm"); dnamite, main effects only ("dnamite", which knows two classes and regression);
+logistic or linear regression ("linear"); and a single network of the paper's size, whose accuracy is set beside the
+published one ("paper"). All else stays at each package's defaults, and every method sees the same folds.
+
+HELOC's special codes (-9 "no record") are declared to our networks. Linear regression gets a column for each code, and
+the median in its place. The two rivals that cut a column into bins get the table as it is: a code has bins of its own.
+
+FOLDER holds the CSV files that `suffice.datasets` reads; Breast Cancer needs none. Times are wall seconds of `fit`
+alone, on `--threads` threads; the methods take turns on each fold, so that a busy machine slows them all. With
+`--output`, every finished fit is written at once, and a run that was ended goes on from there. A fit is used again only
+if the estimator's parameters are still the same; other settings or other versions of a package need another file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import json
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from threadpoolctl import threadpool_limits
+
+from suffice import datasets
+from suffice.nam import NAMClassifier, NAMRegressor
+
+LOADERS = {
+    "breast_cancer": lambda folder: datasets.load_breast_cancer(),
+    "german_credit": datasets.load_german_credit,
+    "heloc": datasets.load_heloc,
+    "california_housing": datasets.load_california_housing,
+    "dry_bean": datasets.load_dry_bean,
+}
+SCORES = {"binary": "AUC", "regression": "R²", "multiclass": "accuracy"}
+PAPER_LAYERS = (64, 64, 32)
+PAPER_ACCURACY = {"breast_cancer": 0.9737, "heloc": 0.6902}  # as published: Bassan et al., ICLR 2026
+PACKAGES = ("suffice", "torch", "scikit-learn", "pandas", "numpy", "interpret-core", "dnamite")
+
+
+# --- methods ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Method:
+    """A line of the tables: `build` makes its estimator, or None where it has none for the task."""
+
+    label: str
+    package: str
+    build: Callable[[datasets.Dataset, argparse.Namespace], Any]
+
+
+def nam(data, options, **parameters):
+    if options.epochs:
+        parameters["max_epochs"] = options.epochs
+    kind = NAMRegressor if data.task == "regression" else NAMClassifier
+    return kind(special_codes=data.special_codes or None, random_state=0, **parameters)
+
+
+def paper(data, options):
+    is_in_paper = data.name in PAPER_ACCURACY
+    return nam(data, options, hidden_layers=PAPER_LAYERS, n_members=1) if is_in_paper else None
+
+
+def ebm(data, options):
+    from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
+
+    kind = ExplainableBoostingRegressor if data.task == "regression" else ExplainableBoostingClassifier
+    return kind(interactions=0, n_jobs=options.threads)
+
+
+def dnamite(data, options):
+    from dnamite.models import DNAMiteBinaryClassifier, DNAMiteRegressor
+
+    kind = {"binary": DNAMiteBinaryClassifier, "regression": DNAMiteRegressor}.get(data.task)
+    epochs = {"max_epochs": options.epochs} if options.epochs else {}
+    return kind and kind(random_state=0, **epochs)
+
+
+def linear(data, options):
+    categories = list(data.frame.select_dtypes("category"))
+    numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    columns = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), categories), remainder=numbers)
+    last = LinearRegression() if data.task == "regression" else LogisticRegression(max_iter=2000)
+    return make_pipeline(CodesApart(dict(data.special_codes)), columns, last)
+
+
+class CodesApart(TransformerMixin, BaseEstimator):
+    """Makes special codes missing, and adds a column for each that says where it was."""
+
+    def __init__(self, codes):
+        self.codes = codes
+
+    def fit(self, table, target=None):
+        return self
+
+    def transform(self, table):
+        pairs = [(name, code) for name, codes in self.codes.items() for code in codes]
+        flags = {f"{name} is {code:g}": (table[name] == code).astype(float) for name, code in pairs}
+        plain = {name: table[name].mask(table[name].isin(codes)) for name, codes in self.codes.items()}
+        return table.assign(**plain, **flags)
+
+
+METHODS = {
+    "nam": Method("NAM", "suffice", nam),
+    "nam4": Method("NAM, 4 members", "suffice", lambda data, options: nam(data, options, n_members=4)),
+    "ebm": Method("EBM", "interpret", ebm),
+    "dnamite": Method("dnamite", "dnamite", dnamite),
+    "linear": Method("linear", "sklearn", linear),
+    "paper": Method("NAM, paper's size", "suffice", paper),
+}
+OURS = ("nam", "nam4")
+NOT_INSTALLED, NO_SUCH_TASK = "not installed", "–"
+
+
+# --- measuring --------------------------------------------------------------------------------------------------------
+
+
+def load_sets(names, folder, rows=None):
+    """Yield the data sets, each cut to some of its rows if asked."""
+    for name in names:
+        data = LOADERS[name](folder)
+        if rows and rows < len(data.frame):
+            kept = np.random.default_rng(0).choice(len(data.frame), rows, replace=False)
+            frame, target = (table.iloc[kept].reset_index(drop=True) for table in (data.frame, data.target))
+            data = datasets.Dataset(name, frame, target, data.task, data.classes, data.special_codes)
+        yield data
+
+
+def numbers_of(data):
+    """Return the target as numbers: 1 for the positive of two classes, the place of one of many."""
+    if data.task == "regression":
+        return data.target.to_numpy()
+    return data.target.map({name: place for place, name in enumerate(data.classes)}).to_numpy()
+
+
+def folds_of(data, target, count):
+    kind = KFold if data.task == "regression" else StratifiedKFold
+    return kind(count, shuffle=True, random_state=0).split(data.frame, target)
+
+
+def measure(estimator, data, target, train, test):
+    """Fit on one part, score on the other."""
+    table, held = data.frame.iloc[train], data.frame.iloc[test]
+    began, cpu_began = time.perf_counter(), time.process_time()
+    estimator.fit(table, target[train])
+    times = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu_began}
+    if data.task == "regression":
+        return {"score": r2_score(target[test], estimator.predict(held)), **times}
+    if data.task == "multiclass":
+        return {"score": accuracy_score(target[test], estimator.predict(held)), **times}
+    # dnamite's `predict` returns log-odds, not classes.
+    log_odds = (getattr(estimator, "decision_function", None) or estimator.predict)(held)
+    accuracy = accuracy_score(target[test], np.asarray(log_odds) >= 0)
+    return {"score": roc_auc_score(target[test], log_odds), "accuracy": accuracy, **times}
+
+
+class Results:
+    """Cells of a run, kept in a file if there is one; a cell is found again by all that went into it."""
+
+    def __init__(self, path, settings):
+        self.path, self.settings, self.cells = path and Path(path), settings, []
+        if self.path and self.path.exists():
+            kept = json.loads(self.path.read_text())
+            if kept["settings"] != settings:
+                sys.exit(f"{path} holds another run: {kept['settings']}, now {settings}; give another --output")
+            self.cells = kept["cells"]
+
+    def find(self, **key):
+        return next((cell for cell in self.cells if key.items() <= cell.items()), None)
+
+    def add(self, cell):
+        self.cells.append(cell)
+        if self.path:
+            draft = self.path.with_name(self.path.name + ".part")  # a run ended while it writes leaves the file whole
+            draft.write_text(json.dumps({"settings": self.settings, "cells": self.cells}, indent=1))
+            draft.replace(self.path)
+
+
+def run(data, names, results, options):
+    """Return for each method the cells of its folds, or in words why there are none."""
+    target, found = numbers_of(data), {name: [] for name in names}
+    for name in names:
+        if importlib.util.find_spec(METHODS[name].package) is None:
+            found[name] = NOT_INSTALLED
+    for fold, (train, test) in enumerate(folds_of(data, target, options.folds)):
+        for name in names:
+            if isinstance(found[name], str):
+                continue
+            try:
+                estimator = METHODS[name].build(data, options)
+                if estimator is None:
+                    found[name] = NO_SUCH_TASK
+                    continue
+                model = f"{type(estimator).__name__} {estimator.get_params(deep=False)}"
+                cell = results.find(set=data.name, fold=fold, model=model)
+                if cell is None:
+                    cell = {"set": data.name, "fold": fold, "model": model, "method": name}
+                    cell |= measure(estimator, data, target, train, test)
+                    results.add(cell)
+            except Exception as error:  # whatever a method trips over belongs in the table
+                found[name] = f"fails: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+                print(f"{data.name}, fold {fold}, {METHODS[name].label}: {found[name]}", file=sys.stderr)
+                continue
+            found[name].append(cell)
+            line = f"{cell['score']:.4f}, {cell['seconds']:.1f} s"
+            print(f"{data.name}, fold {fold}, {METHODS[name].label}: {line}", file=sys.stderr, flush=True)
+    return found
+
+
+# --- showing ----------------------------------------------------------------------------------------------------------
+
+
+def spread(values, sign=""):
+    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+    return f"{statistics.mean(values):{sign}.4f} ± {deviation:.4f}"
+
+
+def column(cells, key):
+    return [] if isinstance(cells, str) else [cell[key] for cell in cells]
+
+
+def versus(own, other):
+    """Return the mean difference of scores, fold by fold."""
+    pairs = zip(column(own, "score"), column(other, "score"), strict=False)
+    differences = [a - b for a, b in pairs]
+    return spread(differences, sign="+") if differences else "–"
+
+
+def show(data, found, folds):
+    rows, columns = data.frame.shape
+    print(f"\n{data.name}: {SCORES[data.task]}, {rows} rows, {columns} columns, {folds} folds")
+    print(f"  {'':15} {'score':>17} {'fit s':>8} {'ours − EBM':>19} {'ours − dnamite':>19} {'dnamite s / ours':>17}")
+    other = {name: found.get(name, []) for name in ("ebm", "dnamite")}
+    for name, cells in found.items():
+        if name == "paper":
+            continue
+        if not column(cells, "score"):
+            print(f"  {METHODS[name].label:15} {cells or '–':>17}")
+            continue
+        seconds = statistics.mean(column(cells, "seconds"))
+        line = f"  {METHODS[name].label:15} {spread(column(cells, 'score')):>17} {seconds:8.2f}"
+        if name in OURS:
+            times = column(other["dnamite"], "seconds")
+            ratio = f"{statistics.mean(times) / seconds:.2f}" if times else "–"
+            line += f" {versus(cells, other['ebm']):>19} {versus(cells, other['dnamite']):>19} {ratio:>17}"
+        print(line)
+
+
+def show_paper(by_set, folds):
+    layers = "-".join(map(str, PAPER_LAYERS))
+    print(f"\npaper's architecture: one network of {layers} units a feature, test accuracy, {folds} folds")
+    print(f"  {'':15} {'accuracy':>17} {'published':>10} {'difference':>11}")
+    for name, cells in by_set.items():
+        if not column(cells, "accuracy"):
+            print(f"  {name:15} {cells or '–':>17}")
+            continue
+        values, published = column(cells, "accuracy"), PAPER_ACCURACY[name]
+        difference = statistics.mean(values) - published
+        print(f"  {name:15} {spread(values):>17} {published:10.4f} {difference:+11.4f}")
+
+
+# --- command line -----------------------------------------------------------------------------------------------------
+
+
+def names_from(known):
+    def read(text):
+        names = text.split(",")
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(known)}")
+        return names
+
+    return read
+
+
+def limit_threads(count):
+    """Let every library use so many threads, and none be slower the first time."""
+    threadpool_limits(count)
+    torch.set_num_threads(count)
+    torch.optim.Adam([torch.zeros(1, requires_grad=True)])  # the first optimiser imports a good part of PyTorch
+
+
+def versions():
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = NOT_INSTALLED
+    return found
+
+
+def read_options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", help="folder of the CSV files")
+    parser.add_argument("--sets", type=names_from(LOADERS), default=list(LOADERS))
+    parser.add_argument("--methods", type=names_from(METHODS), default=list(METHODS))
+    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--output", help="JSON file, written after every fit; a run goes on from it")
+    parser.add_argument("--epochs", type=int, help="most epochs of all networks (default: each one's own)")
+    parser.add_argument("--rows", type=int, help="use only so many rows of each set, to try things out")
+    options = parser.parse_args()
+    if options.data is None and options.sets != ["breast_cancer"]:
+        parser.error("all sets but breast_cancer need --data FOLDER")
+    return options
+
+
+def main():
+    options = read_options()
+    limit_threads(options.threads)
+    settings = {name: getattr(options, name) for name in ("folds", "threads", "epochs", "rows")} | versions()
+    results, paper_cells = Results(options.output, settings), {}
+    used = ", ".join(f"{name} {version}" for name, version in versions().items())
+    print(f"Python {platform.python_version()}, {platform.machine()}, {options.threads} thread(s)\n{used}", flush=True)
+    for data in load_sets(options.sets, options.data, options.rows):
+        found = run(data, options.methods, results, options)
+        show(data, found, options.folds)
+        sys.stdout.flush()
+        if data.name in PAPER_ACCURACY and "paper" in found:
+            paper_cells[data.name] = found["paper"]
+    if paper_cells:
+        show_paper(paper_cells, options.folds)
+
+
+if __name__ == "__main__":
+    main()
