@@ -9,17 +9,22 @@ logistic or linear regression ("linear"); and a single network of the paper's si
 published one ("paper"). All else stays at each package's defaults, and every method sees the same folds.
 
 HELOC's special codes (-9 "no record") are declared to our networks. Linear regression gets a column for each code, and
-the median in its place. The two rivals that cut a column into bins get the table as it is: a code has bins of its own.
+the median in its place. EBM and dnamite cut a column into bins and get the table as it is; most codes have a bin of
+their own there, but dnamite's 32 bins put some rare ones together with other values.
 
 FOLDER holds the CSV files that `suffice.datasets` reads; Breast Cancer needs none. Times are wall seconds of `fit`
-alone, on `--threads` threads; the methods take turns on each fold, so that a busy machine slows them all. With
-`--output`, every finished fit is written at once, and a run that was ended goes on from there. A fit is used again only
-if the estimator's parameters are still the same; other settings or other versions of a package need another file.
+alone, on `--threads` threads; the methods take turns on each fold, so that a busy machine slows them all. On one
+thread, CPU seconds well below wall seconds tell of a busy machine.
+
+With `--output`, every finished fit is written at once, and a run that was ended goes on from there. A fit is used again
+only if the estimator's parameters, and for ours the code in `suffice.nam`, are still the same; other settings or
+versions of a package need another file.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib.metadata
 import importlib.util
 import json
@@ -44,6 +49,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from threadpoolctl import threadpool_limits
 
+import suffice.nam
 from suffice import datasets
 from suffice.nam import NAMClassifier, NAMRegressor
 
@@ -177,6 +183,15 @@ def measure(estimator, data, target, train, test):
     return {"score": roc_auc_score(target[test], log_odds), "accuracy": accuracy, **times}
 
 
+def identity(estimator):
+    """Return all that tells an estimator from others, for ours with a digest of the code that trains it."""
+    text = f"{type(estimator).__name__} {estimator.get_params(deep=False)}"
+    if not isinstance(estimator, NAMClassifier | NAMRegressor):
+        return text
+    files = sorted(Path(suffice.nam.__file__).parent.glob("*.py"))
+    return f"{text} {hashlib.sha256(b''.join(file.read_bytes() for file in files)).hexdigest()[:16]}"
+
+
 class Results:
     """Cells of a run, kept in a file if there is one; a cell is found again by all that went into it."""
 
@@ -214,7 +229,7 @@ def run(data, names, results, options):
                 if estimator is None:
                     found[name] = NO_SUCH_TASK
                     continue
-                model = f"{type(estimator).__name__} {estimator.get_params(deep=False)}"
+                model = identity(estimator)
                 cell = results.find(set=data.name, fold=fold, model=model)
                 if cell is None:
                     cell = {"set": data.name, "fold": fold, "model": model, "method": name}
@@ -252,7 +267,8 @@ def versus(own, other):
 def show(data, found, folds):
     rows, columns = data.frame.shape
     print(f"\n{data.name}: {SCORES[data.task]}, {rows} rows, {columns} columns, {folds} folds")
-    print(f"  {'':15} {'score':>17} {'fit s':>8} {'ours − EBM':>19} {'ours − dnamite':>19} {'dnamite s / ours':>17}")
+    compared = f"{'ours − EBM':>19} {'ours − dnamite':>19} {'dnamite s / ours':>17}"
+    print(f"  {'':15} {'score':>17} {'fit s':>8} {'CPU s':>8} {compared}")
     other = {name: found.get(name, []) for name in ("ebm", "dnamite")}
     for name, cells in found.items():
         if name == "paper":
@@ -261,7 +277,8 @@ def show(data, found, folds):
             print(f"  {METHODS[name].label:15} {cells or '–':>17}")
             continue
         seconds = statistics.mean(column(cells, "seconds"))
-        line = f"  {METHODS[name].label:15} {spread(column(cells, 'score')):>17} {seconds:8.2f}"
+        cpu_seconds = statistics.mean(column(cells, "cpu_seconds"))
+        line = f"  {METHODS[name].label:15} {spread(column(cells, 'score')):>17} {seconds:8.2f} {cpu_seconds:8.2f}"
         if name in OURS:
             times = column(other["dnamite"], "seconds")
             ratio = f"{statistics.mean(times) / seconds:.2f}" if times else "–"

@@ -9,8 +9,8 @@ the test rows, and the mean size of proven cardinally-minimal explanations of so
 Losses and ratios are those to weight 0 on the same splits. Last, `choose_explanation_weight` picks a weight from the
 training rows of the first split alone, and what it picked is measured on the test rows.
 
-With `--output`, every finished fit is written at once and used again by a run of the same settings. FOLDER holds the
-CSV files that `suffice.datasets` reads; Breast Cancer needs none.
+With `--output`, every finished fit is written at once and used again by a run of the same settings and code.
+FOLDER holds the CSV files that `suffice.datasets` reads; Breast Cancer needs none.
 """
 
 from __future__ import annotations
@@ -23,13 +23,11 @@ import time
 from itertools import islice
 
 import numpy as np
-from accuracy import Results, folds_of, limit_threads, load_sets, nam, names_from, numbers_of, versions
-from flint import fmpq
+from accuracy import Results, folds_of, identity, limit_threads, load_sets, nam, names_from, numbers_of, versions
 from sklearn.metrics import roc_auc_score
 
 import suffice
 from suffice.nam import choose_explanation_weight
-from suffice.rational import rational
 
 SETS = ("breast_cancer", "german_credit", "heloc")
 WEIGHTS = (0.001, 0.003, 0.01, 0.03, 0.1)
@@ -43,17 +41,10 @@ def estimator_of(data, weight, repeat, options):
     return nam(data, options, **penalty).set_params(random_state=repeat)
 
 
-def radii_of(model, radius):
-    """Return radii in raw units: so many standard deviations, or any other category."""
-    # Not `unit="std"`: that asks every feature for a deviation, and a categorical one has none.
-    return {one.name: fmpq(1) if one.deviation is None else rational(radius) * one.deviation for one in model.features}
-
-
 def sizes_of(estimator, table, radius):
     """Return the size of a proven smallest explanation of each row."""
-    model = estimator.to_additive()
-    explainer, radii = suffice.Explainer(model), radii_of(model, radius)
-    found = [explainer.explain(row, radius=radii) for _, row in table.iterrows()]
+    explainer = suffice.Explainer(estimator.to_additive())
+    found = [explainer.explain(row, radius=radius, unit="std") for _, row in table.iterrows()]
     assert all(why.status is suffice.Status.PROVEN for why in found)
     return [why.size for why in found]
 
@@ -61,7 +52,7 @@ def sizes_of(estimator, table, radius):
 def measure(data, weight, repeat, split, results, options):
     """Return the cell of one weight on one split: fitted, scored and explained, or found among the results."""
     estimator = estimator_of(data, weight, repeat, options)
-    key = {"set": data.name, "repeat": repeat, "model": f"{type(estimator).__name__} {estimator.get_params()}"}
+    key = {"set": data.name, "repeat": repeat, "model": identity(estimator)}
     cell = results.find(**key)
     if cell is not None:
         return cell
@@ -83,7 +74,7 @@ def measure(data, weight, repeat, split, results, options):
 def choose(data, split, results, options):
     """Return the weight picked from the training rows of a split, and what was tried."""
     estimator = estimator_of(data, 0.0, 0, options)
-    key = {"set": data.name, "choice": f"{options.allowed_loss} {options.weights} {estimator.get_params()}"}
+    key = {"set": data.name, "choice": f"{options.allowed_loss} {options.weights} {identity(estimator)}"}
     cell = results.find(**key)
     if cell is None:
         train, _ = split
@@ -135,7 +126,7 @@ def show_choice(data, weight, tried, cell, plain, options):
 
 
 def plot(curves, path):
-    """Draw the trade-off of every data set: mean size to the left and down is short, up is accurate."""
+    """Draw the trade-off of every data set: to the left is short, up is accurate."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -112,7 +112,7 @@ MODELS = [
     (lambda: Domain.codes(None), "write suffice.MISSING"),
     (lambda: Domain.integers(0, 3) | Domain.codes("2"), "the label '2' is also a number of the domain"),
     (lambda: Explainer(MODEL, max_pieces=None), "max_pieces must be a whole number from 1 up, got None"),
-    (lambda: Explainer("model.pkl"), "takes an AdditiveModel, got a str"),
+    (lambda: Explainer("model.pkl"), "takes an AdditiveModel or a fitted NAM, got 'model.pkl'"),
 ]
 
 SHAPES = [

@@ -96,10 +96,9 @@ def test_rows_and_columns_by_name():
 
 def test_parquet_cells_keep_their_values(tmp_path):
     pyarrow = pytest.importorskip("pyarrow", reason="Parquet files are read by pyarrow")
-    import pyarrow.parquet
-
+    parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet files are read by pyarrow")
     columns = {"n": [1, None], "x": [0.5, math.inf], "s": ["é", None], "b": [True, False]}
-    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
+    parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
     table = read_table(tmp_path / "t.parquet")
     assert (table.columns, table.rows) == (("n", "x", "s", "b"), ((1, 0.5, "é", True), (None, math.inf, None, False)))
     (tmp_path / "bad.parquet").write_bytes(b"a,b\n1,2\n")

@@ -321,7 +321,7 @@ def explain_command(
         answers.append((k, why, None if without is None else find_change(explainer, why, without)))
     ignored = [name for name in data.columns if name not in additive.names]
     if ignored:
-        typer.echo(f"Ignored, as they are no features of the model: {_some(ignored)}", err=True)
+        typer.echo(f"Ignored (no feature of the model): {_some(ignored)}", err=True)
     if as_json:
         shown = [{"row": k, **_answer_json(why, change)} for k, why, change in answers]
         _print_json({"model": _file_json(model), "table": str(table), "unit": unit.value, "explanations": shown})
@@ -360,13 +360,13 @@ def moves(why: Explanation, change: Change) -> list[tuple[str, str, str]]:
 
 def _radii(given: Sequence[str], names: Sequence[str]) -> Radius:
     """Return one radius for all features, or one for each."""
-    read: dict[str, Number] = {}
+    read: dict[str, str] = {}
     for text in given:
         name, _, number = text.rpartition("=")
         if name in read:
             whose = f"of {name!r}" if name else "of all features"
             raise typer.BadParameter(f"the radius {whose} is given twice", param_hint="--radius")
-        read[name] = math.inf if number.strip().lower() == "inf" else number
+        read[name] = number
     default = read.pop("", None)
     if default is None:
         return read
@@ -419,7 +419,6 @@ def info_command(model: ModelPath, as_json: AsJson = False) -> None:
         "classes": _classes(additive),
         "intercept": ", ".join(_short(value) for value in additive.intercept),
         "features": str(len(additive.features)),
-        "pieces": f"{sum(_count(one) for each in pieces.values() for one in each):,}",
         **_file_facts(_file_json(model)),
     }
     _show_facts(console, facts)

@@ -16,7 +16,7 @@ from suffice.drops import Constraint, Drop, Worst, bound_drops, total
 from suffice.errors import FeatureNameError, ModelError
 from suffice.labels import Label, Value
 from suffice.model import AdditiveModel
-from suffice.rational import ONE, ZERO, Rational, nearest_float, to_fraction
+from suffice.rational import ONE, ZERO, Rational, brief, nearest_float, to_fraction
 from suffice.regions import Radius, Region, Unit, read_radii, region_around
 from suffice.rows import Row, read_row
 from suffice.search.smallest import smallest_sufficient
@@ -37,8 +37,9 @@ class Explainer:
 
     Parameters
     ----------
-    model : AdditiveModel
-        Compiled to exact pieces once, here.
+    model : AdditiveModel, or an estimator with `to_additive()`
+        Compiled to exact pieces once, here. For an estimator, every explanation also says what its own float
+        arithmetic predicts, should that differ.
     max_pieces : int
         Budget of affine pieces of one network, after each of its layers.
 
@@ -61,11 +62,13 @@ class Explainer:
     (('income',), Fraction(5, 2), {'age': Fraction(0, 1), 'income': Fraction(20, 1)})
     """
 
-    def __init__(self, model: AdditiveModel, *, max_pieces: int = 10_000) -> None:
-        if not isinstance(model, AdditiveModel):
-            raise ModelError(f"an Explainer takes an AdditiveModel, got a {type(model).__name__}")
-        self.model = model
-        self._pieces = model.compile(max_pieces)
+    def __init__(self, model: Any, *, max_pieces: int = 10_000) -> None:
+        additive = model.to_additive() if hasattr(model, "to_additive") and not isinstance(model, type) else model
+        if not isinstance(additive, AdditiveModel):
+            raise ModelError(f"an Explainer takes an AdditiveModel or a fitted NAM, got {brief(model)}")
+        self.model = additive
+        self._float_predict = getattr(model, "predict_cells", None)
+        self._pieces = additive.compile(max_pieces)
         self._functions: dict[tuple[int, ...], tuple[Pieces, ...]] = {}
 
     @property
@@ -99,7 +102,8 @@ class Explainer:
         """
         row, region, claim, prediction, constraint, worst = self._ask(x, radius, unit, held)
         kept = smallest_sufficient(constraint)
-        return Explanation(self.model, row, region, claim, prediction, constraint, worst, kept, Status.PROVEN)
+        floating = prediction if self._float_predict is None else self._float_predict([_plain(value) for value in row])
+        return Explanation(self.model, row, region, claim, prediction, floating, constraint, worst, kept, Status.PROVEN)
 
     def is_sufficient(
         self, x: Any, features: Iterable[str], radius: Radius, *, unit: Unit = "raw", held: Iterable[str] = ()
@@ -165,6 +169,7 @@ class Explanation:
     region: Region
     claim: Inequality
     prediction: Any
+    float_prediction: Any  # the estimator's own, in float arithmetic; the same but for scores within rounding of 0
     constraint: Constraint
     worst: tuple[Worst, ...]
     kept: tuple[int, ...]

@@ -134,7 +134,9 @@ def read_table(table: Any) -> list[Cells]:
 
 def _read_series(series: Any) -> Cells:
     kind = str(series.dtype)
-    if kind in ("bool", "boolean", "category", "object", "string", "str"):
+    if kind in ("bool", "boolean", "category"):
+        return _as_objects(series.to_numpy(dtype=object))
+    if kind in ("object", "string", "str"):
         return _read_objects(series.to_numpy(dtype=object))
     if getattr(series.dtype, "kind", "") not in "fiu":
         raise DataError(f"column {series.name!r} has type {kind}; give numbers, text, categories or truth values")
@@ -146,8 +148,12 @@ def _read_objects(cells: NDArray[Any]) -> Cells:
     known = [cell for cell in cells.tolist() if not is_missing(cell)]
     if known and all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in known):
         return np.array([np.nan if is_missing(cell) else float(cell) for cell in cells.tolist()])
-    for cell in known:
-        if not isinstance(cell, (str, int, float)):
+    return _as_objects(cells)
+
+
+def _as_objects(cells: NDArray[Any]) -> Cells:
+    for cell in cells.tolist():
+        if not is_missing(cell) and not isinstance(cell, (str, int, float)):
             # scikit-learn's own words, which its tools look for
             raise TypeError(f"argument must be a string or a number, not {type(cell).__name__!r}")
     return np.array([None if is_missing(cell) else cell for cell in cells.tolist()], dtype=object)

@@ -62,6 +62,9 @@ def _shape(nam: Any, place: int, column: Column, slots: slice) -> Shape:
     }
     if isinstance(column, Categorical):
         return Table(entries)
+    # Shapes are functions of the scaled input, so that is where a code has its place.
+    center, scale = Fraction(column.center), Fraction(column.scale)
+    entries = {(Fraction(key) - center) / scale if isinstance(key, float) else key: row for key, row in entries.items()}
     shapes = [_member_shape(network, member, place) for member in range(members)]
     mean = shapes[0] if members == 1 else reduce(Shape.__add__, shapes) * Fraction(1, members)
     return Table(entries, otherwise=mean) if entries else mean
@@ -80,11 +83,13 @@ def _member_shape(network: Any, member: int, place: int) -> Shape:
 def _network(network: Any, k: int) -> ReluNetwork:
     stacked = network.networks
     weights = [_floats(weight)[k].T for weight in stacked.weights]
+    if stacked.exu:  # the estimator takes exp of these weights in float64
+        weights[0] = weights[0].astype(np.float64)
     biases = [_floats(bias)[k, 0] for bias in stacked.biases]
     first = Activation.relu_n(1.0) if stacked.exu else Activation.relu()
     rest = [Activation.relu()] * (len(weights) - 2)
     return ReluNetwork(weights, biases, [first, *rest], exu=stacked.exu)
 
 
-def _floats(tensor: Any) -> NDArray[np.float32]:
+def _floats(tensor: Any) -> NDArray[Any]:
     return np.asarray(tensor.detach().numpy())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Self
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state, compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names_in,
     _check_sample_weight,
@@ -44,14 +45,14 @@ class _NAM(BaseEstimator):  # type: ignore[misc]
         basis: str = "separate",
         n_bases: int = 100,
         n_members: int = 1,
-        dropout: float = 0.1,
-        feature_dropout: float = 0.05,
+        dropout: float = 0.0,
+        feature_dropout: float = 0.0,
         output_penalty: float = 0.001,
         weight_decay: float = 0.01,
         learning_rate: float = 0.005,
         batch_size: int | str = "auto",
-        max_epochs: int = 100,
-        patience: int = 20,
+        max_epochs: int = 60,
+        patience: int = 15,
         validation_fraction: float = 0.15,
         explanation_radius: float | None = None,
         explanation_weight: float = 0.0,
@@ -122,18 +123,21 @@ class _NAM(BaseEstimator):  # type: ignore[misc]
         target = self._read_target(y)
         if len(target) != len(columns[0]):
             raise DataError(f"X has {len(columns[0])} rows and y has {len(target)}: inconsistent numbers of samples")
-        weights = _check_sample_weight(
-            sample_weight, columns[0][:, np.newaxis], dtype=np.float64, ensure_non_negative=True
-        )
+        try:
+            weights = _check_sample_weight(sample_weight, target, dtype=np.float64, ensure_non_negative=True)
+        except ValueError as error:
+            raise DataError(f"sample_weight: {error}") from None
         weights = self._row_weights(target, weights)
         if not weights.sum() > 0:
-            raise DataError("all sample weights are zero; at least one row must count")
+            raise DataError("no row has a weight above zero; at least one must count")
         self.columns_ = learn_columns(self._names, columns, weights, self.special_codes)
         random = check_random_state(self.random_state)
         generator = torch.Generator().manual_seed(int(random.randint(2**31)))
         numbers, slots = self._encode(columns)
         outputs, loss = self._loss()
-        rows = Rows(numbers, slots, torch.from_numpy(target), torch.from_numpy(weights / weights.mean()).float())
+        rows = Rows(
+            numbers.float(), slots, torch.from_numpy(target), torch.from_numpy(weights / weights.mean()).float()
+        )
         training, validation = self._split(rows, target, random)
         self.network_ = self._new_network(training, outputs, generator)
         reach = None
@@ -143,6 +147,7 @@ class _NAM(BaseEstimator):  # type: ignore[misc]
             self.history_ = train(
                 self.network_, training, validation, loss, self._options(training), generator, reach, report
             )
+        self.has_validation_ = validation is not None
         self.fit_seconds_ = self.history_.seconds
         self.validation_curve_ = tuple(self.history_.validation_loss)
         self.n_iter_ = len(self.validation_curve_)
@@ -190,7 +195,7 @@ class _NAM(BaseEstimator):  # type: ignore[misc]
             numbers.append(values)
             slots.append(np.where(places < 0, -1, places + offset))
             offset += column.slots
-        return torch.from_numpy(np.stack(numbers, 1)).float(), torch.from_numpy(np.stack(slots, 1))
+        return torch.from_numpy(np.stack(numbers, 1)), torch.from_numpy(np.stack(slots, 1))
 
     def _category_blocks(self) -> list[torch.Tensor]:
         blocks, offset = [], 0
@@ -217,12 +222,19 @@ class _NAM(BaseEstimator):  # type: ignore[misc]
         return isinstance(self, ClassifierMixin)
 
     def _new_network(self, rows: Rows, outputs: int, generator: torch.Generator) -> AdditiveNetwork:
+        # Corners of the first layer lie at random quantiles of the column. A unit is so steep that it rises by about 1
+        # over the tenth of the rows around its corner.
         units = int(self.hidden_layers[0])
-        # Corners of the first layer: values of random training rows, a little shifted, so that they follow the data.
-        drawn = torch.randint(len(rows), (units, len(self.columns_)), generator=generator)
-        corners = rows.numbers.gather(0, drawn).T + 0.1 * torch.randn(len(self.columns_), units, generator=generator)
+        corners, steepness = [], []
+        for numbers, slots in zip(rows.numbers.T, rows.slots.T, strict=True):
+            ordinary = numbers[slots < 0] if bool((slots < 0).any()) else torch.zeros(1)
+            place = torch.rand(units, generator=generator)
+            low, middle, high = (_quantile(ordinary, share) for share in (place - 0.05, place, place + 0.05))
+            corners.append(middle + 0.05 * torch.randn(units, generator=generator))
+            steepness.append(1 / (high - low).clamp(min=0.1))
         return AdditiveNetwork(
-            corners,
+            torch.stack(corners),
+            torch.stack(steepness),
             [int(units) for units in self.hidden_layers],
             outputs,
             slots=sum(column.slots for column in self.columns_),
@@ -237,7 +249,8 @@ class _NAM(BaseEstimator):  # type: ignore[misc]
     def _options(self, rows: Rows) -> Options:
         batch = self.batch_size
         if isinstance(batch, str):
-            batch = int(np.clip(2 ** round(np.log2(max(len(rows), 1) / 24)), 32, 1024))
+            steps = 24 if self._is_classifier else 100  # an epoch; a regression gains from more and smaller ones
+            batch = int(np.clip(2 ** round(np.log2(max(len(rows), 1) / steps)), 32, 1024))
         return Options(
             self.learning_rate,
             int(batch),
@@ -251,12 +264,13 @@ class _NAM(BaseEstimator):  # type: ignore[misc]
     # --- using --------------------------------------------------------------------------------------------------------
 
     def _score(self, columns: list[Cells]) -> NDArray[np.float64]:
-        """Return scores (rows, outputs) in float arithmetic."""
+        """Return scores (rows, outputs) in float64 arithmetic."""
         numbers, slots = self._encode(columns)
+        network = copy.deepcopy(self.network_).double()
         with torch.no_grad():
             chunks = torch.arange(len(numbers)).split(8192)
-            scores = torch.cat([self.network_(numbers[rows], slots[rows])[0].mean(1) for rows in chunks])
-        return np.asarray(scores.double().numpy())
+            scores = torch.cat([network(numbers[rows], slots[rows])[0].mean(1) for rows in chunks])
+        return np.asarray(scores.numpy())
 
     def _read_cells(self, cells: Sequence[Any]) -> list[Cells]:
         """Return one row, given cell by cell as the exact model reads it, as a table of one row."""
@@ -273,6 +287,11 @@ class _NAM(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.non_deterministic = False
         return tags
+
+
+def _quantile(values: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
+    place = (share.clamp(0, 1) * (len(values) - 1)).round().long()
+    return values.sort().values[place]
 
 
 class NAMClassifier(ClassifierMixin, _NAM):  # type: ignore[misc]
@@ -318,7 +337,9 @@ class NAMClassifier(ClassifierMixin, _NAM):  # type: ignore[misc]
     fit_seconds_ : float
         Training time.
     validation_curve_ : tuple of float
-        Validation loss after each epoch.
+        Validation loss after each epoch; training loss where there were too few rows to hold any back.
+    has_validation_ : bool
+        Whether rows were held back.
 
     Examples
     --------
@@ -338,14 +359,14 @@ class NAMClassifier(ClassifierMixin, _NAM):  # type: ignore[misc]
         basis: str = "separate",
         n_bases: int = 100,
         n_members: int = 1,
-        dropout: float = 0.1,
-        feature_dropout: float = 0.05,
+        dropout: float = 0.0,
+        feature_dropout: float = 0.1,
         output_penalty: float = 0.001,
-        weight_decay: float = 0.01,
-        learning_rate: float = 0.005,
+        weight_decay: float = 1.0,
+        learning_rate: float = 0.002,
         batch_size: int | str = "auto",
-        max_epochs: int = 100,
-        patience: int = 20,
+        max_epochs: int = 60,
+        patience: int = 15,
         validation_fraction: float = 0.15,
         explanation_radius: float | None = None,
         explanation_weight: float = 0.0,
@@ -380,7 +401,9 @@ class NAMClassifier(ClassifierMixin, _NAM):  # type: ignore[misc]
     def _read_target(self, y: Any) -> NDArray[Any]:
         y = column_or_1d(y, warn=True)
         if any(cell is None or cell != cell for cell in y.tolist()):  # NaN is unequal to itself
-            raise DataError("the target y has missing cells (NaN); drop those rows")
+            raise DataError("Input y contains NaN; drop the rows without a target")
+        if y.dtype.kind == "f" and np.isinf(y).any():
+            raise DataError("Input y contains infinity; a class is text or a finite number")
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -429,7 +452,10 @@ class NAMClassifier(ClassifierMixin, _NAM):  # type: ignore[misc]
 
 
 class NAMRegressor(RegressorMixin, _NAM):  # type: ignore[misc]
-    """Neural additive model for a number; parameters as for `NAMClassifier`.
+    """Neural additive model for a number.
+
+    Parameters and attributes are those of `NAMClassifier`, but for `class_weight`, with other defaults where a
+    regression needs them: less regularisation, a higher learning rate, more steps an epoch.
 
     Examples
     --------
@@ -442,14 +468,13 @@ class NAMRegressor(RegressorMixin, _NAM):  # type: ignore[misc]
 
     def _read_target(self, y: Any) -> NDArray[Any]:
         values = column_or_1d(y, warn=True)
-        if type_of_target(values) == "unknown" or values.dtype.kind not in "fiub":
-            try:
-                values = values.astype(np.float64)
-            except (TypeError, ValueError):
-                raise DataError("the target y must hold numbers; use NAMClassifier for classes") from None
-        values = values.astype(np.float64)
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise DataError("the target y must hold numbers; use NAMClassifier for classes") from None
         if not np.isfinite(values).all():
-            raise DataError("the target y has missing or infinite cells (NaN or inf); drop those rows")
+            what = "NaN" if np.isnan(values).any() else "infinity"
+            raise DataError(f"Input y contains {what}; drop the rows without a target")
         self.center_, spread = float(values.mean()), float(values.std())
         self.scale_ = spread if spread > 0 else 1.0
         return np.asarray((values - self.center_) / self.scale_, dtype=np.float32)

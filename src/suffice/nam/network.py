@@ -18,8 +18,9 @@ class StackedNetworks(nn.Module):
 
     Parameters
     ----------
-    corners : tensor (stack, units of the first layer)
-        Where the first layer's units have their corners: spread over the data, so that no unit is wasted far away.
+    corners, steepness : tensors (stack, units of the first layer)
+        Where the first layer's units have their corners, and how steep they are: both follow the data, so that no
+        unit is wasted far away and crowded values can be told apart.
     hidden : sequence of int
         Units of each hidden layer.
     outputs : int
@@ -29,7 +30,14 @@ class StackedNetworks(nn.Module):
     """
 
     def __init__(
-        self, corners: Tensor, hidden: Sequence[int], outputs: int, *, exu: bool, generator: torch.Generator
+        self,
+        corners: Tensor,
+        steepness: Tensor,
+        hidden: Sequence[int],
+        outputs: int,
+        *,
+        exu: bool,
+        generator: torch.Generator,
     ) -> None:
         super().__init__()
         stack = corners.shape[0]
@@ -42,7 +50,7 @@ class StackedNetworks(nn.Module):
                 weights.append(1.5 + 0.5 * noise)
                 biases.append(corners[:, None, :].clone())
             elif layer == 0:
-                slopes = torch.where(noise > 0, 1.0, -1.0) * (0.5 + noise.abs())
+                slopes = torch.where(noise > 0, 1.0, -1.0) * steepness[:, None, :]
                 weights.append(slopes)
                 biases.append(-slopes * corners[:, None, :])
             else:
@@ -88,7 +96,7 @@ class AdditiveNetwork(nn.Module):
 
     Parameters
     ----------
-    corners : tensor (features, units of the first layer)
+    corners, steepness : tensors (features, units of the first layer)
         See `StackedNetworks`.
     slots : int
         Number of cells' values of their own, over all features.
@@ -101,6 +109,7 @@ class AdditiveNetwork(nn.Module):
     def __init__(
         self,
         corners: Tensor,
+        steepness: Tensor,
         hidden: Sequence[int],
         outputs: int,
         *,
@@ -116,11 +125,13 @@ class AdditiveNetwork(nn.Module):
         self.features, self.members, self.outputs = corners.shape[0], members, outputs
         self.dropout, self.feature_dropout = Dropout(dropout, generator), Dropout(feature_dropout, generator)
         if bases is None:
-            self.networks = StackedNetworks(corners.repeat(members, 1), hidden, outputs, exu=exu, generator=generator)
+            first = corners.repeat(members, 1), steepness.repeat(members, 1)
+            self.networks = StackedNetworks(*first, hidden, outputs, exu=exu, generator=generator)
             self.mix: nn.Parameter | None = None
         else:
-            spread = corners.flatten()[torch.randperm(corners.numel(), generator=generator)[: corners.shape[1]]]
-            self.networks = StackedNetworks(spread.repeat(members, 1), hidden, bases, exu=exu, generator=generator)
+            some = torch.randperm(corners.numel(), generator=generator)[: corners.shape[1]]
+            first = corners.flatten()[some].repeat(members, 1), steepness.flatten()[some].repeat(members, 1)
+            self.networks = StackedNetworks(*first, hidden, bases, exu=exu, generator=generator)
             noise = torch.randn(members, self.features, bases, outputs, generator=generator)
             self.mix = nn.Parameter(noise * bases**-0.5)
         self.table = nn.Parameter(torch.zeros(members, slots, outputs))

@@ -81,6 +81,7 @@ def train(
         [{"params": weights, "weight_decay": options.weight_decay}, {"params": biases, "weight_decay": 0.0}],
         lr=options.learning_rate,
         betas=(0.9, 0.99),
+        fused=True,
     )
     steps = math.ceil(len(rows) / options.batch_size)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, _warm_then_fall(steps * options.max_epochs))
@@ -134,8 +135,7 @@ def _warm_then_fall(total: int) -> Callable[[int], float]:
 
 def _blend(average: dict[str, Tensor], network: AdditiveNetwork, rate: float) -> None:
     with torch.no_grad():
-        for name, value in network.named_parameters():
-            average[name].lerp_(value, 1 - rate)
+        torch._foreach_lerp_(list(average.values()), list(network.parameters()), 1 - rate)
 
 
 def _validate(

@@ -70,7 +70,7 @@ def choose_explanation_weight(
         if tried[-1][1] < tried[0][1] - allowed_loss:
             break
     allowed = [weight for weight, score, _ in tried if score >= tried[0][1] - allowed_loss]
-    return WeightChoice(max(allowed), tuple(tried))
+    return WeightChoice(max(allowed, default=0.0), tuple(tried))
 
 
 def _rows(table: Any, chosen: Any) -> Any:

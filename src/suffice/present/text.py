@@ -31,6 +31,11 @@ def describe(why: Explanation) -> str:
             "no smaller set does."
         )
     lines += _table(why)
+    if why.float_prediction != why.prediction:
+        lines.append(
+            f"Note: float arithmetic predicts {why.float_prediction} here, by rounding; "
+            "the proof is about the exact model."
+        )
     if freed:
         lines.append(f"Slack: {_number(why.slack)} of the margin is left when all free features do their worst.")
     return "\n".join(lines)
