@@ -49,7 +49,9 @@ def constraints(draw, most=9):
     )
     drops = draw(st.lists(st.tuples(sizes, st.booleans(), st.integers(0, 9)), max_size=most))
     is_strict = draw(st.booleans())
-    exact = tuple(Drop(True, rational(0), False) if rare == 0 else Drop(False, rational(v), a) for v, a, rare in drops)
+    exact = tuple(
+        Drop(True, rational(0), False) if rare == 0 else Drop(False, rational(v), a or not v) for v, a, rare in drops
+    )
     some = draw(st.lists(st.sampled_from(drops), max_size=most)) if drops else []
     margin = sum((value for value, _, _ in some), Fraction(0)) + (
         Fraction(1, 7) if is_strict and draw(st.booleans()) else 0

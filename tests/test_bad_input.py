@@ -98,7 +98,7 @@ MODELS = [
     (lambda: Domain.interval(math.nan, 1), "in a domain: nan"),
     (lambda: Domain.categories(), "at least one value"),
     (lambda: Domain.categories(math.inf), "in a domain: inf"),
-    (lambda: Domain.reals() | Domain.categories(1), r"category 1 also lies in \[-∞, ∞\]"),
+    (lambda: Domain.reals() | Domain.categories(1), r"category 1 also lies in \(-∞, ∞\)"),
     (lambda: Domain.interval(-9, 9) | Domain.codes(-9), r"special code -9 also lies in \[-9, 9\]"),
     (
         lambda: AdditiveModel([LINE], features="a"),

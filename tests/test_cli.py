@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from fractions import Fraction
-from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -254,7 +253,10 @@ BAD = [
     (explain("--row", 5, "--radius", 1), "row 5: .*'income' is None, outside its domain"),
     (explain("--row", 6, "--radius", 1), "row 6: .*'income': .*not a finite number"),
     (("explain", "plain.safetensors", "data.csv", "--row", 0, "--radius", 1, "--unit", "std"), "no standard deviation"),
-    (("explain", "value.safetensors", "data.csv", "--row", 0, "--radius", 1), "this one is a regression model"),
+    (
+        ("explain", "value.safetensors", "data.csv", "--row", 0, "--radius", 1),
+        "no class that could stay",
+    ),
     (("info", "no.safetensors"), "there is no such file"),
     (("info", "cut.safetensors"), "is damaged"),
     (("info", "."), r"\."),
@@ -337,7 +339,7 @@ def test_info_as_text(folder):
     assert [words(line) for line in lines[7:11]] == [
         "feature domain shape pieces center scale",
         "age the integers from 0 to 120 broken line 1 40 10",
-        "income [-∞, ∞] network-2 3 0 1",
+        "income (-∞, ∞) network-2 3 0 1",
         "colour one of red, blue table - - -",
     ]
     assert re.fullmatch(r"months the integers from 0 .* table \+ steps 2 0 1( .*)?", words(" ".join(lines[11:])))
@@ -375,7 +377,7 @@ def test_a_terminal_without_the_letters_gets_question_marks(folder, monkeypatch)
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     code, text, complaint = run("suffice.cli", "info", "model.safetensors")
     assert (code, complaint) == (0, "")
-    assert "[-?, ?]" in text
+    assert "(-?, ?)" in text
 
 
 def test_heavy_libraries_stay_out(folder):
@@ -415,7 +417,7 @@ def test_fit_writes_a_model_that_explain_reads(people):
     assert (shown["task"], shown["classes"]) == (model.task, list(model.classes)) == ("binary", ["bad", "good"])
     assert (shown["epochs"], shown["seconds"] > 0, shown["validation_loss"] > 0) == (3, True, True)
     assert shown["model"]["sha256"] == file_hash("new.safetensors")
-    assert str(model.domains[1]) == "[-∞, ∞], or one of missing"
+    assert str(model.domains[1]) == "(-∞, ∞), or one of missing"
     assert model.domains[2] == Domain.categories("f", "m")
     explained = document("explain", "new.safetensors", "people.csv", "--row", 0, "--radius", "0.5", "--unit", "std")
     row = dict(
@@ -438,6 +440,22 @@ def test_fit_repeats_itself_and_reports_in_words(people):
     assert max(len(line) for line in text.splitlines()) <= 80
     assert answer(*FIT, "--target", "y", "--random-state", 4, "--quiet").output == ""
     assert file_hash("new.safetensors") != first
+
+
+@needs_nam
+@pytest.mark.parametrize(
+    ("rows", "key", "absent", "words_"),
+    [
+        (80, "validation_loss", "training_loss", "on the validation rows"),
+        (10, "training_loss", "validation_loss", "on the training rows (too few rows to hold any back)"),
+    ],
+)
+def test_fit_says_which_rows_its_loss_is_of(people, rows, key, absent, words_):
+    lines = (people / "people.csv").read_text().splitlines()
+    (people / "people.csv").write_text("\n".join([*lines[: rows + 1], ""]))
+    shown = document(*FIT, "--target", "y", "--drop", "id")
+    assert (shown["rows"], absent in shown) == (rows, False)
+    assert f"loss {shown[key]:.4g} {words_} file" in words(answer(*FIT, "--target", "y", "--drop", "id").stdout)
 
 
 @needs_nam
@@ -535,19 +553,3 @@ def test_the_demo_tells_what_is_proven(folder):
     assert max(len(line) for line in lines) <= 80
     for one in tour.patients:
         assert f"Patient {one.name}: {one.why.prediction}" in text
-
-
-EMBEDDED = files("suffice") / "data"
-HAS_DEMO = all((EMBEDDED / name).is_file() for name in ("breast_cancer.safetensors", "breast_cancer_rows.csv"))
-
-
-@pytest.mark.skipif(not HAS_DEMO, reason="the embedded breast cancer model is not trained yet")
-def test_the_embedded_demo():
-    code, text, complaint = run("suffice.demo")
-    assert (code, complaint) == (0, "")
-    lines = text.splitlines()
-    assert len(lines) <= 42
-    assert max(len(line) for line in lines) <= 80
-    assert sum(line.startswith("Patient ") for line in lines) == 3
-    shown = document("demo")["patients"]
-    assert [one["status"] for one in shown] == ["proven"] * 3

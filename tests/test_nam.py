@@ -262,10 +262,13 @@ BAD = [
     (lambda t, y: NAMClassifier(**QUICK, special_codes={"ages": [1]}).fit(t, y), "the column 'ages', which the table"),
     (lambda t, y: NAMClassifier(**QUICK, basis="mixed").fit(t, y), "'separate' or 'shared', got 'mixed'"),
     (lambda t, y: NAMClassifier(**QUICK, first_layer="sigmoid").fit(t, y), "'relu' or 'exu', got 'sigmoid'"),
-    (lambda t, y: NAMClassifier(**{**QUICK, "hidden_layers": ()}).fit(t, y), "hidden_layers"),
+    (lambda t, y: NAMClassifier(**{**QUICK, "hidden_layers": ()}).fit(t, y), "hidden_layers must list"),
     (lambda t, y: NAMClassifier(**QUICK, dropout=1.0).fit(t, y), "dropout must be at least 0 and below 1"),
-    (lambda t, y: NAMClassifier(**QUICK, n_members=0).fit(t, y), "n_members must be at least 1"),
-    (lambda t, y: NAMClassifier(**QUICK, explanation_weight=0.1).fit(t, y), "needs an explanation_radius"),
+    (lambda t, y: NAMClassifier(**QUICK, n_members=0).fit(t, y), "n_members must be a whole number from 1 up"),
+    (
+        lambda t, y: NAMClassifier(**QUICK, explanation_weight=0.1).fit(t, y),
+        "explanation_weight needs an explanation_radius",
+    ),
     (lambda t, y: NAMClassifier(**QUICK).fit(t, y, sample_weight=np.zeros(len(t))), "at least one non-zero number"),
     (lambda t, y: NAMClassifier(**QUICK).fit(t.assign(age=pandas.Timestamp("2020")), y), "'age' has type datetime64"),
 ]
@@ -276,6 +279,83 @@ def test_bad_training_data(build, words):
     with pytest.raises(DataError, match=words) as error:
         build(*mixed_table(40))
     assert "\n" not in str(error.value)
+
+
+MORE_BAD = [
+    ({"hidden_layers": 64}, "hidden_layers must list"),
+    ({"batch_size": 0}, "batch_size must be 'auto' or"),
+    ({"batch_size": "foo"}, "batch_size must be 'auto' or"),
+    ({"learning_rate": -1}, "learning_rate must be a finite number from 0 up"),
+    ({"explanation_radius": math.inf}, "explanation_radius must be None or"),
+    ({"explanation_weight": math.nan, "explanation_radius": 1}, "explanation_weight must be a finite"),
+    ({"special_codes": -9}, "special_codes must be a list of numbers"),
+    ({"special_codes": [math.nan]}, "special_codes must be finite"),
+    ({"special_codes": {"town": [1]}}, "'town' holds categories"),
+    ({"class_weight": {"maybe": 1}}, "the class 'maybe', which the target does not have"),
+    ({"class_weight": {"no": -1, "yes": 1}}, "class_weight must hold finite numbers"),
+    ({"random_state": "x"}, "random_state"),
+    ({"learning_rate": 1e30}, "training diverged"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), MORE_BAD, ids=lambda v: v if isinstance(v, str) else "given")
+def test_bad_parameters(options, words):
+    table, target = mixed_table(40)
+    with pytest.raises(DataError, match=words):
+        NAMClassifier(**{**QUICK, **options}).fit(table, target)
+
+
+def test_what_does_not_vary_cannot_matter():
+    random = np.random.default_rng(0)
+    x = random.normal(size=80)
+    table = pandas.DataFrame({"x": x, "constant": 3.0, "nothing": np.nan, "code": -9.0, "none": [None] * 80})
+    nam = NAMClassifier(**QUICK, special_codes=[-9]).fit(table, x > 0)
+    why = Explainer(nam).explain(table.iloc[0], radius={"x": 1, "constant": "inf", "nothing": 5, "code": 5, "none": 1})
+    assert [why.drops[name] for name in table.columns[1:]] == [0, 0, 0, 0]
+    exact = [float(Explainer(nam).score(table.iloc[k])) for k in range(5)]
+    assert np.abs(nam.decision_function(table.iloc[:5]) - exact).max() < 1e-9
+
+
+def test_a_declared_code_without_training_rows_has_no_value():
+    table = pandas.DataFrame({"x": np.arange(60.0)})
+    nam = NAMClassifier(**QUICK, special_codes=[-9]).fit(table, table["x"] > 30)
+    with pytest.raises(DataError, match="'x' is the special code -9 in row 0, but it never was in training"):
+        nam.predict(pandas.DataFrame({"x": [-9.0]}))
+    assert -9 not in nam.to_additive().domains[0]
+    assert -8 in nam.to_additive().domains[0]
+
+
+def test_weights_of_rows_scale_the_target_too():
+    y = np.r_[np.linspace(0, 1, 50), np.full(50, 100.0)]
+    weights = np.r_[np.ones(50), np.zeros(50)]
+    nam = NAMRegressor(**QUICK).fit(np.arange(100.0).reshape(-1, 1), y, weights)
+    assert (nam.center_, nam.scale_) == (pytest.approx(0.5), pytest.approx(y[:50].std()))
+
+
+def test_what_was_fitted_counts_not_what_was_set_later():
+    X, y = load_iris(return_X_y=True)
+    nam = NAMClassifier(**QUICK, n_members=2, basis="shared", n_bases=3).fit(X, y)
+    before = Explainer(nam.to_additive()).score(X[0])
+    assert Explainer(nam.set_params(n_members=1).to_additive()).score(X[0]) == before
+    with torch.no_grad():
+        nam.network_.networks.weights[0].mul_(2)
+    floats = nam.decision_function(X[:1])[0]
+    assert np.abs(np.array([float(s) for s in Explainer(nam.to_additive()).score(X[0])]) - floats).max() < 1e-9
+
+
+def test_counterexamples_can_be_given_back_as_they_are(mixed):
+    table, _, nam = mixed
+    why = Explainer(nam).explain(table.iloc[2], radius=1, unit="std")
+    for name in why.features:
+        point = pandas.DataFrame([why.counterexample(without=name)])
+        assert nam.predict(point)[0] != why.prediction
+
+
+def test_numbers_beyond_floats_are_explained_and_said_to_overflow():
+    nam = NAMClassifier(**QUICK).fit(pandas.DataFrame({"x": np.arange(60.0)}), np.arange(60) > 30)
+    why = Explainer(nam).explain({"x": "1e400"}, radius=1)
+    assert why.float_prediction is None
+    assert "float arithmetic overflows" in str(why)
 
 
 def test_bad_rows_at_prediction(mixed):

@@ -37,6 +37,7 @@ def test_modules_import_one_way():
         "regions",
         "claims",
         "drops",
+        "breaking",
         "search",
         "explain",
         "present",

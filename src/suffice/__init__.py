@@ -1,5 +1,6 @@
 """suffice: proven minimal explanations of additive models."""
 
+from suffice.claims import AtLeast, AtMost, Beats, Same, Within
 from suffice.domain import Domain
 from suffice.errors import (
     ClaimError,
@@ -14,7 +15,7 @@ from suffice.errors import (
     ShapeError,
     SufficeError,
 )
-from suffice.explain import Explainer, Explanation, Status
+from suffice.explain import Contrast, Explainer, Explanation, Status
 from suffice.labels import MISSING
 from suffice.model import AdditiveModel, Feature
 from suffice.model_file import load_model as load
@@ -24,6 +25,10 @@ __all__ = [
     "MISSING",
     "Activation",
     "AdditiveModel",
+    "AtLeast",
+    "AtMost",
+    "Beats",
+    "Contrast",
     "Domain",
     "Explainer",
     "Explanation",
@@ -41,12 +46,14 @@ __all__ = [
     "Readout",
     "ReluNetwork",
     "RowError",
+    "Same",
     "Shape",
     "ShapeError",
     "Status",
     "Steps",
     "SufficeError",
     "Table",
+    "Within",
     "load",
 ]
 __version__ = "0.1.0"

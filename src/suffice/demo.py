@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
-from suffice.cli import Change, check_columns, find_change, grid_of, moves, put, tell_error
 from suffice.domain import show
 from suffice.errors import SufficeError
 from suffice.explain import Explainer, Explanation
 from suffice.model_file import load_model
+from suffice.present.json import Change
+from suffice.present.terminal import grid_of, moves, new_console, put, show_error
 from suffice.tables import read_table
 
 RADIUS = "0.5"  # standard deviations
@@ -60,16 +61,19 @@ def explain_patients(model: Path, rows: Path) -> Tour:
     explainer = Explainer(load_model(model))
     compiled = time.perf_counter()
     table = read_table(rows)
-    check_columns(table, explainer.model.names)
-    names, diagnoses = table.column("patient"), table.column("diagnosis")
-    patients = []
-    for k in range(3):
-        cells = table.row(k)
-        why = explainer.explain({name: cells[name] for name in explainer.model.names}, RADIUS, unit="std")
-        change = find_change(explainer, why, why.features[0]) if why.size else None
-        patients.append(Patient(names[k], diagnoses[k], why, change))
+    columns = {name: table.column(name) for name in ("patient", "diagnosis", *explainer.model.names)}
+    patients = tuple(_explain_patient(explainer, {name: cells[k] for name, cells in columns.items()}) for k in range(3))
     pieces = sum(len(one.slopes) for each in explainer.pieces.values() for one in each)
-    return Tour(tuple(patients), pieces, compiled - began, time.perf_counter() - compiled)
+    return Tour(patients, pieces, compiled - began, time.perf_counter() - compiled)
+
+
+def _explain_patient(explainer: Explainer, cells: Mapping[str, Any]) -> Patient:
+    why = explainer.explain({name: cells[name] for name in explainer.model.names}, RADIUS, unit="std")
+    change = None
+    if why.size:
+        point = why.counterexample(without=why.features[0])
+        change = Change(why.features[0], point, explainer.predict(point))
+    return Patient(cells["patient"], cells["diagnosis"], why, change)
 
 
 def show_tour(tour: Tour, console: Console) -> None:
@@ -128,9 +132,9 @@ def main() -> None:
     """Run the demo."""
     try:
         with embedded_files() as (model, rows):
-            show_tour(explain_patients(model, rows), Console(highlight=False, emoji=False))
+            show_tour(explain_patients(model, rows), new_console())
     except SufficeError as error:
-        tell_error(error)
+        show_error(error)
         sys.exit(1)
 
 

@@ -52,7 +52,9 @@ class Span(NamedTuple):
             return show(self.low)
         low = "-∞" if self.low is None else show(self.low)
         high = "∞" if self.high is None else show(self.high)
-        return f"the integers from {low} to {high}" if self.is_integers else f"[{low}, {high}]"
+        if self.is_integers:
+            return f"the integers from {low} to {high}"
+        return f"{'(' if self.low is None else '['}{low}, {high}{')' if self.high is None else ']'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +77,14 @@ class Domain:
     def __post_init__(self) -> None:
         if not (self.spans or self.categories_ or self.codes_):
             raise ModelError("a domain needs at least one value")
+        has_numbers = self._has_numbers
         for kind, values in (("category", self.categories_), ("special code", self.codes_)):
             for value in values:
                 inside = [span for span in self.spans if isinstance(value, fmpq) and span.holds(value)]
                 if inside or (kind == "special code" and value in self.categories_):
                     where = str(inside[0]) if inside else "the categories"
                     raise ModelError(f"the {kind} {show(value)} also lies in {where}; a value cannot be both")
-        for label in self.labels:
+        for label in self.labels if has_numbers else ():
             if isinstance(label, str) and self._spells_number(label):
                 raise ModelError(f"the label {label!r} is also a number of the domain; a cell could mean either")
 
@@ -176,7 +179,7 @@ class Domain:
 
     def parse(self, cell: Any) -> Value:
         """Return the value that a cell of a user's row stands for; `NumberError` if it is none at all."""
-        if isinstance(cell, Missing) or is_missing(cell):
+        if is_missing(cell):
             return MISSING
         if isinstance(cell, str) and (cell in self.labels or not self._has_numbers):
             return str(cell)
@@ -196,7 +199,7 @@ class Domain:
 
     def _spells_number(self, label: str) -> bool:
         try:
-            return self._has_numbers and self.holds(rational(label))
+            return self.holds(rational(label))
         except NumberError:
             return False
 
@@ -211,7 +214,7 @@ def show(value: Value) -> str:
 
 def is_missing(cell: object) -> bool:
     """Whether a cell holds nothing: None, NaN, pandas' NA or NaT."""
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+    if cell is None or isinstance(cell, Missing) or type(cell).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(cell, Decimal):
         return cell.is_nan()

@@ -24,7 +24,7 @@ class Drop(NamedTuple):
     """How far a feature can lower the claim's score: a supremum, attained or only approached.
 
     Drops are ordered by their fields, in this order: an approached supremum is below an attained one of
-    the same value, for no input reaches it; infinity is above all.
+    the same value, for no input reaches it; infinity is above all. A drop of 0 is attained, by the row itself.
     """
 
     is_infinite: bool

@@ -38,6 +38,10 @@ class DataError(SufficeError, ValueError):
     """A table of data cannot be read, or is not what the task needs."""
 
 
+class CellTypeError(DataError, TypeError):
+    """A cell of a table is neither text nor a number."""
+
+
 class ModelFileError(SufficeError, ValueError):
     """A file is not a model file that this version reads; `path` names it."""
 

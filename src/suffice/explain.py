@@ -11,14 +11,16 @@ from typing import Any, NamedTuple
 
 from flint import fmpq
 
-from suffice.claims import Inequality, predicted, same_class
+from suffice.breaking import breaking_input, fewest_movers
+from suffice.claims import Claim, Inequality, Same, inequalities_at, predicted
 from suffice.drops import Constraint, Drop, Worst, bound_drops, total
-from suffice.errors import FeatureNameError, ModelError
+from suffice.errors import ClaimError, FeatureNameError, ModelError
 from suffice.labels import Label, Value
 from suffice.model import AdditiveModel
-from suffice.rational import ONE, ZERO, Rational, brief, nearest_float, to_fraction
+from suffice.rational import ONE, ZERO, Rational, brief, to_fraction
 from suffice.regions import Radius, Region, Unit, read_radii, region_around
 from suffice.rows import Row, read_row
+from suffice.search.covering import smallest_cover
 from suffice.search.smallest import smallest_sufficient
 from suffice.shapes.pieces import Pieces, combine
 
@@ -27,9 +29,13 @@ class Status(Enum):
     """What is known of a result."""
 
     PROVEN = "proven"  # holds for the exact real-valued model, minimality included
+    BOUNDED = "bounded"  # proven to suffice; the search for a smaller set ended at its budget, see `lower_bound`
 
     def __repr__(self) -> str:
         return f"Status.{self.name}"
+
+
+SAME = Same()
 
 
 class Explainer:
@@ -85,8 +91,18 @@ class Explainer:
         """Return what the exact score of a row decides: its class, or its value if the model is a regression."""
         return predicted(self.model, self._scores(self._parts(read_row(self.model, x))))
 
-    def explain(self, x: Any, radius: Radius, *, unit: Unit = "raw", held: Iterable[str] = ()) -> Explanation:
-        """Return a smallest set of features that fixes the prediction whatever the others do in the region.
+    def explain(
+        self,
+        x: Any,
+        radius: Radius,
+        *,
+        unit: Unit = "raw",
+        held: Iterable[str] = (),
+        claim: Claim = SAME,
+        max_nodes: int = 100_000,
+        max_seconds: float = 60.0,
+    ) -> Explanation:
+        """Return a smallest set of features that keeps a claim true whatever the others do in the region.
 
         Parameters
         ----------
@@ -99,31 +115,76 @@ class Explainer:
             scaled units.
         held : names of features
             Features that cannot change, so that nobody needs to fix them.
+        claim : Claim
+            What must stay true: `Same()` (the predicted class), `Beats(other)`, `Within(delta)`, `AtLeast(value)`,
+            `AtMost(value)`.
+        max_nodes, max_seconds : int, float
+            Budgets of the search where a claim has several parts. Past them the status is `BOUNDED`.
         """
-        row, region, claim, prediction, constraint, worst = self._ask(x, radius, unit, held)
-        kept = smallest_sufficient(constraint)
-        floating = prediction if self._float_predict is None else self._float_predict([_plain(value) for value in row])
-        return Explanation(self.model, row, region, claim, prediction, floating, constraint, worst, kept, Status.PROVEN)
+        question = self._ask(x, radius, unit, held, claim)
+        if len(question.constraints) == 1:
+            kept = smallest_sufficient(question.constraints[0])
+            lower_bound = len(kept)
+        else:
+            cover = smallest_cover(question.constraints, max_nodes=max_nodes, max_seconds=max_seconds)
+            kept, lower_bound = cover.kept, cover.lower_bound
+        status = Status.PROVEN if lower_bound == len(kept) else Status.BOUNDED
+        return Explanation(self.model, *question, kept, lower_bound, status)
 
     def is_sufficient(
-        self, x: Any, features: Iterable[str], radius: Radius, *, unit: Unit = "raw", held: Iterable[str] = ()
+        self,
+        x: Any,
+        features: Iterable[str],
+        radius: Radius,
+        *,
+        unit: Unit = "raw",
+        held: Iterable[str] = (),
+        claim: Claim = SAME,
     ) -> bool:
-        """Whether fixing these features fixes the prediction, whatever the others do in the region."""
+        """Whether fixing these features keeps the claim true, whatever the others do in the region."""
         fixed = set(self.model.indices(features))
-        constraint = self._ask(x, radius, unit, held).constraint
-        return constraint.admits(i for i in range(len(self.model.features)) if i not in fixed)
+        constraints = self._ask(x, radius, unit, held, claim).constraints
+        freed = [i for i in range(len(self.model.features)) if i not in fixed]
+        return all(constraint.admits(freed) for constraint in constraints)
 
-    def _ask(self, x: Any, radius: Radius, unit: Unit, held: Iterable[str]) -> _Question:
+    def contrast(
+        self, x: Any, radius: Radius, *, unit: Unit = "raw", held: Iterable[str] = (), claim: Claim = SAME
+    ) -> Contrast:
+        """Return a smallest set of features whose change alone can break the claim, with an input that does.
+
+        Notes
+        -----
+        A claim breaks as soon as one of its parts does, and one part breaks with the fewest features if those with the
+        largest drops move: no covering problem here.
+        """
+        question = self._ask(x, radius, unit, held, claim)
+        everything = range(len(self.model.features))
+        best: tuple[int, list[int]] | None = None
+        for c, constraint in enumerate(question.constraints):
+            moved = fewest_movers(constraint, (), everything)
+            if not constraint.admits(moved) and (best is None or len(moved) < len(best[1])):
+                best = c, moved
+        if best is None:
+            return Contrast(self.model, question.row, question.prediction, None, ())
+        c, moved = best
+        point = breaking_input(question.constraints[c], question.worst[c], question.row, question.region, moved)
+        return Contrast(self.model, question.row, question.prediction, tuple(point), tuple(moved))
+
+    def _ask(self, x: Any, radius: Radius, unit: Unit, held: Iterable[str], claim: Claim) -> _Question:
         row = read_row(self.model, x)
         region = region_around(self.model, row, read_radii(self.model, radius, unit=unit, held=held))
         parts = self._parts(row)
         scores = self._scores(parts)
-        claim = same_class(self.model, scores)
-        values = [_dot(claim.factors, part) for part in parts]
-        drops, worst = bound_drops(self._oriented(claim.factors), values, row, region)
-        margin = claim.constant + _dot(claim.factors, scores)
-        constraint = Constraint(margin, drops, claim.is_strict)
-        return _Question(row, region, claim, predicted(self.model, scores), constraint, worst)
+        inequalities = inequalities_at(claim, self.model, scores)
+        constraints, worst = [], []
+        for inequality in inequalities:
+            values = [_dot(inequality.factors, part) for part in parts]
+            drops, cases = bound_drops(self._oriented(inequality.factors), values, row, region)
+            constraints.append(Constraint(inequality.at(scores), drops, inequality.is_strict))
+            worst.append(cases)
+        prediction = predicted(self.model, scores)
+        floating = prediction if self._float_predict is None else self._float_predict([_plain(value) for value in row])
+        return _Question(row, region, inequalities, prediction, floating, tuple(constraints), tuple(worst))
 
     def _parts(self, row: Row) -> list[tuple[Rational, ...]]:
         """Return each feature's part of each score."""
@@ -142,10 +203,11 @@ class Explainer:
 class _Question(NamedTuple):
     row: Row
     region: Region
-    claim: Inequality
+    inequalities: tuple[Inequality, ...]
     prediction: Any
-    constraint: Constraint
-    worst: tuple[Worst, ...]
+    float_prediction: Any
+    constraints: tuple[Constraint, ...]
+    worst: tuple[tuple[Worst, ...], ...]
 
 
 def _dot(factors: tuple[int, ...], values: tuple[Rational, ...]) -> Rational:
@@ -157,22 +219,24 @@ def _weighted(factors: tuple[int, ...], pieces: tuple[Pieces, ...]) -> Pieces:
     return used[0][1] if len(used) == 1 and used[0][0] == ONE else combine(used)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """A smallest set of features that fixes a prediction, and what is proven of it.
+    """A smallest set of features that keeps a claim true, and what is proven of it.
 
-    `print(why)` says it in words. Numbers are exact rationals.
+    `print(why)` says it in words. Numbers are exact rationals. A claim may have several parts (the winner against each
+    other class); `margin`, `drops` and `witnesses` are those of the tightest part, the one with the least slack.
     """
 
     model: AdditiveModel
     row: Row
     region: Region
-    claim: Inequality
+    inequalities: tuple[Inequality, ...]
     prediction: Any
     float_prediction: Any  # the estimator's own, in float arithmetic; the same but for scores within rounding of 0
-    constraint: Constraint
-    worst: tuple[Worst, ...]
+    constraints: tuple[Constraint, ...]
+    worst: tuple[tuple[Worst, ...], ...]
     kept: tuple[int, ...]
+    lower_bound: int  # no sufficient set has fewer features
     status: Status
 
     @property
@@ -193,32 +257,41 @@ class Explanation:
         return tuple(name for i, name in enumerate(self.model.names) if i not in kept)
 
     @property
+    def tightest(self) -> int:
+        """Which part of the claim has the least slack."""
+        return min(range(len(self.constraints)), key=self._slack)
+
+    @property
     def margin(self) -> Fraction:
-        """By how much the claim holds at the row: the score's distance from 0 on the side of the prediction."""
-        return to_fraction(self.constraint.margin)
+        """By how much the claim holds at the row: the score's distance from breaking it."""
+        return to_fraction(self.constraints[self.tightest].margin)
 
     @property
     def slack(self) -> Fraction:
         """What is left of the margin when every free feature does its worst."""
-        kept = set(self.kept)
-        freed = (drop for i, drop in enumerate(self.constraint.drops) if i not in kept)
-        return to_fraction(self.constraint.margin - total(freed).value)
+        return to_fraction(self._slack(self.tightest))
+
+    def _slack(self, part: int) -> Rational:
+        kept, constraint = set(self.kept), self.constraints[part]
+        return constraint.margin - total(drop for i, drop in enumerate(constraint.drops) if i not in kept).value
 
     @property
     def drops(self) -> dict[str, Fraction | float]:
         """How far each feature can lower the margin within the region; infinity if without bound."""
-        return {name: _shown(drop) for name, drop in zip(self.model.names, self.constraint.drops, strict=True)}
+        drops = self.constraints[self.tightest].drops
+        return {name: _shown(drop) for name, drop in zip(self.model.names, drops, strict=True)}
 
     @property
     def witnesses(self) -> dict[str, Fraction | Label | None]:
         """For each feature the value that attains its drop; None where the drop is approached but not attained."""
+        part = self.tightest
         return {
             name: _plain(worst.value_at_most(worst.infimum.value)) if drop.is_attained else None
-            for name, drop, worst in zip(self.model.names, self.constraint.drops, self.worst, strict=True)
+            for name, drop, worst in zip(self.model.names, self.constraints[part].drops, self.worst[part], strict=True)
         }
 
     def counterexample(self, without: str) -> dict[str, Fraction | Label]:
-        """Return an input of the region with another prediction, once a kept feature is freed too.
+        """Return an input of the region that breaks the claim, once a kept feature is freed too.
 
         Parameters
         ----------
@@ -230,56 +303,23 @@ class Explanation:
         ------
         FeatureNameError
             If the feature is not kept: without it nothing changes.
+        ClaimError
+            If the set is not known to be smallest, and suffices without this feature too.
         """
         if without not in self.features:
             raise FeatureNameError(without, self.features, what="kept feature")
-        moved = self._moved(self.model.index(without))
-        point = list(self.row)
-        for i, target in zip(moved, self._targets(moved), strict=True):
-            point[i] = self._short_value(i, target)
-        self._check_broken(point)
+        removed, kept = self.model.index(without), set(self.kept)
+        free = [i for i in range(len(self.row)) if i not in kept]
+        best: tuple[int, list[int]] | None = None
+        for c, constraint in enumerate(self.constraints):
+            moved = fewest_movers(constraint, [removed], free)
+            if not constraint.admits(moved) and (best is None or len(moved) < len(best[1])):
+                best = c, moved
+        if best is None:
+            raise ClaimError(f"the claim holds without {without!r} too: this set is not a smallest one")
+        c, moved = best
+        point = breaking_input(self.constraints[c], self.worst[c], self.row, self.region, moved)
         return {name: _plain(value) for name, value in zip(self.model.names, point, strict=True)}
-
-    def _moved(self, removed: int) -> list[int]:
-        """Return the removed feature and the fewest free ones that together can break the claim."""
-        drops, kept = self.constraint.drops, set(self.kept)
-        free = [i for i in range(len(drops)) if i not in kept and drops[i].value]
-        moved, fall = [removed], drops[removed]
-        for i in sorted(free, key=lambda i: drops[i], reverse=True):
-            if not self.constraint.allows(fall):
-                break
-            moved.append(i)
-            fall = total((fall, drops[i]))
-        return moved
-
-    def _targets(self, moved: list[int]) -> list[Rational]:
-        """Return how low each moved feature's part must go, so that together they break the claim."""
-        worst = [self.worst[i] for i in moved]
-        fall = total(self.constraint.drops[i] for i in moved)
-        if fall.is_infinite:  # a kept feature without bound is the only one to move
-            (one,) = worst
-            return [one.function(self.row[moved[0]]) - self.constraint.margin - 1]
-        # Half of the excess is shared out; what is left still breaks the claim. Without any excess (a tie under
-        # a strict claim) every drop is attained, and every one is needed in full.
-        share = (fall.value - self.constraint.margin) / (2 * len(moved))
-        return [one.infimum.value + share for one in worst]
-
-    def _short_value(self, i: int, target: Rational) -> Value:
-        """Return a value of the region with the function at most `target`: a float of few digits if there is one."""
-        exact = self.worst[i].value_at_most(target)
-        if not isinstance(exact, fmpq):
-            return exact
-        for digits in (2, 3, 4, 6, 9, 12, 17):
-            near = float(f"{nearest_float(exact):.{digits}g}")
-            short = fmpq(*near.as_integer_ratio()) if math.isfinite(near) else exact
-            if self.region[i].holds(short) and self.worst[i].function(short) <= target:
-                return short
-        return exact
-
-    def _check_broken(self, point: list[Value]) -> None:
-        parts = zip(self.worst, self.row, point, strict=True)
-        score = self.constraint.margin + sum((w.function(new) - w.function(old) for w, old, new in parts), fmpq(0))
-        assert score < 0 or (score == 0 and self.constraint.is_strict), "a counterexample must break the claim"
 
     def __repr__(self) -> str:
         return f"<Explanation: {self.prediction!r}, {self.size} of {len(self.row)} features, {self.status.value}>"
@@ -288,6 +328,52 @@ class Explanation:
         from suffice.present.text import describe
 
         return describe(self)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Contrast:
+    """A smallest set of features whose change alone breaks a claim, and an input that shows it.
+
+    Where nothing in the region breaks the claim there is no such set: `is_possible` is False.
+    """
+
+    model: AdditiveModel
+    row: Row
+    prediction: Any
+    point: tuple[Value, ...] | None
+    moved: tuple[int, ...]
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether any input of the region breaks the claim."""
+        return self.point is not None
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features that change, largest drop first; no smaller set is enough."""
+        names = self.model.names
+        return tuple(names[i] for i in self.moved)
+
+    @property
+    def size(self) -> int:
+        """How many features change."""
+        return len(self.moved)
+
+    @property
+    def counterexample(self) -> dict[str, Fraction | Label]:
+        """An input where the claim is false, by feature name; `ClaimError` if there is none."""
+        if self.point is None:
+            raise ClaimError("no input of the region breaks the claim")
+        return {name: _plain(value) for name, value in zip(self.model.names, self.point, strict=True)}
+
+    def __repr__(self) -> str:
+        what = f"{self.size} of {len(self.row)} features" if self.is_possible else "impossible"
+        return f"<Contrast: {self.prediction!r}, {what}, proven>"
+
+    def __str__(self) -> str:
+        from suffice.present.text import describe_contrast
+
+        return describe_contrast(self)
 
 
 def _shown(drop: Drop) -> Fraction | float:

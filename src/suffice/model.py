@@ -205,6 +205,13 @@ def _features(shapes: Sequence[Shape], given: Sequence[str | Feature] | None) ->
     return tuple(features)
 
 
+def _has_twins(names: tuple[Any, ...]) -> bool:
+    try:
+        return len(set(names)) < len(names)
+    except TypeError:  # names that cannot be hashed
+        return any(a == b for a, b in combinations(names, 2))
+
+
 def _check_shape(feature: Feature, shape: Shape) -> None:
     if not isinstance(shape, Shape):
         raise ModelError(
@@ -229,7 +236,7 @@ def _classes(task: str, scores: int, given: Sequence[Any] | None) -> tuple[Any, 
     if isinstance(given, (str, bytes, set, frozenset)) or not isinstance(given or (), (Sequence, np.ndarray)):
         raise ModelError(f"classes must be a list, got {brief(given)}")
     classes = tuple(range(wanted) if given is None else given)
-    if len(classes) != wanted or any(a == b for a, b in combinations(classes, 2)):
+    if len(classes) != wanted or _has_twins(classes):
         raise ModelError(f"a {task} model with {scores} scores has {wanted} different classes, got {classes!r}")
     return classes
 

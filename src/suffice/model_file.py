@@ -47,17 +47,17 @@ class _Parts(NamedTuple):
 
 def save_model(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
     """Write a model file; an earlier file of that name is replaced only once the new one is whole."""
-    target = Path(path)
     content = to_bytes(model)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
+        target = Path(path)
+        part = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
             part.write_bytes(content)
             os.replace(part, target)
         finally:
             part.unlink(missing_ok=True)
-    except OSError as error:
-        raise ModelFileError(path, f"cannot be written: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise ModelFileError(path, f"cannot be written: {getattr(error, 'strerror', None) or error}") from None
 
 
 def to_bytes(model: AdditiveModel) -> bytes:
@@ -96,7 +96,7 @@ def load_model(path: str | os.PathLike[str]) -> AdditiveModel:
                 raise ModelFileError(path, "is a safetensors file, but not a model of suffice")
             document = json.loads(metadata[_KEY], object_pairs_hook=_no_duplicates, parse_constant=_refuse_constant)
             _check_version(path, document)
-            return _model_in(document, {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+            return _model_in(document, {name: _tensor_in(file, name) for name in file.keys()})  # noqa: SIM118
     except FileNotFoundError:
         raise ModelFileError(path, "there is no such file") from None
     except OSError as error:
@@ -105,7 +105,7 @@ def load_model(path: str | os.PathLike[str]) -> AdditiveModel:
         raise ModelFileError(path, f"is damaged, or not a safetensors file ({error})") from None
     except ModelFileError:
         raise
-    except (SufficeError, LookupError, TypeError, ValueError, RecursionError) as error:
+    except (SufficeError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise ModelFileError(path, f"does not describe a model: {_one_line(error)}") from None
 
 
@@ -113,6 +113,13 @@ def file_hash(path: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of a file, which certificates name a model by."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _tensor_in(file: Any, name: str) -> NDArray[Any]:
+    kind = file.get_slice(name).get_dtype()
+    if kind not in ("F16", "F32", "F64"):
+        raise ValueError(f"tensor {name!r} has type {kind}; float16, float32 and float64 are known")
+    return np.asarray(file.get_tensor(name))
 
 
 # --- numbers, labels, classes ---------------------------------------------------------------------------------------
@@ -138,8 +145,8 @@ def _value_out(value: Value) -> Json:
     return {"missing": True} if isinstance(value, Missing) else {"label": value}
 
 
-def _value_in(document: Json) -> Value:
-    ((kind, content),) = document.items()
+def _value_in(document: Any) -> Value:
+    kind, content = _only_field(document)
     if kind == "number":
         return _number_in(content)
     if kind == "missing" and content is True:
@@ -157,7 +164,7 @@ def _class_out(name: Any) -> Any:
 
 
 def _class_in(name: Any) -> Any:
-    if not isinstance(name, (str, int, float)):
+    if not isinstance(name, (str, int, float)) or (isinstance(name, float) and not np.isfinite(name)):
         raise TypeError(f"{name!r} is not a class")
     return name
 
@@ -348,7 +355,7 @@ def _network_in(document: Json, parts: _Parts) -> ReluNetwork:
 
 def _readout_in(document: Json, parts: _Parts) -> Shape:
     basis, weights = _fields(document, "basis", "weights")
-    if not isinstance(basis, int) or not 0 <= basis < len(parts.bases):
+    if type(basis) is not int or not 0 <= basis < len(parts.bases):
         raise ValueError(f"there is no basis {basis!r}")
     return Readout(parts.bases[basis], parts.tensors[weights])
 
@@ -416,9 +423,12 @@ def _shape_in(document: Json, parts: _Parts) -> Shape:
 
 
 def _numbers_in(document: Json, parts: _Parts) -> list[list[Rational]]:
-    ((kind, content),) = document.items()
+    kind, content = _only_field(document)
     if kind == "tensor":
-        return [[fmpq(*value.as_integer_ratio()) for value in row] for row in parts.tensors[content].tolist()]
+        table = parts.tensors[content]
+        if table.ndim != 2 or table.dtype != np.float64 or not np.isfinite(table).all():
+            raise ValueError(f"{content!r} is not a table of finite float64 numbers")
+        return [[fmpq(*value.as_integer_ratio()) for value in row] for row in table.tolist()]
     if kind == "numbers":
         return [[_number_in(value) for value in row] for row in content]
     raise ValueError(f"{kind!r} is not a way to list numbers")
@@ -452,6 +462,12 @@ def _term_in(document: Json, parts: _Parts, place: int) -> Term:
     return Term((place,), _shape_in(shape, parts))
 
 
+def _only_field(document: Any) -> tuple[str, Any]:
+    if not isinstance(document, dict) or len(document) != 1:
+        raise TypeError("expected an object with one field")
+    return next(iter(document.items()))
+
+
 def _fields(document: Json, *names: str) -> list[Any]:
     """Return the fields of an object, all of them and no others."""
     if not isinstance(document, dict):
@@ -464,7 +480,7 @@ def _fields(document: Json, *names: str) -> list[Any]:
 
 def _check_version(path: object, document: Any) -> None:
     version = document.get("version") if isinstance(document, dict) else None
-    if not isinstance(version, int) or version < 1:
+    if type(version) is not int or version < 1:
         raise ModelFileError(path, "does not say which version of the format it has")
     if version > VERSION:
         raise ModelFileError(path, f"has format version {version}, this suffice reads up to {VERSION}; upgrade suffice")

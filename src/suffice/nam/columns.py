@@ -10,13 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.domain import Domain, is_missing
-from suffice.errors import DataError
+from suffice.errors import CellTypeError, DataError, SufficeError
 from suffice.labels import MISSING
 from suffice.model import Feature
 
@@ -32,11 +35,13 @@ class Numeric:
     scale: float
     codes: tuple[float, ...]
     has_missing: bool
+    is_flat: bool  # ordinary numbers do not vary: they share one slot, and the shape is constant
+    unseen_codes: tuple[float, ...] = ()  # declared, but without a training row to learn a value from
 
     @property
     def slots(self) -> int:
         """How many values of their own the column has."""
-        return len(self.codes) + self.has_missing
+        return len(self.codes) + self.has_missing + self.is_flat
 
     @property
     def keys(self) -> list[Any]:
@@ -47,8 +52,17 @@ class Numeric:
         """Return standardised numbers, and the slot of each cell (-1: an ordinary number)."""
         numbers = _as_numbers(self.name, cells)
         slots = np.full(len(numbers), -1)
+        if self.is_flat:
+            slots[:] = self.slots - 1
         for k, code in enumerate(self.codes):
             slots[numbers == code] = k
+        unseen = np.isin(numbers, self.unseen_codes)
+        if unseen.any():
+            row = int(np.argmax(unseen))
+            raise DataError(
+                f"column {self.name!r} is the special code {numbers[row]:g} in row {row}, but it never was in "
+                "training: the model has no value for that code"
+            )
         absent = np.isnan(numbers)
         if absent.any() and not self.has_missing:
             row = int(np.argmax(absent))
@@ -61,9 +75,9 @@ class Numeric:
 
     def feature(self) -> Feature:
         """Return the column as a feature of the exact model."""
-        domain = Domain.reals() if not self.codes else _around_codes(self.codes)
-        if self.has_missing:
-            domain |= Domain.codes(MISSING)
+        domain = _without(self.codes + self.unseen_codes)
+        if self.keys:
+            domain |= Domain.codes(*self.keys)
         return Feature(self.name, domain, self.center, self.scale, self.scale)
 
 
@@ -96,14 +110,15 @@ class Categorical:
         except KeyError:
             row, name = next((row, name) for row, name in enumerate(names) if name not in place)
             what = "missing" if name is None else repr(name)
-            known = ", ".join(str(category) for category in self.categories[:8])
+            known = ", ".join(str(category) for category in self.categories[:8]) or "always missing"
             raise DataError(f"column {self.name!r} is {what} in row {row}; in training it was one of {known}") from None
         return np.zeros(len(slots)), slots
 
     def feature(self) -> Feature:
         """Return the column as a feature of the exact model."""
-        domain = Domain.categories(*self.categories)
-        return Feature(self.name, domain | Domain.codes(MISSING) if self.has_missing else domain)
+        parts = [Domain.categories(*self.categories)] if self.categories else []
+        parts += [Domain.codes(MISSING)] if self.has_missing else []
+        return Feature(self.name, reduce(Domain.__or__, parts))
 
 
 Column = Numeric | Categorical
@@ -114,19 +129,27 @@ def learn_columns(
 ) -> tuple[Column, ...]:
     """Return what there is to know of each column of a training table."""
     codes = _codes_by_name(names, special_codes)
-    return tuple(
+    learned = tuple(
         _learn_numeric(name, cells, weights, codes.get(name, ()))
         if cells.dtype != object
         else _learn_categorical(name, cells)
         for name, cells in zip(names, columns, strict=True)
     )
+    for column in learned:
+        try:
+            column.feature()
+        except SufficeError as error:
+            raise DataError(f"column {column.name!r}: {error}") from None
+        if isinstance(special_codes, Mapping) and isinstance(column, Categorical) and codes.get(column.name):
+            raise DataError(f"column {column.name!r} holds categories; special codes are for numbers")
+    return learned
 
 
 def read_table(table: Any) -> list[Cells]:
     """Return the columns of a table: numbers as float64, all else as objects."""
     if hasattr(table, "iloc"):  # a pandas DataFrame
         return [_read_series(table.iloc[:, j]) for j in range(table.shape[1])]
-    array = np.asarray(table)
+    array = np.asarray(table, dtype=object if isinstance(table, (list, tuple)) else None)
     if array.dtype.kind in "fiu":
         return list(array.T.astype(np.float64))
     return [_read_objects(array[:, j]) for j in range(array.shape[1])]
@@ -145,18 +168,31 @@ def _read_series(series: Any) -> Cells:
 
 def _read_objects(cells: NDArray[Any]) -> Cells:
     """Return float64 if all cells are numbers or missing (but not all truth values), objects otherwise."""
-    known = [cell for cell in cells.tolist() if not is_missing(cell)]
+    cells = _as_objects(cells)
+    known = [cell for cell in cells.tolist() if cell is not None]
     if known and all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in known):
-        return np.array([np.nan if is_missing(cell) else float(cell) for cell in cells.tolist()])
-    return _as_objects(cells)
+        return np.array([np.nan if cell is None else float(cell) for cell in cells.tolist()])
+    return cells
 
 
 def _as_objects(cells: NDArray[Any]) -> Cells:
-    for cell in cells.tolist():
-        if not is_missing(cell) and not isinstance(cell, (str, int, float)):
-            # scikit-learn's own words, which its tools look for
-            raise TypeError(f"argument must be a string or a number, not {type(cell).__name__!r}")
-    return np.array([None if is_missing(cell) else cell for cell in cells.tolist()], dtype=object)
+    plain = np.empty(len(cells), dtype=object)
+    plain[:] = [_plain_cell(cell) for cell in cells.tolist()]
+    return plain
+
+
+def _plain_cell(cell: Any) -> str | bool | int | float | None:
+    """Return a cell as text or a number of Python's own, None where it is missing."""
+    if is_missing(cell):
+        return None
+    if isinstance(cell, np.generic):
+        cell = cell.item()
+    if isinstance(cell, (str, bool, int, float)):
+        return cell
+    if isinstance(cell, (Fraction, Decimal)):
+        return float(cell)
+    # scikit-learn's own words, which its tools look for
+    raise CellTypeError(f"argument must be a string or a number, not {type(cell).__name__!r}")
 
 
 def _as_numbers(name: str, cells: Cells) -> NDArray[np.float64]:
@@ -179,9 +215,10 @@ def _learn_numeric(name: str, cells: Cells, weights: NDArray[np.float64], codes:
     numbers = _as_numbers(name, cells)
     absent = np.isnan(numbers)
     present = tuple(code for code in codes if (numbers == code).any())
+    unseen = tuple(code for code in codes if code not in present)
     ordinary = ~absent & ~np.isin(numbers, present) & (weights > 0)
-    if not ordinary.any():  # nothing but missing cells and codes: any scale will do
-        return Numeric(name, 0.0, 1.0, present, bool(absent.any()))
+    if not ordinary.any():  # nothing but missing cells and codes
+        return Numeric(name, 0.0, 1.0, present, bool(absent.any()), True, unseen)
     values, share = numbers[ordinary], weights[ordinary]
     with np.errstate(over="ignore", invalid="ignore"):
         center = float(np.average(values, weights=share))
@@ -189,8 +226,8 @@ def _learn_numeric(name: str, cells: Cells, weights: NDArray[np.float64], codes:
     if not np.isfinite([center, scale]).all():
         raise DataError(f"column {name!r} holds numbers too large to standardise; rescale it first")
     # A constant column, up to the rounding of its mean, has no scale of its own.
-    is_constant = scale <= 10 * np.finfo(np.float64).eps * max(abs(center), float(np.abs(values).max()))
-    return Numeric(name, center, 1.0 if is_constant or scale == 0 else scale, present, bool(absent.any()))
+    is_flat = bool(scale <= 10 * np.finfo(np.float64).eps * max(abs(center), float(np.abs(values).max())))
+    return Numeric(name, center, 1.0 if is_flat else scale, present, bool(absent.any()), is_flat, unseen)
 
 
 def _learn_categorical(name: str, cells: Cells) -> Categorical:
@@ -207,19 +244,27 @@ def _codes_by_name(names: Sequence[str], special_codes: Any) -> dict[str, tuple[
         unknown = [name for name in special_codes if name not in names]
         if unknown:
             raise DataError(f"special_codes names the column {unknown[0]!r}, which the table does not have")
-        return {name: tuple(float(code) for code in codes) for name, codes in special_codes.items()}
-    return {name: tuple(float(code) for code in special_codes) for name in names}
+        return {name: _codes(codes) for name, codes in special_codes.items()}
+    return dict.fromkeys(names, _codes(special_codes))
 
 
-def _around_codes(codes: Sequence[float]) -> Domain:
-    """Return the codes, and the real line up to the floats next to each of them."""
-    ends = [
-        -math.inf,
-        *(end for c in sorted(codes) for end in (np.nextafter(c, -np.inf), np.nextafter(c, np.inf))),
-        math.inf,
-    ]
-    domain = Domain.codes(*codes)
-    for low, high in zip(ends[::2], ends[1::2], strict=True):
-        if low <= high:  # two codes may be neighbours among the floats
-            domain = Domain.interval(float(low), float(high)) | domain
-    return domain
+def _codes(given: Any) -> tuple[float, ...]:
+    try:
+        codes = tuple(dict.fromkeys(float(code) for code in given))
+    except (TypeError, ValueError):
+        raise DataError(f"special_codes must be a list of numbers, or a mapping to such lists, got {given!r}") from None
+    if not np.isfinite(codes).all():
+        raise DataError(f"special_codes must be finite numbers, got {given!r}; missing cells need no code")
+    return codes
+
+
+def _without(codes: Sequence[float]) -> Domain:
+    """Return the real line up to the floats next to each code."""
+    ends = [-math.inf]
+    for code in sorted(codes):
+        ends += [float(np.nextafter(code, -np.inf)), float(np.nextafter(code, np.inf))]
+    ends.append(math.inf)
+    pairs = zip(ends[::2], ends[1::2], strict=True)
+    # Two codes may be neighbours among the floats, or the last float of all: then nothing lies between.
+    spans = [Domain.interval(low, high) for low, high in pairs if low <= high and low < math.inf and high > -math.inf]
+    return reduce(Domain.__or__, spans)

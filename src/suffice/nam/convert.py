@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from suffice.domain import Domain
 from suffice.errors import FeatureNameError
 from suffice.model import AdditiveModel, Feature
 from suffice.nam.columns import Categorical, Column
-from suffice.shapes import Activation, Readout, ReluNetwork, Shape, Table
+from suffice.shapes import Activation, PiecewiseLinear, Readout, ReluNetwork, Shape, Table
 
 if TYPE_CHECKING:
     from suffice.nam.estimators import NAMClassifier, NAMRegressor
@@ -27,13 +27,15 @@ def to_additive(nam: NAMClassifier | NAMRegressor, domains: Mapping[str, Domain]
         if name not in names:
             raise FeatureNameError(name, names)
     stretch = Fraction(getattr(nam, "scale_", 1.0))  # a regression is trained on a standardised target
+    shared = nam.network_.mix is not None
+    bases = [_network(nam.network_, member) for member in range(nam.network_.members)] if shared else []
     shapes, offset = [], 0
     for place, column in enumerate(nam.columns_):
         slots = slice(offset, offset + column.slots)
-        shape = _shape(nam, place, column, slots)
+        shape = _shape(nam.network_, place, column, slots, bases)
         shapes.append(shape if stretch == 1 else shape * stretch)
         offset += column.slots
-    members = nam.n_members
+    members = nam.network_.members
     bias = [
         sum((Fraction(value) for value in column), Fraction(0)) / members
         for column in _floats(nam.network_.bias).T.tolist()
@@ -52,32 +54,32 @@ def _feature(column: Column, domains: Mapping[str, Domain]) -> Feature:
     return Feature(feature.name, domain, feature.center, feature.scale, feature.deviation)
 
 
-def _shape(nam: Any, place: int, column: Column, slots: slice) -> Shape:
+def _shape(network: Any, place: int, column: Column, slots: slice, bases: list[ReluNetwork]) -> Shape:
     """Return the mean of the members' shapes for one column."""
-    network, members = nam.network_, nam.n_members
+    members = network.members
     table = _floats(network.table)[:, slots]  # members, slots, outputs
-    entries = {
-        key: [sum((Fraction(v) for v in values), Fraction(0)) / members for values in table[:, k].T.tolist()]
-        for k, key in enumerate(column.keys)
-    }
+    means = [
+        [sum(map(Fraction, values), Fraction(0)) / members for values in table[:, k].T.tolist()]
+        for k in range(column.slots)
+    ]
+    entries = dict(zip(column.keys, means, strict=False))
     if isinstance(column, Categorical):
         return Table(entries)
+    if column.is_flat:
+        rest: Shape = PiecewiseLinear([0], [means[-1]])
+    elif bases:
+        mix = _floats(network.mix)[:, place]
+        rest = _mean([Readout(basis, mix[member].T) for member, basis in enumerate(bases)])
+    else:
+        rest = _mean([_network(network, member * network.features + place) for member in range(members)])
     # Shapes are functions of the scaled input, so that is where a code has its place.
     center, scale = Fraction(column.center), Fraction(column.scale)
-    entries = {(Fraction(key) - center) / scale if isinstance(key, float) else key: row for key, row in entries.items()}
-    shapes = [_member_shape(network, member, place) for member in range(members)]
-    mean = shapes[0] if members == 1 else reduce(Shape.__add__, shapes) * Fraction(1, members)
-    return Table(entries, otherwise=mean) if entries else mean
+    placed = {(Fraction(key) - center) / scale if isinstance(key, float) else key: row for key, row in entries.items()}
+    return Table(placed, otherwise=rest) if placed else rest
 
 
-def _member_shape(network: Any, member: int, place: int) -> Shape:
-    if network.mix is None:
-        return _network(network, member * network.features + place)
-    cache = network.__dict__.setdefault("_basis_shapes", {})
-    if member not in cache:
-        cache[member] = _network(network, member)
-    mix = _floats(network.mix)[member, place].T
-    return Readout(cache[member], mix)
+def _mean(shapes: Sequence[Shape]) -> Shape:
+    return shapes[0] if len(shapes) == 1 else reduce(Shape.__add__, shapes) * Fraction(1, len(shapes))
 
 
 def _network(network: Any, k: int) -> ReluNetwork:

@@ -24,7 +24,7 @@ from sklearn.utils.validation import (
 )
 from torch.nn import functional
 
-from suffice.domain import Domain
+from suffice.domain import Domain, is_missing
 from suffice.errors import DataError
 from suffice.model import AdditiveModel
 from suffice.nam.columns import Categorical, Cells, learn_columns, read_table
@@ -32,6 +32,7 @@ from suffice.nam.convert import to_additive
 from suffice.nam.network import AdditiveNetwork
 from suffice.nam.reach import Reach
 from suffice.nam.training import Loss, Options, Rows, train
+from suffice.rational import nearest_float, rational
 
 
 class _NAM(BaseEstimator):  # type: ignore[misc]
@@ -85,6 +86,9 @@ class _NAM(BaseEstimator):  # type: ignore[misc]
     def _read_target(self, y: Any) -> NDArray[Any]:
         raise NotImplementedError
 
+    def _scale_target(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[Any]:
+        return target
+
     def _row_weights(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         return weights
 
@@ -127,11 +131,15 @@ class _NAM(BaseEstimator):  # type: ignore[misc]
             weights = _check_sample_weight(sample_weight, target, dtype=np.float64, ensure_non_negative=True)
         except ValueError as error:
             raise DataError(f"sample_weight: {error}") from None
-        weights = self._row_weights(target, weights)
+        weights = self._row_weights(target, weights / weights.max())
         if not weights.sum() > 0:
             raise DataError("no row has a weight above zero; at least one must count")
+        target = self._scale_target(target, weights)
         self.columns_ = learn_columns(self._names, columns, weights, self.special_codes)
-        random = check_random_state(self.random_state)
+        try:
+            random = check_random_state(self.random_state)
+        except ValueError as error:
+            raise DataError(f"random_state: {error}") from None
         generator = torch.Generator().manual_seed(int(random.randint(2**31)))
         numbers, slots = self._encode(columns)
         outputs, loss = self._loss()
@@ -159,18 +167,29 @@ class _NAM(BaseEstimator):  # type: ignore[misc]
             raise DataError(f"first_layer must be 'relu' or 'exu', got {self.first_layer!r}")
         if self.basis not in ("separate", "shared"):
             raise DataError(f"basis must be 'separate' or 'shared', got {self.basis!r}")
-        if not len(self.hidden_layers) or any(int(units) < 1 for units in self.hidden_layers):
-            raise DataError(f"hidden_layers must list one or more numbers of units, got {self.hidden_layers!r}")
+        layers = self.hidden_layers
+        if (
+            not isinstance(layers, (Sequence, np.ndarray))
+            or not len(layers)
+            or not all(_is_whole(u, 1) for u in layers)
+        ):
+            raise DataError(f"hidden_layers must list one or more numbers of units, got {layers!r}")
         for name in ("n_bases", "n_members", "max_epochs"):
-            if getattr(self, name) < 1:
-                raise DataError(f"{name} must be at least 1, got {getattr(self, name)!r}")
+            if not _is_whole(getattr(self, name), 1):
+                raise DataError(f"{name} must be a whole number from 1 up, got {getattr(self, name)!r}")
+        if self.batch_size != "auto" and not _is_whole(self.batch_size, 1):
+            raise DataError(f"batch_size must be 'auto' or a whole number from 1 up, got {self.batch_size!r}")
         for name in ("dropout", "feature_dropout", "validation_fraction"):
-            if not 0 <= getattr(self, name) < 1:
+            if not _is_from_to(getattr(self, name), 0, 1):
                 raise DataError(f"{name} must be at least 0 and below 1, got {getattr(self, name)!r}")
-        if self.explanation_weight < 0 or (self.explanation_weight and self.explanation_radius is None):
-            raise DataError(
-                "explanation_weight must not be negative, and needs an explanation_radius in standard deviations"
-            )
+        for name in ("learning_rate", "weight_decay", "output_penalty", "explanation_weight", "patience"):
+            if not _is_from_to(getattr(self, name), 0, np.inf):
+                raise DataError(f"{name} must be a finite number from 0 up, got {getattr(self, name)!r}")
+        radius = self.explanation_radius
+        if radius is not None and not _is_from_to(radius, 0, np.inf):
+            raise DataError(f"explanation_radius must be None or a finite number from 0 up, got {radius!r}")
+        if self.explanation_weight and radius is None:
+            raise DataError("explanation_weight needs an explanation_radius, in standard deviations")
 
     def _read_table(self, X: Any, *, is_new: bool) -> list[Cells]:  # noqa: N803
         """Return the columns of a table, after scikit-learn's checks of its form."""
@@ -276,7 +295,9 @@ class _NAM(BaseEstimator):  # type: ignore[misc]
         """Return one row, given cell by cell as the exact model reads it, as a table of one row."""
         row = []
         for column, cell in zip(self.columns_, cells, strict=True):
-            value = float(cell) if isinstance(cell, Fraction) else cell if isinstance(cell, str) else None
+            value = (
+                nearest_float(rational(cell)) if isinstance(cell, Fraction) else cell if isinstance(cell, str) else None
+            )
             row.append(np.array([value], dtype=object if isinstance(column, Categorical) else np.float64))
         return row
 
@@ -287,6 +308,15 @@ class _NAM(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.non_deterministic = False
         return tags
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= least)
+
+
+def _is_from_to(value: Any, low: float, high: float) -> bool:
+    """Whether a value is a number from `low` up and below `high`."""
+    return isinstance(value, (int, float, np.number)) and bool(low <= value < high)
 
 
 def _quantile(values: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
@@ -400,21 +430,33 @@ class NAMClassifier(ClassifierMixin, _NAM):  # type: ignore[misc]
 
     def _read_target(self, y: Any) -> NDArray[Any]:
         y = column_or_1d(y, warn=True)
-        if any(cell is None or cell != cell for cell in y.tolist()):  # NaN is unequal to itself
+        if any(is_missing(cell) for cell in y.tolist()):
             raise DataError("Input y contains NaN; drop the rows without a target")
         if y.dtype.kind == "f" and np.isinf(y).any():
             raise DataError("Input y contains infinity; a class is text or a finite number")
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise DataError(f"the target y has one class only ({self.classes_[0]!r}); a classifier needs two or more")
+            raise DataError(f"the target y has one class only ({self.classes_[0]}); a classifier needs two or more")
         return np.asarray(codes, dtype=np.int64)
+
+    def _scale_target(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[Any]:
+        return target
 
     def _row_weights(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.class_weight is None:
             return weights
-        names = self.classes_[target]
-        return np.asarray(weights * compute_class_weight(self.class_weight, classes=self.classes_, y=names)[target])
+        if isinstance(self.class_weight, Mapping):
+            unknown = [name for name in self.class_weight if name not in self.classes_.tolist()]
+            if unknown:
+                raise DataError(f"class_weight names the class {unknown[0]!r}, which the target does not have")
+        try:
+            each = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[target])
+        except ValueError as error:
+            raise DataError(f"class_weight: {error}") from None
+        if not (np.isfinite(each).all() and (each >= 0).all()):
+            raise DataError(f"class_weight must hold finite numbers from 0 up, got {self.class_weight!r}")
+        return np.asarray(weights * each[target])
 
     def _loss(self) -> tuple[int, Loss]:
         if len(self.classes_) == 2:
@@ -442,8 +484,13 @@ class NAMClassifier(ClassifierMixin, _NAM):  # type: ignore[misc]
         return self._decide(self.decision_function(X))
 
     def predict_cells(self, cells: Sequence[Any]) -> Any:
-        """Return the class of one row in float arithmetic, to compare with the exact one."""
-        scores = self._score(self._read_cells(cells))
+        """Return the class of one row in float arithmetic, to compare with the exact one; None on overflow."""
+        try:
+            scores = self._score(self._read_cells(cells))
+        except DataError:
+            return None
+        if not np.isfinite(scores).all():
+            return None
         return self._decide(scores[:, 0] if len(self.classes_) == 2 else scores)[0]
 
     def _decide(self, scores: NDArray[np.float64]) -> NDArray[Any]:
@@ -475,9 +522,16 @@ class NAMRegressor(RegressorMixin, _NAM):  # type: ignore[misc]
         if not np.isfinite(values).all():
             what = "NaN" if np.isnan(values).any() else "infinity"
             raise DataError(f"Input y contains {what}; drop the rows without a target")
-        self.center_, spread = float(values.mean()), float(values.std())
+        return np.asarray(values)
+
+    def _scale_target(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[Any]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.center_ = float(np.average(target, weights=weights))
+            spread = float(np.sqrt(np.average((target - self.center_) ** 2, weights=weights)))
+        if not np.isfinite([self.center_, spread]).all():
+            raise DataError("the target y holds numbers too large to standardise; rescale it first")
         self.scale_ = spread if spread > 0 else 1.0
-        return np.asarray((values - self.center_) / self.scale_, dtype=np.float32)
+        return np.asarray((target - self.center_) / self.scale_, dtype=np.float32)
 
     def _loss(self) -> tuple[int, Loss]:
         return 1, lambda scores, y: (scores[:, 0] - y).square()

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from suffice.errors import DataError
 from suffice.nam.network import AdditiveNetwork
 
 Loss = Callable[[Tensor, Tensor], Tensor]  # (rows, outputs) scores and targets to a loss for each row
@@ -120,6 +121,8 @@ def train(
             )
         elif epoch - history.best_epoch >= options.patience:
             break
+    if not math.isfinite(best):
+        raise DataError("training diverged: no epoch has a finite loss; lower learning_rate")
     network.load_state_dict(best_state)
     history.seconds = time.perf_counter() - began
     return history

@@ -10,7 +10,7 @@ from suffice.domain import show
 from suffice.rational import rational
 
 if TYPE_CHECKING:
-    from suffice.explain import Explanation
+    from suffice.explain import Contrast, Explanation
 
 _MOST_ROWS = 12
 
@@ -18,27 +18,50 @@ _MOST_ROWS = 12
 def describe(why: Explanation) -> str:
     """Return a few lines that say what was predicted, what suffices, and what is proven."""
     total, freed = len(why.model.features), len(why.freed)
-    lines = [f"Prediction: {why.prediction} (margin {_number(why.margin)})"]
+    lines = [_headline(why)]
     if not why.size:
         lines.append("Proven: no feature needs to be fixed; whatever moves within the region, the prediction stays.")
-    elif not freed:
+    elif not freed and why.status is why.status.PROVEN:
         lines.append("Proven: every feature is needed; with any one of them free the prediction can change.")
     else:
         verb = "fixes" if why.size == 1 else "fix"
         others = "the other one does" if freed == 1 else f"the other {freed} do"
-        lines.append(
-            f"Proven: {why.size} of {total} features {verb} it, whatever {others} within the region; "
-            "no smaller set does."
-        )
+        least = "no smaller set does."
+        if why.status is not why.status.PROVEN:
+            least = f"no set of fewer than {why.lower_bound} does (the search ended at its budget)."
+        lines.append(f"Proven: {why.size} of {total} features {verb} it, whatever {others} within the region; {least}")
     lines += _table(why)
     if why.float_prediction != why.prediction:
-        lines.append(
-            f"Note: float arithmetic predicts {why.float_prediction} here, by rounding; "
-            "the proof is about the exact model."
-        )
+        what = "overflows" if why.float_prediction is None else f"predicts {why.float_prediction} here, by rounding"
+        lines.append(f"Note: float arithmetic {what}; the proof is about the exact model.")
     if freed:
         lines.append(f"Slack: {_number(why.slack)} of the margin is left when all free features do their worst.")
     return "\n".join(lines)
+
+
+def describe_contrast(contrast: Contrast) -> str:
+    """Return a few lines that say what would change the prediction."""
+    if not contrast.is_possible:
+        return f"Prediction: {contrast.prediction}\nProven: nothing within the region changes it."
+    noun = "feature" if contrast.size == 1 else "features"
+    lines = [f"Prediction: {contrast.prediction}", f"Proven: {contrast.size} {noun} can change it; no fewer can."]
+    point, names = contrast.counterexample, contrast.model.names
+    width = max(len(names[i]) for i in contrast.moved)
+    for i in contrast.moved:
+        new = point[names[i]]
+        shown = show(rational(new)) if isinstance(new, Fraction) else str(new)
+        lines.append(f"  {names[i]:<{width}}  {show(contrast.row[i])} -> {shown}")
+    return "\n".join(lines)
+
+
+def _headline(why: Explanation) -> str:
+    """Return what was predicted and, unless the claim is just the sign of a score, what must stay true."""
+    prediction = _number(why.prediction) if isinstance(why.prediction, Fraction) else why.prediction
+    if why.model.task == "binary" and why.inequalities[0].constant == 0:
+        return f"Prediction: {prediction} (margin {_number(why.margin)})"
+    parts = [inequality.meaning for inequality in why.inequalities]
+    what = " and ".join(parts) if len(parts) < 3 else f"ahead of all {len(parts)} others"
+    return f"Prediction: {prediction}; to stay {what} (tightest margin {_number(why.margin)})"
 
 
 def _table(why: Explanation) -> list[str]:

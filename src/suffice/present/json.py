@@ -1,0 +1,146 @@
+"""Results as JSON documents: every number exact, as "p/q", beside its nearest float.
+
+In come explanations, models and fitted estimators. Out go dictionaries; `to_text` writes one out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from suffice.domain import Domain
+from suffice.explain import Explanation
+from suffice.labels import Label, Missing, Value
+from suffice.model import AdditiveModel
+from suffice.rational import Number, nearest_float, rational
+from suffice.shapes import Pieces, PiecewiseLinear, Readout, ReluNetwork, Shape, Steps, Table
+from suffice.shapes.shape import Rescaled, Scaled, Sum
+
+Json = dict[str, Any]
+
+
+class Change(NamedTuple):
+    """An input of the region with another prediction, once a kept feature is free too."""
+
+    without: str
+    point: Mapping[str, Fraction | Label]
+    prediction: Any
+
+
+def to_text(document: Json) -> str:
+    """Return a document as text."""
+    return json.dumps(document, indent=2, allow_nan=False)
+
+
+def answer_document(why: Explanation, change: Change | None = None) -> Json:
+    """Return an explanation, and a counterexample if there is one."""
+    names = why.model.names
+    document = {
+        "prediction": why.prediction,
+        "status": why.status.value,
+        "size": why.size,
+        "features": list(why.features),
+        "freed": list(why.freed),
+        "margin": _number(why.margin),
+        "slack": _number(why.slack),
+        "values": {name: _value(value) for name, value in zip(names, why.row, strict=True)},
+        "region": {name: _domain(part) for name, part in zip(names, why.region, strict=True)},
+        "drops": {name: _number(drop) for name, drop in why.drops.items()},
+        "witnesses": {name: None if at is None else _value(at) for name, at in why.witnesses.items()},
+    }
+    if change is not None:
+        point = {name: _value(value) for name, value in change.point.items()}
+        document["counterexample"] = {"without": change.without, "prediction": change.prediction, "point": point}
+    return document
+
+
+def model_document(model: AdditiveModel, pieces: Mapping[str, tuple[Pieces, ...]]) -> Json:
+    """Return what a model is, and how many exact pieces each feature has for each output."""
+    features = [
+        {
+            "name": feature.name,
+            "domain": _domain(domain),
+            "shape": list(kinds(term.shape)),
+            "pieces": [len(one.slopes) for one in pieces[feature.name]],
+            "center": _number(feature.center),
+            "scale": _number(feature.scale),
+            "deviation": None if feature.deviation is None else _number(feature.deviation),
+        }
+        for feature, domain, term in zip(model.features, model.domains, model.terms, strict=True)
+    ]
+    return {
+        "task": model.task,
+        "classes": list(model.classes),
+        "ties": model.ties,
+        "intercept": [_number(value) for value in model.intercept],
+        "features": features,
+    }
+
+
+def training_document(estimator: Any, model: AdditiveModel, *, rows: int, target: str) -> Json:
+    """Return how a fitted NAM was trained; its loss is a `training_loss` where no rows were held back."""
+    loss = "validation_loss" if estimator.has_validation_ else "training_loss"
+    return {
+        "rows": rows,
+        "columns": list(model.names),
+        "target": target,
+        "task": model.task,
+        "classes": list(model.classes),
+        "epochs": int(estimator.n_iter_),
+        "seconds": estimator.fit_seconds_,
+        loss: estimator.validation_curve_[estimator.history_.best_epoch],
+    }
+
+
+def kinds(shape: Shape) -> Iterator[str]:
+    """Yield what a shape is made of, in words."""
+    match shape:
+        case Sum():
+            for part in shape.parts:
+                yield from kinds(part)
+        case Scaled() | Rescaled():
+            yield from kinds(shape.shape)
+        case Table():
+            yield "table"
+            if shape.otherwise is not None:
+                yield from kinds(shape.otherwise)
+        case ReluNetwork():
+            yield "-".join(["network", *(str(len(weight)) for weight in shape.weights[:-1])])
+        case Readout():
+            yield "shared network"
+        case Steps():
+            yield "steps"
+        case PiecewiseLinear():
+            yield "broken line"
+        case _:
+            yield type(shape).__name__
+
+
+def _domain(domain: Domain) -> Json:
+    spans = [
+        {
+            "low": None if span.low is None else _number(span.low),
+            "high": None if span.high is None else _number(span.high),
+            "is_integers": span.is_integers,
+        }
+        for span in domain.spans
+    ]
+    categories, codes = ([_value(value) for value in values] for values in (domain.categories_, domain.codes_))
+    return {"spans": spans, "categories": categories, "codes": codes}
+
+
+def _value(value: Value | Fraction) -> Json:
+    if isinstance(value, Missing):
+        return {"missing": True}
+    return {"label": value} if isinstance(value, str) else _number(value)
+
+
+def _number(value: Number) -> Json:
+    if value == math.inf:
+        return {"exact": "inf", "float": None}
+    exact = rational(value)
+    near = nearest_float(exact)
+    return {"exact": str(exact), "float": near if math.isfinite(near) else None}

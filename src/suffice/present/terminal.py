@@ -1,0 +1,202 @@
+"""Results on a terminal, in columns that fit it: what the commands and the demo print for people."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections import Counter
+from collections.abc import Mapping
+from fractions import Fraction
+
+import typer
+from flint import fmpq
+from rich.console import Console, RenderableType
+from rich.filesize import decimal
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from suffice.domain import show
+from suffice.errors import SufficeError
+from suffice.explain import Explanation
+from suffice.labels import Value
+from suffice.model import AdditiveModel
+from suffice.present.json import Change, Json, kinds
+from suffice.rational import Rational, nearest_float, rational
+from suffice.shapes import Pieces
+
+
+def new_console() -> Console:
+    """Return a console that takes text as it is."""
+    return Console(highlight=False, emoji=False)
+
+
+def grid_of(*styles: str) -> Grid:
+    """Return a grid to fill, with a column for each style."""
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    for style in styles:
+        grid.add_column(style=style, overflow="fold")
+    return grid
+
+
+def put(console: Console, what: RenderableType, indent: int = 0) -> None:
+    """Print without the spaces that rich fills lines up with."""
+    with console.capture() as captured:
+        console.print(Padding(what, (0, 0, 0, indent)))
+    for line in captured.get().splitlines():
+        console.out(line.rstrip(), highlight=False)
+
+
+def show_error(error: SufficeError) -> None:
+    """Print an error on stderr."""
+    typer.secho("Error: ", fg="red", bold=True, nl=False, err=True)
+    typer.echo(str(error), err=True)
+
+
+# --- explanations -----------------------------------------------------------------------------------------------------
+
+
+def show_answer(console: Console, title: str, why: Explanation, change: Change | None = None) -> None:
+    """Print what `print(why)` says, with all kept features, and a counterexample if there is one."""
+    put(console, Text(title, style="bold"))
+    _show_explanation(console, why)
+    if change is not None:
+        _show_change(console, why, change)
+
+
+def _show_explanation(console: Console, why: Explanation) -> None:
+    sentences = [line for line in str(why).splitlines() if not line.startswith(" ")]
+    for sentence in sentences:
+        if sentence.startswith("Slack") and why.size:
+            _show_kept(console, why)
+        label, _, rest = sentence.partition(":")
+        put(console, Text.assemble((f"{label}:", "bold green" if label == "Proven" else "bold"), rest))
+    if not why.freed:  # then there is no slack to tell of
+        _show_kept(console, why)
+
+
+def _show_kept(console: Console, why: Explanation) -> None:
+    grid, drops = grid_of("cyan", "", ""), why.drops
+    for name, i in zip(why.features, why.kept, strict=True):
+        grid.add_row(Text(name), Text(f"= {show(why.row[i])}"), f"could lower the margin by {_amount(drops[name])}")
+    put(console, grid, indent=2)
+
+
+def _show_change(console: Console, why: Explanation, change: Change) -> None:
+    text = f" fixed it can become {change.prediction}, as here:"
+    put(console, Text.assemble(("Without ", "bold"), (change.without, "cyan"), text))
+    grid = grid_of("cyan", "", "")
+    for name, old, new in moves(why, change):
+        grid.add_row(Text(name), Text(old), Text(f"-> {new}"))
+    put(console, grid, indent=2)
+
+
+def moves(why: Explanation, change: Change) -> list[tuple[str, str, str]]:
+    """Return the features that a change moves: name, old and new value, the one it is about first."""
+    names = why.model.names
+    moved = [(name, old, _exact(change.point[name])) for name, old in zip(names, why.row, strict=True)]
+    shown = [(name, show(old), _in_full(new)) for name, old, new in moved if old != new]
+    return sorted(shown, key=lambda move: move[0] != change.without)
+
+
+# --- models -----------------------------------------------------------------------------------------------------------
+
+
+def show_model(console: Console, model: AdditiveModel, pieces: Mapping[str, tuple[Pieces, ...]], file: Json) -> None:
+    """Print what a model is, with a line for each feature, and the path, size and hash of its file."""
+    facts = {
+        "task": model.task,
+        "classes": _classes(model),
+        "intercept": ", ".join(_short(value) for value in model.intercept),
+        "features": str(len(model.features)),
+        **_file_facts(file),
+    }
+    _show_facts(console, facts)
+    console.print()
+    _show_features(console, model, pieces)
+
+
+def _classes(model: AdditiveModel) -> str:
+    if model.task != "binary":
+        return ", ".join(str(name) for name in model.classes)
+    below, above = ("below 0", "from 0 up") if model.ties == "positive" else ("up to 0", "above 0")
+    return f"{model.classes[0]} (score {below}), {model.classes[1]} ({above})"
+
+
+def _show_features(console: Console, model: AdditiveModel, pieces: Mapping[str, tuple[Pieces, ...]]) -> None:
+    grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for title in ("feature", "domain", "shape"):
+        grid.add_column(title, overflow="fold", style="cyan" if title == "feature" else "")
+    for title in ("pieces", "center", "scale"):
+        grid.add_column(title, justify="right", no_wrap=True)
+    for feature, domain, term in zip(model.features, model.domains, model.terms, strict=True):
+        has_numbers = bool(domain.spans)
+        count = sum(len(one.slopes) for one in pieces[feature.name])
+        grid.add_row(
+            Text(feature.name),
+            Text(textwrap.shorten(str(domain), 60, placeholder=" ...")),
+            " + ".join(f"{n} x {kind}" if n > 1 else kind for kind, n in Counter(kinds(term.shape)).items()),
+            str(count) if has_numbers else "-",
+            _short(feature.center) if has_numbers else "-",
+            _short(feature.scale) if has_numbers else "-",
+        )
+    put(console, grid)
+
+
+def show_training(console: Console, document: Json, model: AdditiveModel) -> None:
+    """Print the document of a training; `model` is what came out of it."""
+    categories = sum(not domain.spans for domain in model.domains)
+    facts = {
+        "rows": f"{document['rows']:,}",
+        "features": f"{len(model.features)}" + (f", {categories} of them categories" if categories else ""),
+        "target": f"{document['target']} ({model.task})",
+        "classes": ", ".join(str(name) for name in model.classes),
+        "trained": f"{document['epochs']} epochs in {document['seconds']:.1f} s",
+        "loss": _loss(document),
+        **_file_facts(document["model"]),
+    }
+    _show_facts(console, facts)
+
+
+def _loss(document: Json) -> str:
+    if "validation_loss" in document:
+        return f"{document['validation_loss']:.4g} on the validation rows"
+    return f"{document['training_loss']:.4g} on the training rows (too few rows to hold any back)"
+
+
+def _show_facts(console: Console, facts: Mapping[str, str]) -> None:
+    grid = grid_of("bold", "")
+    for name, fact in facts.items():
+        if fact:
+            grid.add_row(name, Text(fact))
+    put(console, grid)
+
+
+def _file_facts(file: Json) -> dict[str, str]:
+    return {"file": f"{file['path']}, {decimal(file['bytes'])}", "SHA-256": file["sha256"]}
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def _amount(value: Fraction | float) -> str:
+    return "any amount" if value == math.inf else show(rational(value))
+
+
+def _short(value: Rational) -> str:
+    return f"{nearest_float(value):.4g}"
+
+
+def _in_full(value: Value) -> str:
+    """Return a value with all digits of its float; one that is no float is marked as rounded."""
+    if not isinstance(value, fmpq):
+        return str(value)
+    near = nearest_float(value)
+    if not math.isfinite(near):
+        return f"about {show(value)}"
+    text = repr(near).removesuffix(".0")
+    return text if fmpq(*near.as_integer_ratio()) == value else f"about {text}"
+
+
+def _exact(value: Value | Fraction) -> Value:
+    return rational(value) if isinstance(value, Fraction) else value

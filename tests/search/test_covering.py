@@ -1,0 +1,88 @@
+import math
+from fractions import Fraction
+from itertools import combinations
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from oracles import sufficient
+
+from suffice.drops import Constraint, Drop
+from suffice.rational import rational, to_fraction
+from suffice.search.covering import smallest_cover
+from suffice.search.smallest import smallest_sufficient
+
+
+@st.composite
+def systems(draw):
+    """Up to four constraints over up to eight features, with many ties."""
+    count, rows = draw(st.integers(0, 8)), draw(st.integers(1, 4))
+    sizes = st.sampled_from([Fraction(k, 3) for k in (0, 1, 3, 5, 6, 9)])
+    infinite = st.just(Drop(True, rational(0), False))
+    # A drop of 0 is always attained: by the row itself.
+    finite = st.builds(
+        lambda value, is_attained: Drop(False, rational(value), is_attained or not value), sizes, st.booleans()
+    )
+    any_drop = st.integers(0, 15).flatmap(lambda rare: infinite if rare == 0 else finite)
+    constraints = []
+    for _ in range(rows):
+        is_strict = draw(st.booleans())
+        drops = tuple(draw(any_drop) for _ in range(count))
+        margin = draw(
+            st.sampled_from([Fraction(0), Fraction(1), Fraction(3), Fraction(4), Fraction(8), Fraction(10, 3)])
+        )
+        constraints.append(Constraint(rational(margin + (is_strict and margin == 0)), drops, is_strict))
+    return constraints
+
+
+def plain(constraint):
+    drops = [(math.inf if d.is_infinite else to_fraction(d.value), d.is_attained) for d in constraint.drops]
+    return to_fraction(constraint.margin), drops, constraint.is_strict
+
+
+def smallest_by_enumeration(constraints):
+    count = len(constraints[0].drops)
+    for size in range(count + 1):
+        for fixed in combinations(range(count), size):
+            if all(sufficient(fixed, *plain(constraint)) for constraint in constraints):
+                return size
+    raise AssertionError
+
+
+def of(margins, *drops):
+    columns = [tuple(Drop.of(rational(value)) for value in column) for column in zip(*drops, strict=True)]
+    return [Constraint(rational(m), column, is_strict=False) for m, column in zip(margins, columns, strict=True)]
+
+
+NO_SINGLE_ORDER = of((3, 3), (3, 0), (0, 3), (2, 2), (2, 2))
+
+
+@settings(max_examples=400)
+@given(systems())
+@example(NO_SINGLE_ORDER)
+def test_no_smaller_set_is_sufficient(constraints):
+    cover = smallest_cover(constraints)
+    assert all(sufficient(cover.kept, *plain(constraint)) for constraint in constraints)
+    assert cover.is_smallest
+    assert len(cover.kept) == smallest_by_enumeration(constraints)
+
+
+def test_an_order_by_the_larger_drop_is_not_enough():
+    assert len(smallest_cover(NO_SINGLE_ORDER).kept) == 2
+    by_larger_drop = [2, 3, 0, 1]  # smallest largest drop first
+    freed = []
+    for i in by_larger_drop:
+        if all(c.admits([*freed, i]) for c in NO_SINGLE_ORDER):
+            freed.append(i)
+    assert 4 - len(freed) == 3
+
+
+@given(systems())
+def test_one_constraint_is_sorting(constraints):
+    assert len(smallest_cover(constraints[:1]).kept) == len(smallest_sufficient(constraints[0]))
+
+
+@given(systems(), st.integers(0, 2))
+def test_a_budget_that_ends_leaves_true_bounds(constraints, nodes):
+    cover = smallest_cover(constraints, max_nodes=nodes)
+    assert all(sufficient(cover.kept, *plain(constraint)) for constraint in constraints)
+    assert cover.lower_bound <= smallest_by_enumeration(constraints) <= len(cover.kept)
