@@ -359,6 +359,33 @@ def test_info_of_other_tasks_and_shapes(folder):
     assert "0 (score up to 0), 1 (above 0)" in answer("info", "ties.safetensors").stdout
 
 
+def test_claims_and_contrasts(folder):
+    model = AdditiveModel([LINE, LINE * -3], 10, task="regression", features=["a", "b"])
+    model.save("value.safetensors")
+    (folder / "value.csv").write_text("a,b\n1,1\n")
+    asked = ("value.safetensors", "value.csv", "--row", 0, "--radius", 1)
+    explainer, row = suffice.Explainer(model), {"a": 1, "b": 1}
+    for options, claim in ((("--within", 3), suffice.Within(3)), (("--at-least", "7"), suffice.AtLeast(7))):
+        (one,) = document("explain", *asked, *options)["explanations"]
+        why = explainer.explain(row, radius=1, claim=claim)
+        assert (one["features"], one["lower_bound"]) == (list(why.features), why.size)
+        assert one["prediction"] == {"exact": "8", "float": 8.0}
+        (two,) = document("contrast", *asked, *options)["contrasts"]
+        contrast = explainer.contrast(row, radius=1, claim=claim)
+        assert (two["features"], two["is_possible"]) == (list(contrast.features), contrast.is_possible)
+    assert "to stay at least 7" in answer("explain", *asked, "--at-least", 7, "--without", "b").stdout
+    assert "Proven: 1 feature can change it; no fewer can." in answer("contrast", *asked, "--at-least", 7).stdout
+    wrong = call("explain", *asked, "--at-least", 7, "--at-most", 9)
+    assert (wrong.exit_code, "give one claim at a" in words(wrong.stderr)) == (2, True)
+
+
+def test_contrast_of_classes(folder):
+    (one,) = document("contrast", "model.safetensors", "data.csv", "--row", 0, "--radius", "inf")["contrasts"]
+    explainer = suffice.Explainer(suffice.load("model.safetensors"))
+    point = {name: value(entry) for name, entry in one["point"].items()}
+    assert explainer.predict(point) != one["prediction"]
+
+
 def test_version():
     assert answer("--version").stdout == f"suffice {suffice.__version__}\n"
 

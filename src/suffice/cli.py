@@ -7,24 +7,36 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperGroup
 
 from suffice import __version__
+from suffice.claims import AtLeast, AtMost, Beats, Claim, Same, Within
 from suffice.errors import DataError, ModelFileError, RowError, SufficeError
 from suffice.explain import Explainer, Explanation
 from suffice.model import AdditiveModel
 from suffice.model_file import file_hash, load_model
-from suffice.present.json import Change, Json, answer_document, model_document, to_text, training_document
+from suffice.present.json import (
+    Change,
+    Json,
+    answer_document,
+    contrast_document,
+    model_document,
+    to_text,
+    training_document,
+)
 from suffice.present.terminal import new_console, show_answer, show_error, show_model, show_training
 from suffice.regions import Radius
 from suffice.tables import FEW, DataTable, read_table, training_data
+
+Answer = TypeVar("Answer")
 
 
 class _Commands(TyperGroup):
@@ -148,7 +160,7 @@ def fit_command(
     drop: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")
     ] = None,
-    random_state: Annotated[int, typer.Option(min=0, help="Seed; the same gives the same model.")] = 0,
+    random_state: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed; the same gives the same model.")] = 0,
     epochs: Annotated[int, typer.Option(min=1, help="Most passes over the rows.")] = 60,
     hidden: Annotated[str, typer.Option(metavar="UNITS", help="Units of the hidden layers.")] = "64,64,32",
     basis: Annotated[Basis, typer.Option(help="A network for each feature, or one that all share.")] = Basis.SEPARATE,
@@ -226,31 +238,48 @@ def _check_writable(path: Path, table: Path) -> None:
 # --- explain ----------------------------------------------------------------------------------------------------------
 
 
+Rows = Annotated[
+    list[int], typer.Option("--row", help="Row to explain, counted from 0; may be repeated.", show_default=False)
+]
+Radii = Annotated[
+    list[str],
+    typer.Option(
+        "--radius",
+        metavar="NUMBER",
+        help="How far a free feature may move: a number, or inf; NAME=NUMBER for one feature. May be repeated.",
+        show_default=False,
+    ),
+]
+UnitOption = Annotated[
+    Unit,
+    typer.Option(
+        help="What the radius counts: the features' own units, their standard deviations (recommended), "
+        "or the model's scaled units."
+    ),
+]
+Held = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Feature that cannot change; may be repeated.")]
+WithinOption = Annotated[
+    str | None, typer.Option(metavar="NUMBER", help="Claim: the score stays within this distance of the row's own.")
+]
+AtLeastOption = Annotated[str | None, typer.Option(metavar="NUMBER", help="Claim: the score stays at or above this.")]
+AtMostOption = Annotated[str | None, typer.Option(metavar="NUMBER", help="Claim: the score stays at or below this.")]
+BeatsOption = Annotated[
+    str | None, typer.Option(metavar="CLASS", help="Claim: the predicted class stays ahead of this one.")
+]
+
+
 @app.command("explain")
 def explain_command(
     model: ModelPath,
     table: TablePath,
-    row: Annotated[
-        list[int], typer.Option(help="Row to explain, counted from 0; may be repeated.", show_default=False)
-    ],
-    radius: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NUMBER",
-            help="How far a free feature may move: a number, or inf; NAME=NUMBER for one feature. May be repeated.",
-            show_default=False,
-        ),
-    ],
-    unit: Annotated[
-        Unit,
-        typer.Option(
-            help="What the radius counts: the features' own units, their standard deviations (recommended), "
-            "or the model's scaled units."
-        ),
-    ] = Unit.RAW,
-    held: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Feature that cannot change; may be repeated.")
-    ] = None,
+    row: Rows,
+    radius: Radii,
+    unit: UnitOption = Unit.RAW,
+    held: Held = None,
+    within: WithinOption = None,
+    at_least: AtLeastOption = None,
+    at_most: AtMostOption = None,
+    beats: BeatsOption = None,
     without: Annotated[
         str | None, typer.Option(metavar="NAME", help="Kept feature: show how its change can change the prediction.")
     ] = None,
@@ -258,25 +287,17 @@ def explain_command(
 ) -> None:
     """Find a smallest set of features that fixes a prediction, with proof."""
     additive = load_model(model)
-    data = read_table(table)
-    _check_columns(data, additive.names)
-    radii = _radii(radius, additive.names)
     if without is not None:
         additive.index(without)
-    rows = [(k, data.row(k)) for k in row]
-    explainer = Explainer(additive)
+    claim = _claim(additive, within, at_least, at_most, beats)
+    explainer, rows, ignored = _read_rows(additive, table, row)
+    options: Json = {"unit": unit.value, "held": held or (), "claim": claim}
+    radii = _radii(radius, additive.names)
     answers = []
     for k, cells in rows:
-        try:
-            why = explainer.explain(
-                {name: cells[name] for name in additive.names}, radii, unit=unit.value, held=held or ()
-            )
-        except RowError as error:
-            raise RowError(f"row {k}: {error}") from None
+        why = _of_row(k, partial(explainer.explain, cells, radii, **options))
         answers.append((k, why, None if without is None else _find_change(explainer, why, without)))
-    ignored = [name for name in data.columns if name not in additive.names]
-    if ignored:
-        typer.echo(f"Ignored (no feature of the model): {_some(ignored)}", err=True)
+    _tell_ignored(ignored)
     if as_json:
         shown = [{"row": k, **answer_document(why, change)} for k, why, change in answers]
         _print_json({"model": _file(model), "table": str(table), "unit": unit.value, "explanations": shown})
@@ -286,6 +307,72 @@ def explain_command(
         if place:
             console.print()
         show_answer(console, f"Row {k}", why, change)
+
+
+@app.command("contrast")
+def contrast_command(
+    model: ModelPath,
+    table: TablePath,
+    row: Rows,
+    radius: Radii,
+    unit: UnitOption = Unit.RAW,
+    held: Held = None,
+    within: WithinOption = None,
+    at_least: AtLeastOption = None,
+    at_most: AtMostOption = None,
+    beats: BeatsOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find a smallest set of features whose change can change a prediction, with an input that shows it."""
+    additive = load_model(model)
+    claim = _claim(additive, within, at_least, at_most, beats)
+    explainer, rows, ignored = _read_rows(additive, table, row)
+    options: Json = {"unit": unit.value, "held": held or (), "claim": claim}
+    radii = _radii(radius, additive.names)
+    answers = [(k, _of_row(k, partial(explainer.contrast, cells, radii, **options))) for k, cells in rows]
+    _tell_ignored(ignored)
+    if as_json:
+        shown = [{"row": k, **contrast_document(contrast)} for k, contrast in answers]
+        _print_json({"model": _file(model), "table": str(table), "unit": unit.value, "contrasts": shown})
+        return
+    for k, contrast in answers:
+        typer.echo(f"Row {k}\n{contrast}")
+
+
+def _read_rows(
+    model: AdditiveModel, path: Path, chosen: Sequence[int]
+) -> tuple[Explainer, list[tuple[int, Json]], list[str]]:
+    """Return the compiled model, the rows to ask about by feature name, and the columns that are no features."""
+    data = read_table(path)
+    _check_columns(data, model.names)
+    rows = [(k, {name: cells[name] for name in model.names}) for k, cells in ((k, data.row(k)) for k in chosen)]
+    return Explainer(model), rows, [name for name in data.columns if name not in model.names]
+
+
+def _tell_ignored(names: Sequence[str]) -> None:
+    if names:
+        typer.echo(f"Ignored (no feature of the model): {_some(names)}", err=True)
+
+
+def _of_row(k: int, ask: Callable[[], Answer]) -> Answer:
+    try:
+        return ask()
+    except RowError as error:
+        raise RowError(f"row {k}: {error}") from None
+
+
+def _claim(
+    model: AdditiveModel, within: str | None, at_least: str | None, at_most: str | None, beats: str | None
+) -> Claim:
+    """Return the claim that the options make; that the class stays, if none does."""
+    other = next((name for name in model.classes if str(name) == beats), beats)
+    made: list[Claim] = []
+    for text, build in ((within, Within), (at_least, AtLeast), (at_most, AtMost)):
+        made += [] if text is None else [build(text)]
+    made += [] if beats is None else [Beats(other)]
+    if len(made) > 1:
+        raise typer.BadParameter("give one claim at a time", param_hint="--within, --at-least, --at-most, --beats")
+    return made[0] if made else Same()
 
 
 def _check_columns(data: DataTable, names: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from suffice.domain import Domain
-from suffice.explain import Explanation
+from suffice.explain import Contrast, Explanation
 from suffice.labels import Label, Missing, Value
 from suffice.model import AdditiveModel
 from suffice.rational import Number, nearest_float, rational
@@ -39,9 +39,11 @@ def answer_document(why: Explanation, change: Change | None = None) -> Json:
     """Return an explanation, and a counterexample if there is one."""
     names = why.model.names
     document = {
-        "prediction": why.prediction,
+        "prediction": _prediction(why.prediction),
+        "claim": [inequality.meaning for inequality in why.inequalities],
         "status": why.status.value,
         "size": why.size,
+        "lower_bound": why.lower_bound,
         "features": list(why.features),
         "freed": list(why.freed),
         "margin": _number(why.margin),
@@ -53,8 +55,21 @@ def answer_document(why: Explanation, change: Change | None = None) -> Json:
     }
     if change is not None:
         point = {name: _value(value) for name, value in change.point.items()}
-        document["counterexample"] = {"without": change.without, "prediction": change.prediction, "point": point}
+        other = _prediction(change.prediction)
+        document["counterexample"] = {"without": change.without, "prediction": other, "point": point}
     return document
+
+
+def contrast_document(contrast: Contrast) -> Json:
+    """Return a contrast; its point is null where nothing in the region breaks the claim."""
+    point = {name: _value(value) for name, value in contrast.counterexample.items()} if contrast.is_possible else None
+    return {
+        "prediction": _prediction(contrast.prediction),
+        "is_possible": contrast.is_possible,
+        "size": contrast.size,
+        "features": list(contrast.features),
+        "point": point,
+    }
 
 
 def model_document(model: AdditiveModel, pieces: Mapping[str, tuple[Pieces, ...]]) -> Json:
@@ -117,6 +132,10 @@ def kinds(shape: Shape) -> Iterator[str]:
             yield "broken line"
         case _:
             yield type(shape).__name__
+
+
+def _prediction(prediction: Any) -> Any:
+    return _number(prediction) if isinstance(prediction, Fraction) else prediction
 
 
 def _domain(domain: Domain) -> Json:

@@ -83,7 +83,8 @@ def _show_kept(console: Console, why: Explanation) -> None:
 
 
 def _show_change(console: Console, why: Explanation, change: Change) -> None:
-    text = f" fixed it can become {change.prediction}, as here:"
+    other = _amount(change.prediction) if isinstance(change.prediction, Fraction) else change.prediction
+    text = f" fixed it can become {other}, as here:"
     put(console, Text.assemble(("Without ", "bold"), (change.without, "cyan"), text))
     grid = grid_of("cyan", "", "")
     for name, old, new in moves(why, change):
