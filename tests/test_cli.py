@@ -376,7 +376,7 @@ def test_claims_and_contrasts(folder):
     assert "to stay at least 7" in answer("explain", *asked, "--at-least", 7, "--without", "b").stdout
     assert "Proven: 1 feature can change it; no fewer can." in answer("contrast", *asked, "--at-least", 7).stdout
     wrong = call("explain", *asked, "--at-least", 7, "--at-most", 9)
-    assert (wrong.exit_code, "give one claim at a" in words(wrong.stderr)) == (2, True)
+    assert (wrong.exit_code, "claim" in wrong.stderr) == (2, True)
 
 
 def test_contrast_of_classes(folder):
