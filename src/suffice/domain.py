@@ -75,8 +75,10 @@ class Domain:
     codes_: tuple[Value, ...] = ()
 
     def __post_init__(self) -> None:
-        if not (self.spans or self.categories_ or self.codes_):
-            raise ModelError("a domain needs at least one value")
+        if not (self.categories_ or self.codes_):
+            if not self.spans:
+                raise ModelError("a domain needs at least one value")
+            return
         has_numbers = self._has_numbers
         for kind, values in (("category", self.categories_), ("special code", self.codes_)):
             for value in values:

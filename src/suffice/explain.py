@@ -211,7 +211,9 @@ class _Question(NamedTuple):
 
 
 def _dot(factors: tuple[int, ...], values: tuple[Rational, ...]) -> Rational:
-    return sum((factor * value for factor, value in zip(factors, values, strict=True)), ZERO)
+    if len(factors) == 1:
+        return values[0] if factors[0] == 1 else factors[0] * values[0]
+    return sum((factor * value for factor, value in zip(factors, values, strict=True) if factor), ZERO)
 
 
 def _weighted(factors: tuple[int, ...], pieces: tuple[Pieces, ...]) -> Pieces:
