@@ -48,9 +48,9 @@ class _NAM(BaseEstimator):  # type: ignore[misc]
         n_members: int = 1,
         dropout: float = 0.0,
         feature_dropout: float = 0.0,
-        output_penalty: float = 0.001,
-        weight_decay: float = 0.01,
-        learning_rate: float = 0.005,
+        output_penalty: float = 0.0,
+        weight_decay: float = 0.0,
+        learning_rate: float = 0.003,
         batch_size: int | str = "auto",
         max_epochs: int = 60,
         patience: int = 15,
@@ -502,7 +502,7 @@ class NAMRegressor(RegressorMixin, _NAM):  # type: ignore[misc]
     """Neural additive model for a number.
 
     Parameters and attributes are those of `NAMClassifier`, but for `class_weight`, with other defaults where a
-    regression needs them: less regularisation, a higher learning rate, more steps an epoch.
+    regression needs them: no regularisation, a higher learning rate, more steps an epoch.
 
     Examples
     --------
