@@ -150,7 +150,7 @@ def test_kinds_of_networks(options, tmp_path):
 def test_regression_in_the_targets_own_units():
     X = np.linspace(-2, 2, 300).reshape(-1, 1)
     y = 1000 + 50 * np.abs(X[:, 0])
-    nam = NAMRegressor((16, 8), max_epochs=40, random_state=0).fit(X, y)
+    nam = NAMRegressor((16, 8), learning_rate=0.01, random_state=0).fit(X, y)
     assert nam.score(X, y) > 0.95
     explainer = Explainer(nam.to_additive())
     assert float(explainer.predict([1.0])) == pytest.approx(float(nam.predict([[1.0]])[0]), abs=1e-3)
