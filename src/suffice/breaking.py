@@ -32,6 +32,22 @@ def fewest_movers(constraint: Constraint, first: Sequence[int], others: Iterable
     return moved
 
 
+def easiest_break(
+    constraints: Sequence[Constraint], first: Sequence[int], others: Sequence[int]
+) -> tuple[int, list[int]] | None:
+    """Return the constraint that breaks with the fewest movers, and these; None if none can be broken.
+
+    A claim breaks as soon as one of its constraints does, and one constraint breaks with the fewest features if those
+    with the largest drops move: a smallest set is found by looking at each constraint alone.
+    """
+    best: tuple[int, list[int]] | None = None
+    for c, constraint in enumerate(constraints):
+        moved = fewest_movers(constraint, first, others)
+        if not constraint.admits(moved) and (best is None or len(moved) < len(best[1])):
+            best = c, moved
+    return best
+
+
 def breaking_input(
     constraint: Constraint, worst: Sequence[Worst], row: Row, region: Sequence[Domain], moved: Sequence[int]
 ) -> list[Value]:

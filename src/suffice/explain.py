@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from flint import fmpq
 
-from suffice.breaking import breaking_input, fewest_movers
+from suffice.breaking import breaking_input, easiest_break
 from suffice.claims import Claim, Inequality, Same, inequalities_at, predicted
 from suffice.drops import Constraint, Drop, Worst, bound_drops, total
 from suffice.errors import ClaimError, FeatureNameError, ModelError
@@ -150,20 +150,9 @@ class Explainer:
     def contrast(
         self, x: Any, radius: Radius, *, unit: Unit = "raw", held: Iterable[str] = (), claim: Claim = SAME
     ) -> Contrast:
-        """Return a smallest set of features whose change alone can break the claim, with an input that does.
-
-        Notes
-        -----
-        A claim breaks as soon as one of its parts does, and one part breaks with the fewest features if those with the
-        largest drops move: no covering problem here.
-        """
+        """Return a smallest set of features whose change alone can break the claim, with an input that does."""
         question = self._ask(x, radius, unit, held, claim)
-        everything = range(len(self.model.features))
-        best: tuple[int, list[int]] | None = None
-        for c, constraint in enumerate(question.constraints):
-            moved = fewest_movers(constraint, (), everything)
-            if not constraint.admits(moved) and (best is None or len(moved) < len(best[1])):
-                best = c, moved
+        best = easiest_break(question.constraints, (), range(len(self.model.features)))
         if best is None:
             return Contrast(self.model, question.row, question.prediction, None, ())
         c, moved = best
@@ -312,11 +301,7 @@ class Explanation:
             raise FeatureNameError(without, self.features, what="kept feature")
         removed, kept = self.model.index(without), set(self.kept)
         free = [i for i in range(len(self.row)) if i not in kept]
-        best: tuple[int, list[int]] | None = None
-        for c, constraint in enumerate(self.constraints):
-            moved = fewest_movers(constraint, [removed], free)
-            if not constraint.admits(moved) and (best is None or len(moved) < len(best[1])):
-                best = c, moved
+        best = easiest_break(self.constraints, [removed], free)
         if best is None:
             raise ClaimError(f"the claim holds without {without!r} too: this set is not a smallest one")
         c, moved = best

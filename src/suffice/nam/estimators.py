@@ -2,329 +2,25 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    _check_sample_weight,
-    check_array,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch.nn import functional
 
-from suffice.domain import Domain, is_missing
+from suffice.domain import is_missing
 from suffice.errors import DataError
-from suffice.model import AdditiveModel
-from suffice.nam.columns import Categorical, Cells, learn_columns, read_table
-from suffice.nam.convert import to_additive
-from suffice.nam.network import AdditiveNetwork
-from suffice.nam.reach import Reach
-from suffice.nam.training import Loss, Options, Rows, train
-from suffice.rational import nearest_float, rational
+from suffice.nam.base import BaseNAM
+from suffice.nam.training import Loss
 
 
-class _NAM(BaseEstimator):  # type: ignore[misc]
-    """What classifier and regressor share."""
-
-    def __init__(
-        self,
-        hidden_layers: Sequence[int] = (64, 64, 32),
-        *,
-        first_layer: str = "relu",
-        basis: str = "separate",
-        n_bases: int = 100,
-        n_members: int = 1,
-        dropout: float = 0.0,
-        feature_dropout: float = 0.0,
-        output_penalty: float = 0.0,
-        weight_decay: float = 0.0,
-        learning_rate: float = 0.003,
-        batch_size: int | str = "auto",
-        max_epochs: int = 60,
-        patience: int = 15,
-        validation_fraction: float = 0.15,
-        explanation_radius: float | None = None,
-        explanation_weight: float = 0.0,
-        special_codes: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.hidden_layers = hidden_layers
-        self.first_layer = first_layer
-        self.basis = basis
-        self.n_bases = n_bases
-        self.n_members = n_members
-        self.dropout = dropout
-        self.feature_dropout = feature_dropout
-        self.output_penalty = output_penalty
-        self.weight_decay = weight_decay
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.explanation_radius = explanation_radius
-        self.explanation_weight = explanation_weight
-        self.special_codes = special_codes
-        self.random_state = random_state
-        self.verbose = verbose
-
-    # --- what the two tasks do in their own way ---------------------------------------------------------------------
-
-    def _read_target(self, y: Any) -> NDArray[Any]:
-        raise NotImplementedError
-
-    def _scale_target(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[Any]:
-        return target
-
-    def _row_weights(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        return weights
-
-    def _loss(self) -> tuple[int, Loss]:
-        raise NotImplementedError
-
-    def to_additive(self, domains: Mapping[str, Domain] | None = None) -> AdditiveModel:
-        """Return the exact additive model that the fitted networks are.
-
-        Parameters
-        ----------
-        domains : mapping of column name to Domain, optional
-            Values a column can take, where the real line says too little (ages from 0 to 120, whole numbers).
-        """
-        check_is_fitted(self)
-        return to_additive(self, domains or {})
-
-    # --- fitting ------------------------------------------------------------------------------------------------------
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803
-        """Fit the networks to a table and a target.
-
-        Parameters
-        ----------
-        X : DataFrame or array of shape (rows, columns)
-            Numbers, categories, text and truth values; missing cells are allowed.
-        y : array of shape (rows,)
-            The target.
-        sample_weight : array of shape (rows,), optional
-            Weight of each row.
-        """
-        if y is None:
-            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        self._check_parameters()
-        columns = self._read_table(X, is_new=True)
-        target = self._read_target(y)
-        if len(target) != len(columns[0]):
-            raise DataError(f"X has {len(columns[0])} rows and y has {len(target)}: inconsistent numbers of samples")
-        try:
-            weights = _check_sample_weight(sample_weight, target, dtype=np.float64, ensure_non_negative=True)
-        except ValueError as error:
-            raise DataError(f"sample_weight: {error}") from None
-        weights = self._row_weights(target, weights / weights.max())
-        if not weights.sum() > 0:
-            raise DataError("no row has a weight above zero; at least one must count")
-        target = self._scale_target(target, weights)
-        self.columns_ = learn_columns(self._names, columns, weights, self.special_codes)
-        try:
-            random = check_random_state(self.random_state)
-        except ValueError as error:
-            raise DataError(f"random_state: {error}") from None
-        generator = torch.Generator().manual_seed(int(random.randint(2**31)))
-        numbers, slots = self._encode(columns)
-        outputs, loss = self._loss()
-        rows = Rows(
-            numbers.float(), slots, torch.from_numpy(target), torch.from_numpy(weights / weights.mean()).float()
-        )
-        training, validation = self._split(rows, target, random)
-        self.network_ = self._new_network(training, outputs, generator)
-        reach = None
-        if self.explanation_radius is not None:
-            reach = Reach(training.numbers, training.slots, self._category_blocks(), self.explanation_radius, generator)
-        with _Progress(self.max_epochs, is_shown=self.verbose) as report:
-            self.history_ = train(
-                self.network_, training, validation, loss, self._options(training), generator, reach, report
-            )
-        self.has_validation_ = validation is not None
-        self.fit_seconds_ = self.history_.seconds
-        self.validation_curve_ = tuple(self.history_.validation_loss)
-        self.n_iter_ = len(self.validation_curve_)
-        self.explanation_width_ = float("nan") if reach is None else float(reach(self.network_).detach())
-        return self
-
-    def _check_parameters(self) -> None:
-        if self.first_layer not in ("relu", "exu"):
-            raise DataError(f"first_layer must be 'relu' or 'exu', got {self.first_layer!r}")
-        if self.basis not in ("separate", "shared"):
-            raise DataError(f"basis must be 'separate' or 'shared', got {self.basis!r}")
-        layers = self.hidden_layers
-        if (
-            not isinstance(layers, (Sequence, np.ndarray))
-            or not len(layers)
-            or not all(_is_whole(u, 1) for u in layers)
-        ):
-            raise DataError(f"hidden_layers must list one or more numbers of units, got {layers!r}")
-        for name in ("n_bases", "n_members", "max_epochs"):
-            if not _is_whole(getattr(self, name), 1):
-                raise DataError(f"{name} must be a whole number from 1 up, got {getattr(self, name)!r}")
-        if self.batch_size != "auto" and not _is_whole(self.batch_size, 1):
-            raise DataError(f"batch_size must be 'auto' or a whole number from 1 up, got {self.batch_size!r}")
-        for name in ("dropout", "feature_dropout", "validation_fraction"):
-            if not _is_from_to(getattr(self, name), 0, 1):
-                raise DataError(f"{name} must be at least 0 and below 1, got {getattr(self, name)!r}")
-        for name in ("learning_rate", "weight_decay", "output_penalty", "explanation_weight", "patience"):
-            if not _is_from_to(getattr(self, name), 0, np.inf):
-                raise DataError(f"{name} must be a finite number from 0 up, got {getattr(self, name)!r}")
-        radius = self.explanation_radius
-        if radius is not None and not _is_from_to(radius, 0, np.inf):
-            raise DataError(f"explanation_radius must be None or a finite number from 0 up, got {radius!r}")
-        if self.explanation_weight and radius is None:
-            raise DataError("explanation_weight needs an explanation_radius, in standard deviations")
-
-    def _read_table(self, X: Any, *, is_new: bool) -> list[Cells]:  # noqa: N803
-        """Return the columns of a table, after scikit-learn's checks of its form."""
-        if not hasattr(X, "iloc"):
-            X = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)  # noqa: N806
-        validate_data(self, X, skip_check_array=True, reset=is_new)
-        columns = read_table(X)
-        if not columns or not len(columns[0]):
-            raise DataError(
-                f"the table has shape {X.shape}; it needs at least one row and one column (minimum of 1 is required)"
-            )
-        return columns
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(str(name) for name in _check_feature_names_in(self))
-
-    def _encode(self, columns: list[Cells]) -> tuple[torch.Tensor, torch.Tensor]:
-        numbers, slots, offset = [], [], 0
-        for column, cells in zip(self.columns_, columns, strict=True):
-            values, places = column.encode(cells)
-            numbers.append(values)
-            slots.append(np.where(places < 0, -1, places + offset))
-            offset += column.slots
-        return torch.from_numpy(np.stack(numbers, 1)), torch.from_numpy(np.stack(slots, 1))
-
-    def _category_blocks(self) -> list[torch.Tensor]:
-        blocks, offset = [], 0
-        for column in self.columns_:
-            if isinstance(column, Categorical) and column.categories:
-                blocks.append(torch.arange(offset, offset + len(column.categories)))
-            offset += column.slots
-        return blocks
-
-    def _split(self, rows: Rows, target: NDArray[Any], random: np.random.RandomState) -> tuple[Rows, Rows | None]:
-        count = round(self.validation_fraction * len(rows))
-        if count < 5 or len(rows) - count < 5:  # too few rows to spare any
-            return rows, None
-        groups = target if self._is_classifier and np.bincount(target.astype(int)).min() >= 2 else None
-        if groups is not None and count < len(np.unique(groups)):
-            groups = None
-        kept, held = train_test_split(np.arange(len(rows)), test_size=count, random_state=random, stratify=groups)
-        if not float(rows.weights[held].sum()) > 0 or not float(rows.weights[kept].sum()) > 0:
-            return rows, None
-        return rows.take(torch.from_numpy(kept)), rows.take(torch.from_numpy(held))
-
-    @property
-    def _is_classifier(self) -> bool:
-        return isinstance(self, ClassifierMixin)
-
-    def _new_network(self, rows: Rows, outputs: int, generator: torch.Generator) -> AdditiveNetwork:
-        # Corners of the first layer lie at random quantiles of the column. A unit is so steep that it rises by about 1
-        # over the tenth of the rows around its corner.
-        units = int(self.hidden_layers[0])
-        corners, steepness = [], []
-        for numbers, slots in zip(rows.numbers.T, rows.slots.T, strict=True):
-            ordinary = numbers[slots < 0] if bool((slots < 0).any()) else torch.zeros(1)
-            place = torch.rand(units, generator=generator)
-            low, middle, high = (_quantile(ordinary, share) for share in (place - 0.05, place, place + 0.05))
-            corners.append(middle + 0.05 * torch.randn(units, generator=generator))
-            steepness.append(1 / (high - low).clamp(min=0.1))
-        return AdditiveNetwork(
-            torch.stack(corners),
-            torch.stack(steepness),
-            [int(units) for units in self.hidden_layers],
-            outputs,
-            slots=sum(column.slots for column in self.columns_),
-            members=self.n_members,
-            bases=self.n_bases if self.basis == "shared" else None,
-            exu=self.first_layer == "exu",
-            dropout=self.dropout,
-            feature_dropout=self.feature_dropout,
-            generator=generator,
-        )
-
-    def _options(self, rows: Rows) -> Options:
-        batch = self.batch_size
-        if isinstance(batch, str):
-            steps = 24 if self._is_classifier else 100  # an epoch; a regression gains from more and smaller ones
-            batch = int(np.clip(2 ** round(np.log2(max(len(rows), 1) / steps)), 32, 1024))
-        return Options(
-            self.learning_rate,
-            int(batch),
-            self.max_epochs,
-            self.patience,
-            self.weight_decay,
-            self.output_penalty,
-            self.explanation_weight,
-        )
-
-    # --- using --------------------------------------------------------------------------------------------------------
-
-    def _score(self, columns: list[Cells]) -> NDArray[np.float64]:
-        """Return scores (rows, outputs) in float64 arithmetic."""
-        numbers, slots = self._encode(columns)
-        network = copy.deepcopy(self.network_).double()
-        with torch.no_grad():
-            chunks = torch.arange(len(numbers)).split(8192)
-            scores = torch.cat([network(numbers[rows], slots[rows])[0].mean(1) for rows in chunks])
-        return np.asarray(scores.numpy())
-
-    def _read_cells(self, cells: Sequence[Any]) -> list[Cells]:
-        """Return one row, given cell by cell as the exact model reads it, as a table of one row."""
-        row = []
-        for column, cell in zip(self.columns_, cells, strict=True):
-            value = (
-                nearest_float(rational(cell)) if isinstance(cell, Fraction) else cell if isinstance(cell, str) else None
-            )
-            row.append(np.array([value], dtype=object if isinstance(column, Categorical) else np.float64))
-        return row
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        tags.non_deterministic = False
-        return tags
-
-
-def _is_whole(value: Any, least: int) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= least)
-
-
-def _is_from_to(value: Any, low: float, high: float) -> bool:
-    """Whether a value is a number from `low` up and below `high`."""
-    return isinstance(value, (int, float, np.number)) and bool(low <= value < high)
-
-
-def _quantile(values: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
-    place = (share.clamp(0, 1) * (len(values) - 1)).round().long()
-    return values.sort().values[place]
-
-
-class NAMClassifier(ClassifierMixin, _NAM):  # type: ignore[misc]
+class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
     """Neural additive model for two or more classes.
 
     Parameters
@@ -498,7 +194,7 @@ class NAMClassifier(ClassifierMixin, _NAM):  # type: ignore[misc]
         return np.asarray(self.classes_[chosen])
 
 
-class NAMRegressor(RegressorMixin, _NAM):  # type: ignore[misc]
+class NAMRegressor(RegressorMixin, BaseNAM):  # type: ignore[misc]
     """Neural additive model for a number.
 
     Parameters and attributes are those of `NAMClassifier`, but for `class_weight`, with other defaults where a
@@ -540,26 +236,3 @@ class NAMRegressor(RegressorMixin, _NAM):  # type: ignore[misc]
         """Return the prediction for each row."""
         check_is_fitted(self)
         return self._score(self._read_table(X, is_new=False))[:, 0] * self.scale_ + self.center_
-
-
-class _Progress:
-    """A progress bar, or nothing."""
-
-    def __init__(self, epochs: int, *, is_shown: bool) -> None:
-        self.epochs, self.is_shown = epochs, is_shown
-
-    def __enter__(self) -> Callable[[int, float], None] | None:
-        if not self.is_shown:
-            return None
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self.bar = Progress(
-            TextColumn("fitting"), BarColumn(), TextColumn("{task.fields[loss]}"), TimeRemainingColumn()
-        )
-        self.bar.start()
-        task = self.bar.add_task("fitting", total=self.epochs, loss="")
-        return lambda epoch, loss: self.bar.update(task, completed=epoch, loss=f"validation loss {loss:.4f}")
-
-    def __exit__(self, *_: object) -> None:
-        if self.is_shown:
-            self.bar.stop()
