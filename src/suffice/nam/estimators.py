@@ -87,7 +87,7 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
         n_members: int = 1,
         dropout: float = 0.0,
         feature_dropout: float = 0.1,
-        output_penalty: float = 0.001,
+        output_penalty: float = 0.01,
         weight_decay: float = 1.0,
         learning_rate: float = 0.002,
         batch_size: int | str = "auto",
