@@ -2,12 +2,14 @@ import math
 from fractions import Fraction
 from itertools import combinations
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles import sufficient
 
 from suffice.drops import Constraint, Drop
 from suffice.rational import rational, to_fraction
+from suffice.search import covering
 from suffice.search.covering import smallest_cover
 from suffice.search.smallest import smallest_sufficient
 
@@ -86,3 +88,23 @@ def test_a_budget_that_ends_leaves_true_bounds(constraints, nodes):
     cover = smallest_cover(constraints, max_nodes=nodes)
     assert all(sufficient(cover.kept, *plain(constraint)) for constraint in constraints)
     assert cover.lower_bound <= smallest_by_enumeration(constraints) <= len(cover.kept)
+
+
+@settings(max_examples=150)
+@given(systems())
+@example(NO_SINGLE_ORDER)
+def test_the_search_is_right_without_any_proposal(constraints):
+    """Good proposals hide a bound that ends nodes too early; without them such a bound shows."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_greedy", "_proposed"):
+            patch.setattr(covering._Search, name, lambda self: frozenset())
+        patch.setattr(covering._Search, "_offer", take_as_it_is)
+        cover = smallest_cover(constraints)
+    assert cover.is_smallest
+    assert len(cover.kept) == smallest_by_enumeration(constraints)
+
+
+def take_as_it_is(search, freed):
+    """Keep an allowed set if it is larger, and make no effort to extend it."""
+    if len(freed) > len(search.best):
+        search.best = freed
