@@ -142,20 +142,28 @@ class Pieces:
         if (low is None and self.slopes[0] > 0) or (high is None and self.slopes[-1] < 0):
             return Infimum.unbounded(1 if high is None and self.slopes[-1] < 0 else -1)
         found = [self._lowest.best(first, last)] if first < last else []
+        # A piece that falls away from an end of the interval is lower further inside, where another candidate is.
         if low is not None:
-            limit = self.slopes[first] * low + self.offsets[first]
-            if first and self.knots[first - 1] == low and self.values[first - 1] != limit:
-                found.append(Infimum.limit(limit, low, 1, self.slopes[first]))
-                limit = self.values[first - 1]
-            found.append(Infimum.attained(limit, low))
+            is_knot = first > 0 and self.knots[first - 1] == low
+            if is_knot:
+                found.append(Infimum.attained(self.values[first - 1], low))
+            if self.slopes[first] >= 0:
+                found.append(self._at_end(low, first, 1, is_knot=is_knot))
         if high is not None:
-            limit = self.slopes[last] * high + self.offsets[last]
-            if last < len(self.knots) and self.knots[last] == high and self.values[last] != limit:
-                found.append(Infimum.limit(limit, high, -1, self.slopes[last]))
-                limit = self.values[last]
-            found.append(Infimum.attained(limit, high))
+            is_knot = last < len(self.knots) and self.knots[last] == high
+            if is_knot:
+                found.append(Infimum.attained(self.values[last], high))
+            if self.slopes[last] <= 0:
+                found.append(self._at_end(high, last, -1, is_knot=is_knot))
         # With no candidate at all this is one constant piece without ends.
         return min(found) if found else Infimum.attained(self.offsets[0], ZERO)
+
+    def _at_end(self, end: Rational, k: int, side: int, *, is_knot: bool) -> Infimum:
+        """Return what piece `k` offers at an end of the interval: its value there, or its limit where a knot is."""
+        value = self.slopes[k] * end + self.offsets[k]
+        if is_knot and value != self.values[k - 1 if side > 0 else k]:
+            return Infimum.limit(value, end, side, self.slopes[k])
+        return Infimum.attained(value, end)
 
     def point_below(self, infimum: Infimum, target: Rational, low: Rational | None, high: Rational | None) -> Rational:
         """Return a point of the interval whose value is at most `target`.
