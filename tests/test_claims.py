@@ -135,16 +135,16 @@ def test_falls_without_bound_break_any_claim():
 
 
 def test_a_budget_that_ends_is_said():
-    # Twelve features in two groups that hurt different parts of the claim: bounds alone do not settle it.
-    drops = [(7, 1), (1, 7), (6, 2), (2, 6), (5, 3), (3, 5), (4, 4), (5, 5), (6, 3), (3, 6), (2, 7), (7, 2)]
-    shapes = [Table({"a": 0, "b": -down, "c": up}) for down, up in drops]
-    explainer = Explainer(AdditiveModel(shapes, 0, "regression"))
-    proven = explainer.explain(["a"] * 12, radius=1, claim=Within("17.5"))
-    assert proven.status is Status.PROVEN
-    hasty = explainer.explain(["a"] * 12, radius=1, claim=Within("17.5"), max_nodes=0)
-    assert hasty.lower_bound <= proven.size <= hasty.size
-    if hasty.status is Status.BOUNDED:
-        assert f"no set of fewer than {hasty.lower_bound} does" in str(hasty)
+    # How far each feature can lower and raise the score; no bound at the root settles which set is smallest.
+    moves = [(7, 9), (9, 9), (5, 2), (9, 8), (3, 2), (6, 1), (1, 1), (3, 3), (3, 7), (8, 3)]
+    explainer = Explainer(AdditiveModel([Table({"a": 0, "b": -down, "c": up}) for down, up in moves], 0, "regression"))
+    proven = explainer.explain(["a"] * 10, radius=1, claim=Within(11))
+    assert (proven.status, proven.size, proven.lower_bound) == (Status.PROVEN, 7, 7)
+    hasty = explainer.explain(["a"] * 10, radius=1, claim=Within(11), max_nodes=0)
+    assert hasty.status is Status.BOUNDED
+    assert hasty.lower_bound < 7 <= hasty.size
+    assert f"no set of fewer than {hasty.lower_bound} does (the search ended at its budget)." in str(hasty)
+    assert explainer.is_sufficient(["a"] * 10, hasty.features, radius=1, claim=Within(11))
 
 
 BAD = [

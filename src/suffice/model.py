@@ -154,7 +154,7 @@ class AdditiveModel:
         (position,) = self.indices([name])
         return position
 
-    def indices(self, names: Iterable[object], what: str = "features") -> list[int]:
+    def indices(self, names: Iterable[object]) -> list[int]:
         """Return the positions of some features, given as a list of names."""
         if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
             raise FeatureNameError(names, self.names, what="list of feature names")

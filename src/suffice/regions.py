@@ -35,7 +35,7 @@ def read_radii(
     """
     if unit not in ("raw", "std", "model"):
         raise RadiusError(f"unit must be 'raw', 'std' or 'model', got {unit!r}")
-    fixed = model.indices(held, what="held")
+    fixed = model.indices(held)
     radii = _read_radii(model, radius)
     if unit != "raw":
         each = zip(model.features, model.domains, radii, strict=True)

@@ -337,7 +337,7 @@ class _Progress:
         )
         self.bar.start()
         task = self.bar.add_task("fitting", total=self.epochs, loss="")
-        return lambda epoch, loss: self.bar.update(task, completed=epoch, loss=f"validation loss {loss:.4f}")
+        return lambda epoch, loss: self.bar.update(task, completed=epoch, loss=f"loss {loss:.4f}")
 
     def __exit__(self, *_: object) -> None:
         if self.is_shown:

@@ -21,13 +21,13 @@ def describe(why: Explanation) -> str:
     lines = [_headline(why)]
     if not why.size:
         lines.append("Proven: no feature needs to be fixed; whatever moves within the region, the prediction stays.")
-    elif not freed and why.status is why.status.PROVEN:
+    elif not freed and why.lower_bound == why.size:
         lines.append("Proven: every feature is needed; with any one of them free the prediction can change.")
     else:
         verb = "fixes" if why.size == 1 else "fix"
         others = "the other one does" if freed == 1 else f"the other {freed} do"
         least = "no smaller set does."
-        if why.status is not why.status.PROVEN:
+        if why.lower_bound < why.size:
             least = f"no set of fewer than {why.lower_bound} does (the search ended at its budget)."
         lines.append(f"Proven: {why.size} of {total} features {verb} it, whatever {others} within the region; {least}")
     lines += _table(why)
