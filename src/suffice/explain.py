@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flint import fmpq
 
@@ -18,11 +19,14 @@ from suffice.errors import ClaimError, FeatureNameError, ModelError
 from suffice.labels import Label, Value
 from suffice.model import AdditiveModel
 from suffice.rational import ONE, ZERO, Rational, brief, to_fraction
-from suffice.regions import Radius, Region, Unit, read_radii, region_around
+from suffice.regions import Radii, Radius, Region, Unit, read_radii, region_around
 from suffice.rows import Row, read_row
 from suffice.search.covering import smallest_cover
 from suffice.search.smallest import smallest_sufficient
 from suffice.shapes.pieces import Pieces, combine
+
+if TYPE_CHECKING:
+    from suffice.certificate import Certificate
 
 
 class Status(Enum):
@@ -147,6 +151,24 @@ class Explainer:
         freed = [i for i in range(len(self.model.features)) if i not in fixed]
         return all(constraint.admits(freed) for constraint in constraints)
 
+    def certify(
+        self,
+        x: Any,
+        features: Iterable[str],
+        radius: Radius,
+        *,
+        unit: Unit = "raw",
+        held: Iterable[str] = (),
+        claim: Claim = SAME,
+        model_file: str | os.PathLike[str] | None = None,
+    ) -> Certificate:
+        """Return the proof of what `is_sufficient` answers: that these features suffice, or that they do not."""
+        from suffice.certificate import certify_set
+
+        question = self._ask(x, radius, unit, held, claim)
+        kept = tuple(dict.fromkeys(self.model.indices(features)))
+        return certify_set(self.model, question, kept, model_file)
+
     def contrast(
         self, x: Any, radius: Radius, *, unit: Unit = "raw", held: Iterable[str] = (), claim: Claim = SAME
     ) -> Contrast:
@@ -154,14 +176,15 @@ class Explainer:
         question = self._ask(x, radius, unit, held, claim)
         best = easiest_break(question.constraints, (), range(len(self.model.features)))
         if best is None:
-            return Contrast(self.model, question.row, question.prediction, None, ())
+            return Contrast(self.model, *question[:4], question.prediction, None, ())
         c, moved = best
         point = breaking_input(question.constraints[c], question.worst[c], question.row, question.region, moved)
-        return Contrast(self.model, question.row, question.prediction, tuple(point), tuple(moved))
+        return Contrast(self.model, *question[:4], question.prediction, tuple(point), tuple(moved))
 
     def _ask(self, x: Any, radius: Radius, unit: Unit, held: Iterable[str], claim: Claim) -> _Question:
         row = read_row(self.model, x)
-        region = region_around(self.model, row, read_radii(self.model, radius, unit=unit, held=held))
+        radii = read_radii(self.model, radius, unit=unit, held=held)
+        region = region_around(self.model, row, radii)
         parts = self._parts(row)
         scores = self._scores(parts)
         inequalities = inequalities_at(claim, self.model, scores)
@@ -173,7 +196,9 @@ class Explainer:
             worst.append(cases)
         prediction = predicted(self.model, scores)
         floating = prediction if self._float_predict is None else self._float_predict([_plain(value) for value in row])
-        return _Question(row, region, inequalities, prediction, floating, tuple(constraints), tuple(worst))
+        return _Question(
+            row, radii, region, claim, inequalities, prediction, floating, tuple(constraints), tuple(worst)
+        )
 
     def _parts(self, row: Row) -> list[tuple[Rational, ...]]:
         """Return each feature's part of each score."""
@@ -191,7 +216,9 @@ class Explainer:
 
 class _Question(NamedTuple):
     row: Row
+    radii: Radii
     region: Region
+    claim: Claim
     inequalities: tuple[Inequality, ...]
     prediction: Any
     float_prediction: Any
@@ -220,7 +247,9 @@ class Explanation:
 
     model: AdditiveModel
     row: Row
+    radii: Radii  # in the user's units; None for infinity
     region: Region
+    claim: Claim
     inequalities: tuple[Inequality, ...]
     prediction: Any
     float_prediction: Any  # the estimator's own, in float arithmetic; the same but for scores within rounding of 0
@@ -308,6 +337,23 @@ class Explanation:
         point = breaking_input(self.constraints[c], self.worst[c], self.row, self.region, moved)
         return {name: _plain(value) for name, value in zip(self.model.names, point, strict=True)}
 
+    def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
+        """Return the proof of this result, for `suffice-check` or anyone else to check.
+
+        Parameters
+        ----------
+        model_file : path, optional
+            The file that the certificate is for. Default: the one that `model.save` writes.
+
+        Raises
+        ------
+        ModelFileError
+            If the file holds another model.
+        """
+        from suffice.certificate import certify_explanation
+
+        return certify_explanation(self, model_file)
+
     def __repr__(self) -> str:
         return f"<Explanation: {self.prediction!r}, {self.size} of {len(self.row)} features, {self.status.value}>"
 
@@ -326,6 +372,9 @@ class Contrast:
 
     model: AdditiveModel
     row: Row
+    radii: Radii
+    region: Region
+    claim: Claim
     prediction: Any
     point: tuple[Value, ...] | None
     moved: tuple[int, ...]
@@ -352,6 +401,12 @@ class Contrast:
         if self.point is None:
             raise ClaimError("no input of the region breaks the claim")
         return {name: _plain(value) for name, value in zip(self.model.names, self.point, strict=True)}
+
+    def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
+        """Return the proof of this result, as `Explanation.certificate` does."""
+        from suffice.certificate import certify_contrast
+
+        return certify_contrast(self, model_file)
 
     def __repr__(self) -> str:
         what = f"{self.size} of {len(self.row)} features" if self.is_possible else "impossible"

@@ -1,0 +1,291 @@
+"""The written proof of a result: a JSON document that `suffice_check` checks without any help of ours.
+
+In: a result with the row, radii and claim it is about, and where its drops come from. Out: a `Certificate`, whose
+evidence is only what the proof needs: points between which shapes are affine, values that attain drops, the tree of a
+covering search, inputs that break a claim. `docs/certificate.md` has the format and the theorem behind each of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from flint import fmpq
+
+from suffice.breaking import breaking_input, easiest_break
+from suffice.claims import AtLeast, AtMost, Beats, Claim, Same, Within
+from suffice.domain import Domain, Span
+from suffice.drops import Constraint, Drop, Worst
+from suffice.errors import CertificateError, ModelFileError
+from suffice.labels import Missing, Value
+from suffice.model import AdditiveModel
+from suffice.model_file import load_model, to_bytes
+from suffice.rational import ZERO, Rational
+from suffice.regions import Radii, Region
+from suffice.rows import Row
+from suffice.shapes import PieceBudget, PiecewiseLinear, Readout, ReluNetwork, Shape, Steps, Table
+from suffice.shapes.shape import Rescaled, Scaled, Sum
+
+if TYPE_CHECKING:
+    from suffice.explain import Contrast, Explanation
+
+VERSION = 1
+Json = dict[str, Any]
+Path_ = str | os.PathLike[str]
+
+_ANY_PIECES = PieceBudget(2**62)  # what a certificate lists was compiled before, within the user's own budget
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Certificate:
+    """A proof that can be checked by someone who trusts neither us nor this library: see `suffice-check`.
+
+    `text` is the file's content, the same bytes for the same result; `save` writes it.
+    """
+
+    document: Json
+
+    @property
+    def text(self) -> str:
+        """The certificate as JSON."""
+        return json.dumps(self.document, ensure_ascii=True, separators=(",", ":")) + "\n"
+
+    def save(self, path: Path_) -> None:
+        """Write the certificate to a file."""
+        try:
+            Path(path).write_text(self.text, encoding="ascii")
+        except (OSError, ValueError) as error:
+            raise CertificateError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}") from None
+
+    def __repr__(self) -> str:
+        return f"<Certificate: {self.document['result']['kind']}, {len(self.text)} bytes>"
+
+
+class Question(Protocol):
+    """What was asked, and what follows for each feature."""
+
+    @property
+    def row(self) -> Row: ...  # noqa: D102
+    @property
+    def radii(self) -> Radii: ...  # noqa: D102
+    @property
+    def region(self) -> Region: ...  # noqa: D102
+    @property
+    def claim(self) -> Claim: ...  # noqa: D102
+    @property
+    def constraints(self) -> tuple[Constraint, ...]: ...  # noqa: D102
+    @property
+    def worst(self) -> tuple[tuple[Worst, ...], ...]: ...  # noqa: D102
+
+
+def certify_explanation(why: Explanation, model_file: Path_ | None) -> Certificate:
+    """Return the proof that a set suffices, and that none below its proven bound does."""
+    free = [i for i in range(len(why.row)) if i not in set(why.kept)]
+    result = {"kind": "explanation", "kept": list(why.kept), "lower_bound": why.lower_bound}
+    has_bound = why.lower_bound > 0
+    evidence = {
+        "points": _points(why.model, why.region, free),
+        "witnesses": _witnesses(why) if has_bound else [],
+        "tree": _tree(why) if has_bound else [],
+    }
+    return _certificate(why.model, why, result, evidence, model_file)
+
+
+def certify_set(model: AdditiveModel, asked: Question, kept: Sequence[int], model_file: Path_ | None) -> Certificate:
+    """Return the proof that a set suffices, or the input that shows that it does not."""
+    free = [i for i in range(len(asked.row)) if i not in set(kept)]
+    broken = easiest_break(asked.constraints, (), free)
+    if broken is None:
+        result = {"kind": "explanation", "kept": list(kept), "lower_bound": 0}
+        evidence = {"points": _points(model, asked.region, free), "witnesses": [], "tree": []}
+        return _certificate(model, asked, result, evidence, model_file)
+    c, moved = broken
+    point = breaking_input(asked.constraints[c], asked.worst[c], asked.row, asked.region, moved)
+    result = {"kind": "insufficient", "kept": list(kept)}
+    return _certificate(model, asked, result, {"input": [_value(x) for x in point]}, model_file)
+
+
+def certify_contrast(contrast: Contrast, model_file: Path_ | None) -> Certificate:
+    """Return the proof that some features can break a claim and no fewer can; or that nothing can."""
+    every = range(len(contrast.row))
+    if contrast.point is None:
+        result: Json = {"kind": "explanation", "kept": [], "lower_bound": 0}
+        evidence: Json = {"points": _points(contrast.model, contrast.region, every), "witnesses": [], "tree": []}
+    else:
+        result = {"kind": "contrast", "moved": list(contrast.moved), "lower_bound": contrast.size}
+        points = _points(contrast.model, contrast.region, every) if contrast.size > 1 else []
+        evidence = {"points": points, "input": [_value(x) for x in contrast.point]}
+    return _certificate(contrast.model, contrast, result, evidence, model_file)
+
+
+def _certificate(
+    model: AdditiveModel, asked: Any, result: Json, evidence: Json, model_file: Path_ | None
+) -> Certificate:
+    return Certificate(
+        {
+            "version": VERSION,
+            "model": _model_hash(model, model_file),
+            "row": [_value(x) for x in asked.row],
+            "radii": [None if radius is None else str(radius) for radius in asked.radii],
+            "at_most": None,
+            "claim": _claim(asked.claim, model),
+            "result": result,
+            "evidence": evidence,
+        }
+    )
+
+
+def _model_hash(model: AdditiveModel, path: Path_ | None) -> str:
+    """Return the SHA-256 of the model's file: of the one given, if that is this very model."""
+    content = to_bytes(model)
+    if path is not None and to_bytes(load_model(path)) != content:
+        raise ModelFileError(path, "holds another model than the one explained")
+    return hashlib.sha256(content if path is None else Path(path).read_bytes()).hexdigest()
+
+
+@singledispatch
+def _claim(claim: Claim, model: AdditiveModel) -> Json:
+    raise CertificateError(f"there are no certificates yet for the claim {claim!r}")
+
+
+@_claim.register
+def _(claim: Same, model: AdditiveModel) -> Json:
+    return {"kind": "same"}
+
+
+@_claim.register
+def _(claim: Beats, model: AdditiveModel) -> Json:
+    return {"kind": "beats", "other": model.classes.index(claim.other)}
+
+
+@_claim.register
+def _(claim: Within, model: AdditiveModel) -> Json:
+    return {"kind": "within", "delta": str(claim.delta)}
+
+
+@_claim.register
+def _(claim: AtLeast, model: AdditiveModel) -> Json:
+    return {"kind": "at_least", "value": str(claim.value)}
+
+
+@_claim.register
+def _(claim: AtMost, model: AdditiveModel) -> Json:
+    return {"kind": "at_most", "value": str(claim.value)}
+
+
+def _value(value: Value) -> Json:
+    if isinstance(value, fmpq):
+        return {"number": str(value)}
+    return {"missing": True} if isinstance(value, Missing) else {"label": value}
+
+
+# --- points between which shapes are affine ---------------------------------------------------------------------------
+
+
+def _points(model: AdditiveModel, region: Region, features: Collection[int]) -> list[list[str]]:
+    """Return for each feature the points inside its region that cut it into affine pieces; none for other features."""
+    return [
+        [str(point) for point in _cuts(model, i, region[i])] if i in features else []
+        for i in range(len(model.features))
+    ]
+
+
+def _cuts(model: AdditiveModel, i: int, region: Domain) -> list[Rational]:
+    feature = model.features[i]  # today its one term is the term of the same place
+    bends = sorted(z * feature.scale + feature.center for z in set(_bends(model.terms[i].shape)))
+    points = {point for span in region.spans for point in _inside(span, bends)}
+    return sorted(points)
+
+
+def _inside(span: Span, bends: Sequence[Rational]) -> Iterable[Rational]:
+    """Return the bends inside a span, or the integers next to them; some point at all if it has no ends."""
+    if span.low is not None and span.low == span.high:
+        return []
+    near: Iterable[Rational] = bends
+    if span.is_integers:
+        # As in `Pieces.on_integers`: a function may bend or jump at an integer itself, so both neighbours matter.
+        near = (fmpq(n) for bend in bends for n in (bend.ceil() - 1, bend.floor(), bend.floor() + 1))
+    found = [x for x in near if (span.low is None or x > span.low) and (span.high is None or x < span.high)]
+    return found or ([ZERO] if span.low is None and span.high is None else [])
+
+
+@singledispatch
+def _bends(shape: Shape) -> Iterable[Rational]:
+    """Yield all inputs where a shape, or a unit inside it, may bend or jump."""
+    raise CertificateError(f"there are no certificates yet for shapes of type {type(shape).__name__}")
+
+
+@_bends.register
+def _(shape: ReluNetwork) -> Iterable[Rational]:
+    return shape.lines(_ANY_PIECES).knots
+
+
+@_bends.register
+def _(shape: Readout) -> Iterable[Rational]:
+    return shape.basis.lines(_ANY_PIECES).knots
+
+
+@_bends.register
+def _(shape: Steps) -> Iterable[Rational]:
+    return shape.cuts
+
+
+@_bends.register
+def _(shape: PiecewiseLinear) -> Iterable[Rational]:
+    return shape.knots
+
+
+@_bends.register
+def _(shape: Table) -> Iterable[Rational]:
+    return [*shape.points, *(_bends(shape.otherwise) if shape.otherwise is not None else ())]
+
+
+@_bends.register
+def _(shape: Sum) -> Iterable[Rational]:
+    return [bend for part in shape.parts for bend in _bends(part)]
+
+
+@_bends.register
+def _(shape: Scaled) -> Iterable[Rational]:
+    return _bends(shape.shape)
+
+
+@_bends.register
+def _(shape: Rescaled) -> Iterable[Rational]:
+    return [bend * shape.scale + shape.center for bend in _bends(shape.shape)]
+
+
+# --- values that attain drops, and the tree over them -----------------------------------------------------------------
+
+
+def _witnesses(asked: Question) -> list[list[Json | None]]:
+    """Return for each constraint and feature a value that attains the drop, or where it is approached."""
+    return [
+        [
+            _witness(drop, worst, x, constraint.margin)
+            for drop, worst, x in zip(constraint.drops, cases, asked.row, strict=True)
+        ]
+        for constraint, cases in zip(asked.constraints, asked.worst, strict=True)
+    ]
+
+
+def _witness(drop: Drop, worst: Worst, x: Value, margin: Rational) -> Json | None:
+    if drop.is_infinite:  # any value that breaks the constraint all by itself
+        return _value(worst.value_at_most(worst.function(x) - margin - 1))
+    if not drop.value:
+        return None
+    if drop.is_attained:
+        return _value(worst.value_at_most(worst.infimum.value))
+    return {"number": str(worst.infimum.at), "side": worst.infimum.side}
+
+
+def _tree(why: Explanation) -> list[Json]:
+    if len(why.constraints) == 1:
+        return [{"bound": ["1"]}]
+    raise NotImplementedError

@@ -1,0 +1,273 @@
+"""Is what a certificate says true of a model? One sentence if it is proven, an error that names the step if not."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from suffice_check.claims import Claim, inequalities, read_claim
+from suffice_check.drops import Constraint, Drop, Witness, bound_drops, witness_drop
+from suffice_check.model import Domain, Model, read_model
+from suffice_check.reading import (
+    CERTIFICATE_LIMIT,
+    MISTAKES,
+    MODEL_LIMIT,
+    RejectedError,
+    Value,
+    fields,
+    items,
+    number,
+    parse,
+    read_bytes,
+    unreadable,
+    value,
+    whole,
+)
+from suffice_check.shapes import NoValueError
+from suffice_check.tree import Cover, Node, read_node
+
+
+class Certificate(NamedTuple):
+    """A certificate as it is written, every number exact; nothing in it is believed yet."""
+
+    model: str
+    row: list[Value]
+    radii: list[Fraction | None]
+    at_most: int | None
+    claim: Claim
+    kind: str
+    features: list[int]
+    lower_bound: int
+    points: list[list[Fraction]]
+    witnesses: list[list[Witness | None]]
+    tree: list[Node]
+    input: list[Value]
+
+
+def check_files(model: str | os.PathLike[str], certificate: str | os.PathLike[str]) -> str:
+    """Return one sentence that says what a certificate proves; `RejectedError` or `UnreadableError` otherwise."""
+    return check(read_bytes(model, MODEL_LIMIT), read_bytes(certificate, CERTIFICATE_LIMIT))
+
+
+def check(model: bytes, certificate: bytes) -> str:
+    """Return one sentence that says what a certificate proves; `RejectedError` or `UnreadableError` otherwise."""
+    try:
+        read = _read(parse(certificate))
+    except MISTAKES as error:
+        raise unreadable("the certificate", error) from None
+    found = hashlib.sha256(model).hexdigest()
+    if read.model != found:
+        raise RejectedError("model", f"the certificate is for the model {read.model[:16]}..., this is {found[:16]}...")
+    try:
+        return f"Proven: {_Case(read_model(model), read).check()}."
+    except NoValueError:
+        raise RejectedError("model", "a shape has no value somewhere in a region") from None
+
+
+def _read(document: Any) -> Certificate:
+    version, model, row, radii, at_most, claim, result, evidence = fields(
+        document, "version", "model", "row", "radii", "at_most", "claim", "result", "evidence"
+    )
+    if type(version) is not int or version != 1:
+        raise ValueError(f"version {str(version)[:40]} of the format is not known")
+    if not isinstance(model, str):
+        raise TypeError("a model is named by its hash")
+    return Certificate(
+        model,
+        [value(cell) for cell in items(row)],
+        [None if radius is None else number(radius) for radius in items(radii)],
+        None if at_most is None else whole(at_most, 10**6),
+        read_claim(claim),
+        *_read_result(result, evidence),
+    )
+
+
+def _read_result(result: Any, evidence: Any) -> tuple[Any, ...]:
+    """Return kind, features and lower bound of a result; then points, witnesses, tree and input of its evidence."""
+    kind = result["kind"]
+    if kind == "explanation":
+        features, lower_bound = fields(result, "kind", "kept", "lower_bound")[1:]
+        points, witnesses, tree = fields(evidence, "points", "witnesses", "tree")
+        moved = []
+    elif kind == "contrast":
+        features, lower_bound = fields(result, "kind", "moved", "lower_bound")[1:]
+        points, moved = fields(evidence, "points", "input")
+        witnesses, tree = [], []
+    elif kind == "insufficient":
+        features, lower_bound = fields(result, "kind", "kept")[1], 0
+        (moved,) = fields(evidence, "input")
+        points, witnesses, tree = [], [], []
+    else:
+        raise ValueError(f"{str(kind)[:40]!r} is not a kind of result")
+    return (
+        kind,
+        [whole(i, 10**6) for i in items(features)],
+        whole(lower_bound, 10**6),
+        [[number(point) for point in items(one)] for one in items(points)],
+        [[_read_witness(one) for one in items(part)] for part in items(witnesses)],
+        [read_node(node) for node in items(tree)],
+        [value(cell) for cell in items(moved)],
+    )
+
+
+def _read_witness(document: Any) -> Witness | None:
+    if document is None:
+        return None
+    if isinstance(document, dict) and "side" in document:
+        at, side = fields(document, "number", "side")
+        if type(side) is not int or side not in (-1, 1):
+            raise ValueError("a side is -1 or 1")
+        return Witness(number(at), side)
+    return Witness(value(document), 0)
+
+
+class _Case:
+    """One certificate against one model: row, region and constraints worked out from scratch."""
+
+    def __init__(self, model: Model, certificate: Certificate) -> None:
+        self.model, self.certificate, self.count = model, certificate, len(model.features)
+        self.region = self._region(certificate.row, certificate.radii)
+        self._check_features(certificate.features)
+        scores = self._scores(certificate.row)
+        parts, self.text = inequalities(certificate.claim, model, scores)
+        self.constraints = [Constraint(part, part.constant + part.of(scores)) for part in parts]
+
+    def check(self) -> str:
+        """Return what is proven."""
+        kinds = {
+            "explanation": self._check_explanation,
+            "insufficient": self._check_insufficient,
+            "contrast": self._check_contrast,
+        }
+        return kinds[self.certificate.kind](self.certificate.features)
+
+    def _region(self, row: Sequence[Value], radii: Sequence[Fraction | None]) -> list[Domain]:
+        if len(row) != self.count or len(radii) != self.count:
+            raise RejectedError(
+                "row", f"the model has {self.count} features, the certificate has values for {len(row)}"
+            )
+        for feature, x, radius in zip(self.model.features, row, radii, strict=True):
+            if not feature.domain.holds(x):
+                raise RejectedError("row", f"{feature.name!r} is outside its domain")
+            if radius is not None and radius < 0:
+                raise RejectedError("radii", f"that of {feature.name!r} is negative")
+        return [f.domain.around(x, r) for f, x, r in zip(self.model.features, row, radii, strict=True)]
+
+    def _check_features(self, features: Sequence[int]) -> None:
+        if len(set(features)) != len(features):
+            raise RejectedError("features", "one is listed twice")
+        if max(features, default=0) >= self.count:
+            raise RejectedError("features", f"there is no feature {max(features)}")
+
+    def _scores(self, row: Sequence[Value]) -> list[Fraction]:
+        parts = [feature.shape.at(x, 0) for feature, x in zip(self.model.features, row, strict=True)]
+        return [sum(column, start) for start, *column in zip(self.model.intercept, *parts, strict=True)]
+
+    # --- the kinds of results -----------------------------------------------------------------------------------------
+
+    def _check_explanation(self, kept: Sequence[int]) -> str:
+        """Kept features suffice: what the others can do fits into every margin. No set below the bound does."""
+        free = [i for i in range(self.count) if i not in kept]
+        drops = self._bound_drops(free)
+        for constraint, falls in zip(self.constraints, drops, strict=True):
+            if not constraint.allows(self._largest(falls, len(free))):
+                raise RejectedError("sufficiency", "the free features can break the claim together")
+        lower_bound = self.certificate.lower_bound
+        if lower_bound > len(kept):
+            raise RejectedError("lower bound", f"{lower_bound} is more than the {len(kept)} features that suffice")
+        if lower_bound:
+            most = self.count - lower_bound
+            Cover(self.constraints, self._witness_drops(), self.certificate.at_most, most).check(self.certificate.tree)
+        elif self.certificate.witnesses or self.certificate.tree:
+            raise RejectedError("lower bound", "there is evidence for one, and none is claimed")
+        least = {0: "", len(kept): "; no smaller set is enough"}.get(
+            lower_bound, f"; no set of fewer than {lower_bound} is enough"
+        )
+        fixed = f"with {self._names(kept)} fixed, " if kept else ""
+        return f"{fixed}{self.text}, whatever the other {len(free)} features do in their regions{self._budget}{least}"
+
+    def _check_insufficient(self, kept: Sequence[int]) -> str:
+        """An input that keeps these features and breaks the claim."""
+        self._check_input([i for i in range(self.count) if i not in kept])
+        return (
+            f"fixing {self._names(kept)} is not enough: there is an input in the region where it fails that {self.text}"
+        )
+
+    def _check_contrast(self, moved: Sequence[int]) -> str:
+        """An input that moves only these features and breaks the claim; fewer cannot, for their drops are too small."""
+        self._check_input(moved)
+        lower_bound = self.certificate.lower_bound
+        if lower_bound > len(moved):
+            raise RejectedError(
+                "lower bound", f"{lower_bound} is more than the {len(moved)} features that break the claim"
+            )
+        if lower_bound > 1:
+            for constraint, falls in zip(self.constraints, self._bound_drops(range(self.count)), strict=True):
+                if not constraint.allows(self._largest(falls, lower_bound - 1)):
+                    raise RejectedError("lower bound", f"{lower_bound - 1} features may be able to break the claim")
+        elif self.certificate.points:
+            raise RejectedError("points", "there are some, and nothing is claimed that needs them")
+        fewer = "no fewer can" if lower_bound == len(moved) else f"fewer than {lower_bound} cannot"
+        return f"changing {self._names(moved)} alone can break the claim that {self.text}{self._budget}; {fewer}"
+
+    # --- the kinds of evidence ----------------------------------------------------------------------------------------
+
+    def _bound_drops(self, free: Sequence[int]) -> list[list[Drop]]:
+        """Return, for each constraint, the proven drops of free features."""
+        certificate, parts = self.certificate, [constraint.inequality for constraint in self.constraints]
+        if len(certificate.points) != self.count or any(
+            certificate.points[i] for i in set(range(self.count)) - set(free)
+        ):
+            raise RejectedError("points", "there must be a list for each feature, empty for one that is kept")
+        found = [
+            bound_drops(self.model.features[i], certificate.row[i], self.region[i], certificate.points[i], parts)
+            for i in free
+        ]
+        return [[drops[c] for drops in found] for c in range(len(parts))]
+
+    def _witness_drops(self) -> list[list[Drop]]:
+        """Return, for each constraint and feature, a drop that a witness shows."""
+        certificate = self.certificate
+        if [len(part) for part in certificate.witnesses] != [self.count] * len(self.constraints):
+            raise RejectedError("witnesses", "there must be one, or null, for each inequality and feature")
+        return [
+            [
+                witness_drop(feature, x, region, one, constraint.inequality)
+                for feature, x, region, one in zip(self.model.features, certificate.row, self.region, part, strict=True)
+            ]
+            for constraint, part in zip(self.constraints, certificate.witnesses, strict=True)
+        ]
+
+    def _check_input(self, moved: Sequence[int]) -> None:
+        """Check that an input lies in the region, moves only what it may, and breaks the claim."""
+        row, there = self.certificate.row, self.certificate.input
+        if len(there) != self.count:
+            raise RejectedError("input", f"it has {len(there)} values, the model has {self.count} features")
+        for i, feature in enumerate(self.model.features):
+            if there[i] != row[i] and i not in moved:
+                raise RejectedError("input", f"it changes {feature.name!r}, which is fixed")
+            if not self.region[i].holds(there[i]):
+                raise RejectedError("input", f"{feature.name!r} is outside its region")
+        changes = sum(a != b for a, b in zip(row, there, strict=True))
+        if self.certificate.at_most is not None and changes > self.certificate.at_most:
+            raise RejectedError("input", f"it changes {changes} features, more than are allowed to change at once")
+        scores = self._scores(there)
+        values = [(part.constant + part.of(scores), part.is_strict) for part, _ in self.constraints]
+        if not any(a < 0 or (a == 0 and is_strict) for a, is_strict in values):
+            raise RejectedError("input", "the claim holds there")
+
+    def _largest(self, drops: Sequence[Drop], most: int) -> list[Drop]:
+        """Return the largest drops, of no more features than may move at once."""
+        limit = most if self.certificate.at_most is None else min(most, self.certificate.at_most)
+        return sorted(drops, reverse=True)[:limit]
+
+    def _names(self, features: Sequence[int]) -> str:
+        return ", ".join(repr(self.model.features[i].name) for i in features) or "nothing"
+
+    @property
+    def _budget(self) -> str:
+        most = self.certificate.at_most
+        return "" if most is None else f", with at most {most} features changed at once"
