@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from suffice.drops import Constraint, Drop
+from suffice.drops import INFINITE, Constraint, Drop
 from suffice.rational import rational
 
 awkward_floats = st.one_of(
@@ -50,7 +50,7 @@ def constraints(draw, most=9):
     drops = draw(st.lists(st.tuples(sizes, st.booleans(), st.integers(0, 9)), max_size=most))
     is_strict = draw(st.booleans())
     exact = tuple(
-        Drop(True, rational(0), False) if rare == 0 else Drop(False, rational(v), a or not v) for v, a, rare in drops
+        INFINITE if rare == 0 else Drop(False, rational(v), 0 if a or not v else -1) for v, a, rare in drops
     )
     some = draw(st.lists(st.sampled_from(drops), max_size=most)) if drops else []
     margin = sum((value for value, _, _ in some), Fraction(0)) + (

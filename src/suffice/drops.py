@@ -8,13 +8,16 @@ Guaranteed: with the features of `S` fixed and all others free, the claim holds 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from heapq import nlargest
 from typing import NamedTuple
 
 from suffice.domain import Domain, Span
 from suffice.labels import Value
-from suffice.rational import ZERO, Rational
+from suffice.rational import ZERO, Rational, nearest_float
 from suffice.rows import Row
 from suffice.shapes.infimum import Infimum
 from suffice.shapes.pieces import Pieces
@@ -29,18 +32,24 @@ class Drop(NamedTuple):
 
     is_infinite: bool
     value: Rational  # 0 where infinite
-    is_attained: bool
+    edge: int  # 0: attained; -1: just below the value; 1: just above it (at a radius that is about to grow)
 
     @classmethod
     def of(cls, value: Rational) -> Drop:
         """Return a finite drop that is attained."""
-        return cls(False, value, True)
+        return cls(False, value, 0)
+
+    @property
+    def is_attained(self) -> bool:
+        """Whether some input has exactly this drop."""
+        return not self.is_infinite and self.edge == 0
 
 
 NO_DROP = Drop.of(ZERO)
+INFINITE = Drop(True, ZERO, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Constraint:
     """One inequality `score ≥ 0` (`> 0` where strict) seen from a row.
 
@@ -52,6 +61,8 @@ class Constraint:
         How far each feature can lower it.
     is_strict : bool
         Whether a score of 0 breaks the claim.
+    at_most : int, optional
+        How many of the free features may differ from the row at once; all of them if not given.
 
     Examples
     --------
@@ -64,27 +75,56 @@ class Constraint:
     margin: Rational
     drops: tuple[Drop, ...]
     is_strict: bool
+    at_most: int | None = None
 
-    def admits(self, freed: Iterable[int]) -> bool:
+    def admits(self, freed: Collection[int]) -> bool:
         """Whether the claim holds whatever the freed features do."""
-        return self.allows(total(self.drops[i] for i in freed))
+        moving = self._movers(freed)
+        near, limit = sum([self.floats[i] for i in moving]), self._float_margin
+        # Each float is within 2^-53 of its drop, relatively, or within the smallest float; so is each partial sum.
+        error = (near + abs(limit)) * (len(moving) + 4) * 2.0**-51 + (len(moving) + 1) * 1e-320
+        if near + error < limit:
+            return True
+        if limit < near - error:
+            return False
+        return self.allows(total(self.drops[i] for i in moving))
+
+    def fall(self, freed: Collection[int]) -> Drop:
+        """Return how far the freed features together can lower the score."""
+        return total(self.drops[i] for i in self._movers(freed))
+
+    def _movers(self, freed: Collection[int]) -> Collection[int]:
+        """Return the freed features that lower the score most, as many as may move at once."""
+        if self.at_most is None or len(freed) <= self.at_most:
+            return freed
+        return nlargest(self.at_most, freed, key=self.drops.__getitem__)
+
+    @cached_property
+    def floats(self) -> list[float]:
+        """The drops, rounded to the nearest floats."""
+        return [math.inf if drop.is_infinite else nearest_float(drop.value) for drop in self.drops]
+
+    @cached_property
+    def _float_margin(self) -> float:
+        return nearest_float(self.margin)
 
     def allows(self, fall: Drop) -> bool:
         """Whether the score may fall so far: the one place where ties are decided."""
-        # Features move independently, so a sum of suprema is attained exactly if each of them is. One that
-        # is only approached never uses the margin up, which is what its place in the order of drops says.
+        # One that is only approached never uses the margin up, which is what its place in the order of drops says.
         limit = Drop.of(self.margin)
         return fall < limit if self.is_strict else fall <= limit
 
 
 def total(drops: Iterable[Drop]) -> Drop:
     """Return the supremum of the joint fall of independent features."""
-    is_infinite, value, is_attained = NO_DROP
+    # Features move independently, so a sum of suprema is attained exactly if each of them is. A part that is about
+    # to grow takes the sum above its value, however little others stay below theirs.
+    is_infinite, value, low, high = False, ZERO, 0, 0
     for drop in drops:
         is_infinite |= drop.is_infinite
         value = value + drop.value
-        is_attained &= drop.is_attained
-    return Drop(True, ZERO, False) if is_infinite else Drop(False, value, is_attained)
+        low, high = min(low, drop.edge), max(high, drop.edge)
+    return INFINITE if is_infinite else Drop(False, value, high or low)
 
 
 class Worst(NamedTuple):
@@ -110,9 +150,9 @@ def bound_drops(
         case = _worst(function, at, here, reach)
         worst.append(case)
         if case.infimum.is_bounded:
-            drops.append(Drop(False, here - case.infimum.value, not case.infimum.is_approached))
+            drops.append(Drop(False, here - case.infimum.value, -1 if case.infimum.is_approached else 0))
         else:
-            drops.append(Drop(True, ZERO, False))
+            drops.append(INFINITE)
     return tuple(drops), tuple(worst)
 
 

@@ -26,6 +26,14 @@ class ClaimError(SufficeError, ValueError):
     """A question does not fit the model."""
 
 
+class PreferenceError(SufficeError, ValueError):
+    """Wishes about which features to keep contradict each other, or cannot be met."""
+
+
+class BudgetError(SufficeError, RuntimeError):
+    """A search ended at its budget before it could answer; the message says what is known."""
+
+
 class RadiusError(SufficeError, ValueError):
     """A radius is missing, negative or not a number, or its unit has no meaning here."""
 

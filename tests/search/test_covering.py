@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles import sufficient
 
-from suffice.drops import Constraint, Drop
+from suffice.drops import INFINITE, Constraint, Drop
 from suffice.rational import rational, to_fraction
 from suffice.search import covering
 from suffice.search.covering import smallest_cover
@@ -19,10 +19,10 @@ def systems(draw):
     """Up to four constraints over up to eight features, with many ties."""
     count, rows = draw(st.integers(0, 8)), draw(st.integers(1, 4))
     sizes = st.sampled_from([Fraction(k, 3) for k in (0, 1, 3, 5, 6, 9)])
-    infinite = st.just(Drop(True, rational(0), False))
+    infinite = st.just(INFINITE)
     # A drop of 0 is always attained: by the row itself.
     finite = st.builds(
-        lambda value, is_attained: Drop(False, rational(value), is_attained or not value), sizes, st.booleans()
+        lambda value, is_attained: Drop(False, rational(value), 0 if is_attained or not value else -1), sizes, st.booleans()
     )
     any_drop = st.integers(0, 15).flatmap(lambda rare: infinite if rare == 0 else finite)
     constraints = []
@@ -64,7 +64,7 @@ NO_SINGLE_ORDER = of((3, 3), (3, 0), (0, 3), (2, 2), (2, 2))
 def test_no_smaller_set_is_sufficient(constraints):
     cover = smallest_cover(constraints)
     assert all(sufficient(cover.kept, *plain(constraint)) for constraint in constraints)
-    assert cover.is_smallest
+    assert cover.is_best
     assert len(cover.kept) == smallest_by_enumeration(constraints)
 
 
@@ -96,15 +96,15 @@ def test_a_budget_that_ends_leaves_true_bounds(constraints, nodes):
 def test_the_search_is_right_without_any_proposal(constraints):
     """Good proposals hide a bound that ends nodes too early; without them such a bound shows."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("_greedy", "_proposed"):
+        for name in ("_greedy", "_solved"):
             patch.setattr(covering._Search, name, lambda self: frozenset())
         patch.setattr(covering._Search, "_offer", take_as_it_is)
         cover = smallest_cover(constraints)
-    assert cover.is_smallest
+    assert cover.is_best
     assert len(cover.kept) == smallest_by_enumeration(constraints)
 
 
 def take_as_it_is(search, freed):
     """Keep an allowed set if it is larger, and make no effort to extend it."""
-    if len(freed) > len(search.best):
-        search.best = freed
+    if search.problem.admits(freed) and len(freed) > search.most:
+        search.best, search.most = freed, len(freed)

@@ -10,7 +10,7 @@ from suffice.rational import rational, to_fraction
 from suffice.search.smallest import smallest_sufficient
 
 ONE = rational(1)
-APPROACHED = Drop(False, ONE, False)
+APPROACHED = Drop(False, ONE, -1)
 
 
 def plain(constraint):

@@ -1,219 +1,230 @@
-"""The smallest set of features that suffices for several constraints at once, to proven optimality.
+"""A best set of features that suffices for several constraints at once, to proven optimality.
 
-With several constraints no single order of the features is right: it is a covering problem. A float solver (SciPy's
-HiGHS) proposes sets and multipliers; exact arithmetic decides. What is proven rests on two facts alone:
+With several constraints no single order of the features is right: it is a covering problem. So it is with costs. A float
+solver (SciPy's HiGHS) proposes sets and multipliers; exact arithmetic decides. What is proven rests on three facts:
 
 - *A set is sufficient* if every constraint admits the features it frees: exact sums.
-- *No set frees more than u features* if some multipliers `λ ≥ 0` say so: any allowed set satisfies the one *surrogate*
-  constraint `Σ_c λ_c · (constraint c)`, and the smallest surrogate drops, added up in order, count how many can fit.
+- *No set frees more than this* if some multipliers `λ ≥ 0` say so (`Problem.most`).
+- *A better item is freed first* (`Problem.better`).
 
-Branch and bound closes the gap between the two: a node fixes some features and frees others; it is done when its
-surrogate bound shows that it frees no more than the best set known. Floats never end a node.
+Branch and bound closes the gap between a set and a bound: a node keeps some items and frees others; it is done when its
+bound shows that it frees no more than the best set known. Floats never end a node. The tree is the proof.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
 from suffice.drops import Constraint
-from suffice.rational import ZERO, Rational, nearest_float
+from suffice.preferences import Choices
+from suffice.rational import ZERO, nearest_float
+from suffice.search.problem import Multipliers, Problem
+from suffice.search.smallest import smallest_sufficient
+
+_DEEPEST = 400  # levels of the tree; a node below counts as past the budget
+
+
+class Bound(NamedTuple):
+    """A leaf: with these multipliers, no allowed set below it frees more than the proof says."""
+
+    multipliers: Multipliers
+
+
+class Branch(NamedTuple):
+    """A node that decides one item.
+
+    An item that is kept keeps all worse ones, an item that is freed frees all better ones (`Problem.better`).
+    """
+
+    item: int
+    kept: Tree
+    freed: Tree | None  # None: freeing it breaks a constraint
+
+
+Tree: TypeAlias = Bound | Branch
 
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """A sufficient set, and a proven bound on how small one can be.
+    """A sufficient set, and a proven bound on how little one can cost.
 
-    `kept` is sufficient; no sufficient set has fewer than `lower_bound` features. The two meet where it is smallest.
+    `kept` is sufficient, at this cost; no allowed set costs less than `lower_bound`. The two meet where it is best.
     """
 
-    kept: tuple[int, ...]
+    kept: tuple[int, ...]  # features, the weightiest first
+    cost: int
     lower_bound: int
     nodes: int
+    proof: Tree
 
     @property
-    def is_smallest(self) -> bool:
-        """Whether `kept` is proven to be a smallest sufficient set."""
-        return len(self.kept) == self.lower_bound
+    def is_best(self) -> bool:
+        """Whether no allowed set is proven to cost less."""
+        return self.cost == self.lower_bound
 
 
-def smallest_cover(constraints: Sequence[Constraint], *, max_nodes: int = 100_000, max_seconds: float = 60.0) -> Cover:
-    """Return a smallest set of features that suffices for all constraints, or the best known when a budget ends.
+def smallest_cover(
+    constraints: Sequence[Constraint],
+    choices: Choices | None = None,
+    *,
+    max_nodes: int = 100_000,
+    max_seconds: float = 60.0,
+) -> Cover:
+    """Return a set of least cost that suffices for all constraints, or the best known when a budget ends.
 
     Parameters
     ----------
     constraints : sequence of Constraint
-        One or more, over the same features; each holds at the row itself.
+        One or more, over the same features; each admits what the choices free in any case.
+    choices : Choices, optional
+        Items and their costs. Default: each feature for itself, so that the cost is the number of features.
     max_nodes, max_seconds : int, float
-        Budgets of the search; past either the bound may lie below the size of the set.
+        Budgets of the search; past either the bound may lie below the cost of the set.
 
     Notes
     -----
-    Of several smallest sets the one found depends on the solver's proposals, which are deterministic for a version of
-    SciPy; its size does not.
+    Of several best sets the one found depends on the solver's proposals, which are deterministic for a version of
+    SciPy; its cost does not.
     """
-    return _Search(tuple(constraints), max_nodes, max_seconds).run()
+    problem = Problem(constraints, choices)
+    if len(problem.constraints) == 1 and problem.choices.is_plain:
+        kept = smallest_sufficient(problem.constraints[0])
+        return Cover(kept, len(kept), len(kept), 0, Bound((fmpq(1),)))
+    return _Search(problem, max_nodes, max_seconds).run()
 
 
 class _Search:
     """State of one branch and bound."""
 
-    def __init__(self, constraints: tuple[Constraint, ...], max_nodes: int, max_seconds: float) -> None:
-        self.constraints, self.max_nodes = constraints, max_nodes
+    def __init__(self, problem: Problem, max_nodes: int, max_seconds: float) -> None:
+        self.problem, self.max_nodes = problem, max_nodes
         self.deadline = time.monotonic() + max_seconds
-        count = len(constraints[0].drops)
-        # A feature that alone breaks a constraint is in every sufficient set.
-        self.free = [i for i in range(count) if all(c.admits([i]) for c in constraints)]
-        self.count, self.nodes = count, 0
-        self.drops = np.array([[nearest_float(c.drops[i].value) for i in self.free] for c in constraints]).reshape(
-            len(constraints), len(self.free)
-        )
-        self.margins = np.array([nearest_float(c.margin) for c in constraints])
-        self.best: frozenset[int] = frozenset()  # the freed features of the best set known
+        self.nodes = 0
+        # An item that alone breaks a constraint is in every sufficient set.
+        self.needed = [k for k in problem.open if not problem.admits([k])]
+        self.open = tuple(k for k in problem.open if k not in set(self.needed))
+        self.best: frozenset[int] = frozenset()  # the freed items of the best set known
+        self.most = 0  # and their cost
 
     def run(self) -> Cover:
+        problem = self.problem
         self._offer(self._greedy())
-        self._offer(self._proposed())
-        bound = self._explore(frozenset(), frozenset())
-        drops = [max(self._weight(c, i) for c in self.constraints) for i in range(self.count)]
-        kept = sorted((i for i in range(self.count) if i not in self.best), key=lambda i: (-drops[i], i))
-        return Cover(tuple(kept), self.count - max(bound, len(self.best)), self.nodes)
+        tree, bound = self._prove(frozenset(), self.open, (ZERO,) * len(problem.constraints), depth=0)
+        for k in reversed(self.needed):
+            tree = Branch(k, tree, None)
+        everything = problem.cost([k for k in range(len(problem.costs)) if k not in problem.choices.free])
+        freed = problem.choices.free | self.best
+        items = sorted((k for k in range(len(problem.costs)) if k not in freed), key=lambda k: (-problem.weight(k), k))
+        kept = tuple(problem.choices.features(items))
+        return Cover(kept, everything - self.most, everything - max(bound, self.most), self.nodes, tree)
 
-    @staticmethod
-    def _weight(constraint: Constraint, feature: int) -> float:
-        """Return a drop as a share of the margin, to order features for people."""
-        drop = constraint.drops[feature]
-        return np.inf if drop.is_infinite else nearest_float(drop.value) / max(nearest_float(constraint.margin), 1e-300)
-
-    # --- sets that free many ----------------------------------------------------------------------------------------
-
-    def _admits(self, freed: frozenset[int]) -> bool:
-        return all(constraint.admits(freed) for constraint in self.constraints)
+    # --- sets that free much ----------------------------------------------------------------------------------------
 
     def _offer(self, freed: frozenset[int]) -> None:
-        """Take a proposed set if it is better; features that floats freed by mistake are fixed again first."""
-        while not self._admits(freed):
-            freed -= {max(freed, key=lambda i: max(self._weight(c, i) for c in self.constraints))}
-        for i in self.free:  # what still fits is freed too
-            if i not in freed and self._admits(freed | {i}):
-                freed |= {i}
-        if len(freed) > len(self.best):
-            self.best = freed
+        """Take a proposed set if it is better; items that floats freed by mistake are kept again first."""
+        problem = self.problem
+        while not problem.admits(freed):
+            freed -= {max(freed, key=lambda k: (problem.weight(k) / problem.costs[k], k))}
+        for k in self.open:  # what still fits is freed too
+            if k not in freed and problem.admits(freed | {k}):
+                freed |= {k}
+        if problem.cost(freed) > self.most:
+            self.best, self.most = freed, problem.cost(freed)
 
     def _greedy(self) -> frozenset[int]:
+        problem = self.problem
         freed: frozenset[int] = frozenset()
-        for i in sorted(self.free, key=lambda i: max(self._weight(c, i) for c in self.constraints)):
-            if self._admits(freed | {i}):
-                freed |= {i}
+        for k in sorted(self.open, key=lambda k: problem.weight(k) / problem.costs[k]):
+            if problem.admits(freed | {k}):
+                freed |= {k}
         return freed
 
-    def _proposed(self) -> frozenset[int]:
+    def _solved(self) -> frozenset[int]:
         """Return what HiGHS thinks is the best set."""
-        if not self.free or len(self.constraints) < 2:
-            return frozenset()
         from scipy.optimize import Bounds, LinearConstraint, milp
 
-        scaled, limits = self._scaled()
+        drops, rest, _ = self._scaled((), self.open)
         found = milp(
-            -np.ones(len(self.free)),
-            constraints=LinearConstraint(scaled, -np.inf, limits),
-            integrality=np.ones(len(self.free)),
+            -np.array([float(self.problem.costs[k]) for k in self.open]),
+            constraints=LinearConstraint(drops, -np.inf, rest),
+            integrality=np.ones(len(self.open)),
             bounds=Bounds(0, 1),
             options={"time_limit": max(0.1, min(10.0, self.deadline - time.monotonic()))},
         )
-        return (
-            frozenset() if found.x is None else frozenset(i for i, x in zip(self.free, found.x, strict=True) if x > 0.5)
-        )
+        shares = np.zeros(len(self.open)) if found.x is None else found.x
+        return frozenset(k for k, share in zip(self.open, shares, strict=True) if share > 0.5)
 
-    def _scaled(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return float drops and margins with each constraint divided by its largest drop."""
-        largest = np.maximum(self.drops.max(axis=1, initial=0.0), 1e-300)
-        return self.drops / largest[:, None], np.minimum(self.margins / largest, 1e6)
+    # --- the proof --------------------------------------------------------------------------------------------------
 
-    # --- bounds on how many can be freed ------------------------------------------------------------------------------
+    def _prove(
+        self, freed: frozenset[int], open_: tuple[int, ...], multipliers: Multipliers, depth: int
+    ) -> tuple[Tree, int]:
+        """Return a tree below a node, and its bound on the cost that any allowed set frees there."""
+        self.nodes += 1
+        start = self.problem.cost(freed)
+        bound = start + self.problem.most(freed, open_, multipliers, self.most - start)
+        if bound <= self.most or self.nodes > self.max_nodes or depth > _DEEPEST or time.monotonic() > self.deadline:
+            return Bound(multipliers), bound
+        tighter, shares = self._relax(freed, open_)
+        self._offer(freed | {k for k, share in zip(open_, shares.tolist(), strict=True) if share > 0.999})
+        again = start + self.problem.most(freed, open_, tighter, self.most - start)
+        if depth == 0 and again > self.most and self.problem.at_most is None:
+            self._offer(self._solved())
+        if again <= self.most:
+            return Bound(tighter), again
+        return self._branch(freed, open_, tighter, open_[int(np.argmin(np.abs(shares - 0.5)))], depth)
 
-    def _explore(self, freed: frozenset[int], fixed: frozenset[int]) -> int:
-        """Return a proven bound on how many features any allowed set frees, below a node of the tree."""
-        stack = [(freed, fixed)]
-        while stack:
-            if self.nodes >= self.max_nodes or time.monotonic() > self.deadline:
-                return max(self._bound(*node)[0] for node in stack)
-            self.nodes += 1
-            node_freed, node_fixed = stack.pop()
-            bound, branch = self._bound(node_freed, node_fixed)
-            if bound <= len(self.best) or branch is None:
-                continue
-            stack.append((node_freed, node_fixed | {branch}))
-            if self._admits(node_freed | {branch}):
-                self._offer(node_freed | {branch})
-                stack.append((node_freed | {branch}, node_fixed))
-        return len(self.best)
+    def _branch(
+        self, freed: frozenset[int], open_: tuple[int, ...], multipliers: Multipliers, item: int, depth: int
+    ) -> tuple[Tree, int]:
+        problem = self.problem
+        more = freed | {item} | problem.better[item].intersection(open_)
+        freed_tree, freed_bound = None, 0
+        if problem.admits(more):
+            self._offer(more)
+            rest = tuple(k for k in open_ if k not in more)
+            freed_tree, freed_bound = self._prove(more, rest, multipliers, depth + 1)
+        rest = tuple(k for k in open_ if k != item and k not in problem.worse[item])
+        kept_tree, kept_bound = self._prove(freed, rest, multipliers, depth + 1)
+        return Branch(item, kept_tree, freed_tree), max(kept_bound, freed_bound)
 
-    def _bound(self, freed: frozenset[int], fixed: frozenset[int]) -> tuple[int, int | None]:
-        """Return how many features a node can free at most, and the feature to branch on."""
-        places = [k for k, i in enumerate(self.free) if i not in freed and i not in fixed]
-        open_ = [self.free[k] for k in places]
-        rest = [_remaining(constraint, freed) for constraint in self.constraints]
-        if not open_:
-            return len(freed), None
-        multipliers, shares = self._relax(places, [nearest_float(value) for value in rest])
-        fits = min(
-            [self._fitting(open_, rest, multipliers)]
-            + [self._fitting(open_, rest, _only(c, len(rest))) for c in range(len(rest))]
-        )
-        return len(freed) + fits, open_[int(np.argmin(np.abs(shares - 0.5)))]
-
-    def _fitting(self, open_: list[int], rest: list[Rational], multipliers: list[Rational]) -> int:
-        """Return how many of the open features fit into the surrogate constraint."""
-        used = [c for c, value in enumerate(multipliers) if value]
-        room = sum((multipliers[c] * rest[c] for c in used), ZERO)
-        weights = sorted(sum((multipliers[c] * self.constraints[c].drops[i].value for c in used), ZERO) for i in open_)
-        # Where a strict constraint takes part and none of its drops is merely approached, the surrogate is strict.
-        is_strict = any(
-            self.constraints[c].is_strict and all(self.constraints[c].drops[i].is_attained for i in self.free)
-            for c in used
-        )
-        total, fits = ZERO, 0
-        for weight in weights:
-            total = total + weight
-            if total > room or (is_strict and total == room):
-                break
-            fits += 1
-        return fits
-
-    def _relax(self, places: list[int], rest: list[float]) -> tuple[list[Rational], NDArray[np.float64]]:
+    def _relax(self, freed: Collection[int], open_: Sequence[int]) -> tuple[Multipliers, NDArray[np.float64]]:
         """Return multipliers and fractional shares from the linear relaxation, as HiGHS sees it."""
-        if len(self.constraints) == 1:
-            return [fmpq(1)], np.full(len(places), 0.5)
         from scipy.optimize import linprog
 
-        drops = self.drops[:, places]
-        largest = np.maximum(drops.max(axis=1), 1e-300)
-        limits = np.clip(np.array(rest) / largest, 0.0, 1e6)
-        found = linprog(
-            -np.ones(len(places)), A_ub=drops / largest[:, None], b_ub=limits, bounds=(0, 1), method="highs"
-        )
+        halves = np.full(len(open_), 0.5)
+        if len(self.problem.constraints) == 1:
+            return (fmpq(1),), halves
+        drops, rest, largest = self._scaled(freed, open_)
+        costs = np.array([float(self.problem.costs[k]) for k in open_])
+        found = linprog(-costs, A_ub=drops, b_ub=np.maximum(rest, 0.0), bounds=(0, 1), method="highs")
         if found.x is None:
-            return [fmpq(1)] * len(self.constraints), np.full(len(places), 0.5)
+            return (fmpq(1),) * len(self.problem.constraints), halves
         duals = np.maximum(-found.ineqlin.marginals, 0.0) / largest
-        return [_rationalised(value) for value in duals.tolist()], found.x
+        return _rationalised(duals), found.x
+
+    def _scaled(
+        self, freed: Collection[int], open_: Sequence[int]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return float drops and what is left of the margins, each divided by the largest drop, and that drop."""
+        problem = self.problem
+        features = problem.base + problem.choices.features(freed)
+        left = np.array([nearest_float(c.margin) - sum(c.floats[i] for i in features) for c in problem.constraints])
+        drops = problem.floats[:, list(open_)]
+        largest = np.maximum(drops.max(axis=1, initial=0.0), 1e-300)
+        return drops / largest[:, None], np.minimum(left / largest, 1e6), largest
 
 
-def _remaining(constraint: Constraint, freed: frozenset[int]) -> Rational:
-    return constraint.margin - sum((constraint.drops[i].value for i in freed), ZERO)
-
-
-def _only(c: int, count: int) -> list[Rational]:
-    return [fmpq(1) if k == c else ZERO for k in range(count)]
-
-
-def _rationalised(value: float) -> Rational:
-    """Return a rational of few digits near a float; any that is not negative will do."""
-    near = Fraction(value).limit_denominator(10**9) if np.isfinite(value) and value < 1e9 else Fraction(0)
-    return fmpq(near.numerator, near.denominator)
+def _rationalised(duals: NDArray[np.float64]) -> Multipliers:
+    """Return rationals of few digits in the proportions of the duals; any that are not negative will do."""
+    top = float(duals.max(initial=0.0))
+    if not (np.isfinite(top) and top > 0):
+        return (fmpq(1),) * len(duals)
+    return tuple(fmpq(round(float(dual) / top * 2**40), 2**40) for dual in duals)

@@ -88,7 +88,7 @@ class Pieces:
         """Return the exact value at a number or a label."""
         if not isinstance(at, fmpq):
             return self.labels[at]
-        k = self._first_from(at)
+        k = self.segment_before(at)
         if k < len(self.knots) and self.knots[k] == at:
             return self.values[k]
         return self.slopes[k] * at + self.offsets[k]
@@ -138,7 +138,7 @@ class Pieces:
         if low is not None and low == high:
             return Infimum.attained(self(low), low)
         first = 0 if low is None else self.segment_after(low)
-        last = len(self.knots) if high is None else self._first_from(high)
+        last = len(self.knots) if high is None else self.segment_before(high)
         if (low is None and self.slopes[0] > 0) or (high is None and self.slopes[-1] < 0):
             return Infimum.unbounded(1 if high is None and self.slopes[-1] < 0 else -1)
         found = [self._lowest.best(first, last)] if first < last else []
@@ -176,7 +176,7 @@ class Pieces:
         if infimum.side == 0:
             return infimum.at
         # The open piece beside `at` ends at the next knot or at the end of the interval, whichever comes first.
-        k = self.segment_after(infimum.at) if infimum.side > 0 else self._first_from(infimum.at)
+        k = self.segment_after(infimum.at) if infimum.side > 0 else self.segment_before(infimum.at)
         if infimum.side > 0:
             ends = [end for end in (*self.knots[k : k + 1], high) if end is not None]
             room = min(ends) - infimum.at if ends else ONE
@@ -216,8 +216,8 @@ class Pieces:
     def _float_knots(self) -> list[float]:
         return [nearest_float(knot) for knot in self.knots]
 
-    def _first_from(self, at: Rational) -> int:
-        """Return the number of knots below `at`."""
+    def segment_before(self, at: Rational) -> int:
+        """Return the index of the piece just left of `at`: the number of knots below it."""
         # Rounding is monotone: a knot whose float is smaller (larger) than that of `at` is smaller (larger) itself.
         approximate = nearest_float(at)
         start = bisect_left(self._float_knots, approximate)
@@ -225,7 +225,7 @@ class Pieces:
 
     def segment_after(self, at: Rational) -> int:
         """Return the index of the piece just right of `at`: the number of knots at or below it."""
-        k = self._first_from(at)
+        k = self.segment_before(at)
         return k + 1 if k < len(self.knots) and self.knots[k] == at else k
 
 

@@ -1,0 +1,274 @@
+"""A region whose radius grows: margins and drops at every radius, just above and just below it.
+
+In: the functions of a claim, a row, and how far each feature moves for a radius of 1. Out: constraints at a radius, and
+the radii at which anything happens.
+
+A drop is a function of the radius that never falls. It changes only as the ends of the region move: over a knot of the
+feature's function, over an end of its domain, or over an integer it *jumps or bends*; in between it is the largest of
+what it was before and what the two ends offer, each affine in the radius. So finitely many radii cut the line into
+cells on which every drop is affine, and every question about radii has an exact answer.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from flint import fmpq
+
+from suffice.domain import Domain, Span
+from suffice.drops import Constraint, Drop, bound_drops
+from suffice.rational import ONE, ZERO, Rational
+from suffice.rows import Row
+from suffice.shapes.pieces import Pieces
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The constraints of a claim around a row, as functions of the radius.
+
+    Parameters
+    ----------
+    functions : for each constraint the part of each feature
+    here : for each constraint the value of each part at the row
+    constraints : for each constraint its margin and strictness; the drops do not matter
+    row, domains : the row, and what each feature can be
+    units : how far each feature moves for a radius of 1; 0 for one that is held
+    """
+
+    functions: tuple[tuple[Pieces, ...], ...]
+    here: tuple[tuple[Rational, ...], ...]
+    constraints: tuple[Constraint, ...]
+    row: Row
+    domains: tuple[Domain, ...]
+    units: tuple[Rational, ...]
+
+    def at(self, radius: Rational | None) -> tuple[Constraint, ...]:
+        """Return the constraints at a radius (None: the whole domain)."""
+        region = self.region(radius)
+        return self._with_drops(
+            bound_drops(functions, here, self.row, region)[0]
+            for functions, here in zip(self.functions, self.here, strict=True)
+        )
+
+    def region(self, radius: Rational | None) -> tuple[Domain, ...]:
+        """Return where each feature may go."""
+        reaches = (ZERO if not unit else None if radius is None else radius * unit for unit in self.units)
+        return tuple(map(Domain.around, self.domains, self.row, reaches))
+
+    def above(self, radius: Rational) -> tuple[Constraint, ...]:
+        """Return the constraints just above a radius: limits, with an edge of 1 where the drop keeps growing."""
+        first, second = self._inside(radius, self._next(radius))
+        return self._limit(radius, first, second, rising=1)
+
+    def below(self, radius: Rational) -> tuple[Constraint, ...]:
+        """Return the constraints just below a radius above 0: limits, with an edge of -1 where the drop still grows."""
+        start = self._previous(radius)
+        following = self._next(start)
+        while following < radius:
+            start, following = following, self._next(following)
+        first, second = self._inside(start, radius)
+        return self._limit(radius, first, second, rising=-1)
+
+    def _with_drops(self, drops: Iterable[tuple[Drop, ...]]) -> tuple[Constraint, ...]:
+        return tuple(
+            Constraint(c.margin, row, c.is_strict, c.at_most) for c, row in zip(self.constraints, drops, strict=True)
+        )
+
+    @staticmethod
+    def _inside(low: Rational, high: Rational) -> tuple[Rational, Rational]:
+        third = (high - low) / 3
+        return low + third, high - third
+
+    def _limit(self, radius: Rational, first: Rational, second: Rational, *, rising: int) -> tuple[Constraint, ...]:
+        """Return the constraints of a cell, continued to its end from two radii inside it."""
+
+        def continued(one: Drop, other: Drop) -> Drop:
+            slope = (other.value - one.value) / (second - first)
+            return Drop(False, one.value + slope * (radius - first), rising if slope else one.edge)
+
+        pairs = zip(self.at(first), self.at(second), strict=True)
+        return self._with_drops(tuple(map(continued, one.drops, other.drops)) for one, other in pairs)
+
+    # --- where something happens ----------------------------------------------------------------------------------
+
+    @cached_property
+    def _moving(self) -> tuple[int, ...]:
+        """The features whose region grows with the radius: numbers of a span that are not held."""
+        return tuple(
+            i
+            for i, (value, domain, unit) in enumerate(zip(self.row, self.domains, self.units, strict=True))
+            if unit and isinstance(value, fmpq) and any(span.holds(value) for span in domain.spans)
+        )
+
+    @cached_property
+    def events(self) -> dict[int, list[Rational]]:
+        """For each moving feature the radii above 0 at which an end of its region meets a knot or an end of a span."""
+        found = {}
+        for i in self._moving:
+            places = {end for span in self.domains[i].spans for end in (span.low, span.high) if end is not None}
+            for functions in self.functions:
+                places.update(functions[i].knots)
+            distances = {abs(place - self._value(i)) / self.units[i] for place in places}
+            found[i] = sorted(distances - {ZERO})
+        return found
+
+    def _value(self, i: int) -> Rational:
+        value = self.row[i]
+        assert isinstance(value, fmpq)
+        return value
+
+    def _next(self, radius: Rational) -> Rational:
+        """Return the end of the cell that begins at a radius; one further on where it never ends."""
+        ends = [*self._steps_after(radius)]
+        for events in self.events.values():
+            place = bisect_right(events, radius)
+            ends += events[place : place + 1]
+        end = min(ends, default=radius + 1)
+        return min([end, *self.bends(self._moving, radius, end)])
+
+    def _previous(self, radius: Rational) -> Rational:
+        """Return a radius below, with no knot, end of a span or integer in between."""
+        starts = [ZERO]
+        for events in self.events.values():
+            place = bisect_left(events, radius)
+            starts += events[max(place - 1, 0) : place]
+        for i in self._moving:
+            if any(span.is_integers for span in self.domains[i].spans):
+                starts.append(fmpq((radius * self.units[i]).ceil() - 1) / self.units[i])
+        return max(starts)
+
+    def _steps_after(self, radius: Rational) -> Iterator[Rational]:
+        for i in self._moving:
+            if any(span.is_integers for span in self.domains[i].spans):
+                yield fmpq((radius * self.units[i]).floor() + 1) / self.units[i]
+
+    def bends(self, features: Collection[int], low: Rational, high: Rational | None) -> list[Rational]:
+        """Return the radii inside a cell at which a drop changes its slope; the cell has no event inside."""
+        found = set()
+        start = self.at(low)
+        for i in features:
+            if i not in self.events:
+                continue
+            for constraint, functions, here in zip(start, self.functions, self.here, strict=True):
+                lines = self._lines(functions[i], here[i], i, low)
+                before = max([constraint.drops[i].value, *(value for value, _ in lines)])
+                found |= {low + (before - value) / slope for value, slope in lines if slope > 0}
+                if len(lines) == 2 and lines[0][1] != lines[1][1]:
+                    found.add(low + (lines[1][0] - lines[0][0]) / (lines[0][1] - lines[1][1]))
+        return sorted(radius for radius in found if low < radius and (high is None or radius < high))
+
+    def _lines(self, function: Pieces, here: Rational, i: int, radius: Rational) -> list[tuple[Rational, Rational]]:
+        """Return what the two ends of a region offer just above a radius: a drop, and its slope in the radius."""
+        found = []
+        for side in (-1, 1):
+            end = self._value(i) + side * radius * self.units[i]
+            if any(_goes_on(span, end, side) for span in self.domains[i].spans):
+                k = function.segment_after(end) if side > 0 else function.segment_before(end)
+                slope = function.slopes[k]
+                found.append((here - slope * end - function.offsets[k], -side * slope * self.units[i]))
+        return found
+
+    # --- how far a property holds -----------------------------------------------------------------------------------
+
+    def reach(self, freed: Collection[int]) -> Reach:
+        """Return up to which radius the constraints admit some freed features."""
+
+        def holds(radius: Rational | None) -> bool:
+            return all(constraint.admits(freed) for constraint in self.at(radius))
+
+        cell = _Cell(holds)
+        features = [i for i in self._moving if i in set(freed)]
+        cell.cut({event for i in features for event in self.events[i]})
+        for i in features:
+            self._cut_at_integers(cell, i)
+        cell.cut(self.bends(features, cell.low, cell.high))
+        cell.cut(self._used_up(freed, cell))
+        return cell.result()
+
+    def _cut_at_integers(self, cell: _Cell, i: int) -> None:
+        if not any(span.is_integers for span in self.domains[i].spans):
+            return
+        unit = self.units[i]
+        first = int((cell.low * unit).floor()) + 1
+        if cell.high is not None:
+            last = int((cell.high * unit).ceil())
+        else:  # beyond all knots: a drop that does not grow for ever changes at the next integers at most
+            last = first
+            while self._grows_for_ever(i) and cell.holds(fmpq(last) / unit):
+                last = 2 * last + 1
+            last += 1
+        cell.cut_range(first, last, lambda k: fmpq(k) / unit)
+
+    def _grows_for_ever(self, i: int) -> bool:
+        """Whether some drop of a feature grows without end with the radius."""
+        ends = [(span.low is None, span.high is None) for span in self.domains[i].spans]
+        return any(
+            (any(left for left, _ in ends) and functions[i].slopes[0] > 0)
+            or (any(right for _, right in ends) and functions[i].slopes[-1] < 0)
+            for functions in self.functions
+        )
+
+    def _used_up(self, freed: Collection[int], cell: _Cell) -> list[Rational]:
+        """Return the radii of a cell at which a margin is used up exactly, every drop being affine there."""
+        high = cell.low + 1 if cell.high is None else cell.high
+        first, second = self._inside(cell.low, high)
+        found = []
+        for one, other in zip(self.at(first), self.at(second), strict=True):
+            fall = one.fall(freed).value
+            slope = (other.fall(freed).value - fall) / (second - first)
+            if slope:
+                found.append(first + (one.margin - fall) / slope)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Up to which radius something holds: at every radius below, and at this one if `is_attained`.
+
+    A radius of None stands for all: `is_attained` then says whether it holds on the whole domain too, special codes
+    included.
+    """
+
+    radius: Rational | None
+    is_attained: bool
+
+
+class _Cell:
+    """The radii between which a property that holds up to some radius stops holding."""
+
+    def __init__(self, holds: Callable[[Rational | None], bool]) -> None:
+        self.holds = holds
+        self.low: Rational = ZERO  # here it holds
+        self.high: Rational | None = None  # here it does not; None: no such radius is known
+
+    def cut(self, radii: Iterable[Rational]) -> None:
+        """Narrow the cell until none of the radii is inside."""
+        inside = sorted(r for r in radii if self.low < r and (self.high is None or r < self.high))
+        self.cut_range(0, len(inside), inside.__getitem__)
+
+    def cut_range(self, first: int, last: int, radius: Callable[[int], Rational]) -> None:
+        """Narrow the cell until none of `radius(first), ..., radius(last - 1)`, in ascending order, is inside."""
+        while first < last:
+            middle = (first + last) // 2
+            if self.holds(radius(middle)):
+                self.low, first = radius(middle), middle + 1
+            else:
+                self.high, last = radius(middle), middle
+
+    def result(self) -> Reach:
+        """Return where the property ends; inside the cell it holds everywhere or nowhere."""
+        inside = self.low + ONE if self.high is None else (self.low + self.high) / 2
+        if not self.holds(inside):
+            return Reach(self.low, is_attained=True)
+        return Reach(self.high, is_attained=self.high is None and self.holds(None))
+
+
+def _goes_on(span: Span, end: Rational, side: int) -> bool:
+    """Whether a span of reals goes on beyond a point of it, towards a side."""
+    if span.is_integers or not span.holds(end):
+        return False
+    limit = span.high if side > 0 else span.low
+    return limit is None or limit != end
