@@ -26,9 +26,11 @@ from suffice.errors import CertificateError, ModelFileError
 from suffice.labels import Missing, Value
 from suffice.model import AdditiveModel
 from suffice.model_file import load_model, to_bytes
+from suffice.preferences import Choices
 from suffice.rational import ZERO, Rational
 from suffice.regions import Radii, Region
 from suffice.rows import Row
+from suffice.search.covering import Bound, Tree
 from suffice.shapes import PieceBudget, PiecewiseLinear, Readout, ReluNetwork, Shape, Steps, Table
 from suffice.shapes.shape import Rescaled, Scaled, Sum
 
@@ -88,13 +90,12 @@ def certify_explanation(why: Explanation, model_file: Path_ | None) -> Certifica
     """Return the proof that a set suffices, and that none below its proven bound does."""
     free = [i for i in range(len(why.row)) if i not in set(why.kept)]
     result = {"kind": "explanation", "kept": list(why.kept), "lower_bound": why.lower_bound}
-    has_bound = why.lower_bound > 0
     evidence = {
         "points": _points(why.model, why.region, free),
-        "witnesses": _witnesses(why) if has_bound else [],
-        "tree": _tree(why) if has_bound else [],
+        "witnesses": _witnesses(why) if why.lower_bound else [],
+        "tree": _tree(why.proof) if why.lower_bound and why.proof else [],
     }
-    return _certificate(why.model, why, result, evidence, model_file)
+    return _certificate(why.model, why, result, evidence, model_file, why.choices)
 
 
 def certify_set(model: AdditiveModel, asked: Question, kept: Sequence[int], model_file: Path_ | None) -> Certificate:
@@ -125,7 +126,12 @@ def certify_contrast(contrast: Contrast, model_file: Path_ | None) -> Certificat
 
 
 def _certificate(
-    model: AdditiveModel, asked: Any, result: Json, evidence: Json, model_file: Path_ | None
+    model: AdditiveModel,
+    asked: Any,
+    result: Json,
+    evidence: Json,
+    model_file: Path_ | None,
+    choices: Choices | None = None,
 ) -> Certificate:
     return Certificate(
         {
@@ -135,6 +141,7 @@ def _certificate(
             "radii": [None if radius is None else str(radius) for radius in asked.radii],
             "at_most": None,
             "claim": _claim(asked.claim, model),
+            "choices": _choices(choices),
             "result": result,
             "evidence": evidence,
         }
@@ -177,6 +184,17 @@ def _(claim: AtLeast, model: AdditiveModel) -> Json:
 @_claim.register
 def _(claim: AtMost, model: AdditiveModel) -> Json:
     return {"kind": "at_most", "value": str(claim.value)}
+
+
+def _choices(choices: Choices | None) -> Json | None:
+    if choices is None or choices.is_plain:
+        return None
+    return {
+        "items": [list(item) for item in choices.items],
+        "costs": list(choices.costs),
+        "keep": sorted(choices.keep),
+        "free": sorted(choices.free),
+    }
 
 
 def _value(value: Value) -> Json:
@@ -285,7 +303,15 @@ def _witness(drop: Drop, worst: Worst, x: Value, margin: Rational) -> Json | Non
     return {"number": str(worst.infimum.at), "side": worst.infimum.side}
 
 
-def _tree(why: Explanation) -> list[Json]:
-    if len(why.constraints) == 1:
-        return [{"bound": ["1"]}]
-    raise NotImplementedError
+def _tree(proof: Tree) -> list[Json]:
+    """Return the nodes of a tree in preorder, the side where an item is kept first."""
+    nodes: list[Json] = []
+    stack = [proof]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Bound):
+            nodes.append({"bound": [str(multiplier) for multiplier in node.multipliers]})
+            continue
+        nodes.append({"fix" if node.freed is None else "branch": node.item})
+        stack += [node.kept] if node.freed is None else [node.freed, node.kept]
+    return nodes

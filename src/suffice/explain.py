@@ -18,11 +18,11 @@ from suffice.drops import Constraint, Drop, Worst, bound_drops, total
 from suffice.errors import ClaimError, FeatureNameError, ModelError
 from suffice.labels import Label, Value
 from suffice.model import AdditiveModel
+from suffice.preferences import Choices
 from suffice.rational import ONE, ZERO, Rational, brief, to_fraction
 from suffice.regions import Radii, Radius, Region, Unit, read_radii, region_around
 from suffice.rows import Row, read_row
-from suffice.search.covering import smallest_cover
-from suffice.search.smallest import smallest_sufficient
+from suffice.search.covering import Tree, smallest_cover
 from suffice.shapes.pieces import Pieces, combine
 
 if TYPE_CHECKING:
@@ -126,14 +126,10 @@ class Explainer:
             Budgets of the search where a claim has several parts. Past them the status is `BOUNDED`.
         """
         question = self._ask(x, radius, unit, held, claim)
-        if len(question.constraints) == 1:
-            kept = smallest_sufficient(question.constraints[0])
-            lower_bound = len(kept)
-        else:
-            cover = smallest_cover(question.constraints, max_nodes=max_nodes, max_seconds=max_seconds)
-            kept, lower_bound = cover.kept, cover.lower_bound
-        status = Status.PROVEN if lower_bound == len(kept) else Status.BOUNDED
-        return Explanation(self.model, *question, kept, lower_bound, status)
+        cover = smallest_cover(question.constraints, max_nodes=max_nodes, max_seconds=max_seconds)
+        status = Status.PROVEN if cover.is_best else Status.BOUNDED
+        choices = Choices.single(len(self.model.features))
+        return Explanation(self.model, *question, cover.kept, choices, cover.lower_bound, status, cover.proof)
 
     def is_sufficient(
         self,
@@ -256,8 +252,10 @@ class Explanation:
     constraints: tuple[Constraint, ...]
     worst: tuple[tuple[Worst, ...], ...]
     kept: tuple[int, ...]
+    choices: Choices  # what the search could choose among
     lower_bound: int  # no sufficient set has fewer features
     status: Status
+    proof: Tree | None  # why no allowed set costs less
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from suffice_check.reading import (
     whole,
 )
 from suffice_check.shapes import NoValueError
-from suffice_check.tree import Cover, Node, read_node
+from suffice_check.tree import Choices, Cover, Node, read_node
 
 
 class Certificate(NamedTuple):
@@ -38,6 +38,7 @@ class Certificate(NamedTuple):
     radii: list[Fraction | None]
     at_most: int | None
     claim: Claim
+    choices: Choices | None
     kind: str
     features: list[int]
     lower_bound: int
@@ -68,8 +69,8 @@ def check(model: bytes, certificate: bytes) -> str:
 
 
 def _read(document: Any) -> Certificate:
-    version, model, row, radii, at_most, claim, result, evidence = fields(
-        document, "version", "model", "row", "radii", "at_most", "claim", "result", "evidence"
+    version, model, row, radii, at_most, claim, choices, result, evidence = fields(
+        document, "version", "model", "row", "radii", "at_most", "claim", "choices", "result", "evidence"
     )
     if type(version) is not int or version != 1:
         raise ValueError(f"version {str(version)[:40]} of the format is not known")
@@ -81,6 +82,7 @@ def _read(document: Any) -> Certificate:
         [None if radius is None else number(radius) for radius in items(radii)],
         None if at_most is None else whole(at_most, 10**6),
         read_claim(claim),
+        None if choices is None else Choices.read(choices),
         *_read_result(result, evidence),
     )
 
@@ -131,6 +133,8 @@ class _Case:
         self.model, self.certificate, self.count = model, certificate, len(model.features)
         self.region = self._region(certificate.row, certificate.radii)
         self._check_features(certificate.features)
+        if certificate.choices and certificate.kind != "explanation":
+            raise RejectedError("choices", "there are some, and nothing is claimed that needs them")
         scores = self._scores(certificate.row)
         parts, self.text = inequalities(certificate.claim, model, scores)
         self.constraints = [Constraint(part, part.constant + part.of(scores)) for part in parts]
@@ -175,17 +179,19 @@ class _Case:
         for constraint, falls in zip(self.constraints, drops, strict=True):
             if not constraint.allows(self._largest(falls, len(free))):
                 raise RejectedError("sufficiency", "the free features can break the claim together")
-        lower_bound = self.certificate.lower_bound
-        if lower_bound > len(kept):
-            raise RejectedError("lower bound", f"{lower_bound} is more than the {len(kept)} features that suffice")
+        choices = self.certificate.choices or Choices([[i] for i in range(self.count)], [1] * self.count, [], [])
+        choices.check(self.count, kept)
+        cost, least = choices.cost(k for k, item in enumerate(choices.items) if item[0] in kept), ""
+        lower_bound, tree = self.certificate.lower_bound, self.certificate.tree
+        if lower_bound > cost:
+            raise RejectedError("lower bound", f"{lower_bound} is more than the cost of the kept features, {cost}")
         if lower_bound:
-            most = self.count - lower_bound
-            Cover(self.constraints, self._witness_drops(), self.certificate.at_most, most).check(self.certificate.tree)
-        elif self.certificate.witnesses or self.certificate.tree:
+            Cover(self.constraints, self._witness_drops(), choices, self.certificate.at_most).check(tree, lower_bound)
+            allowed, less = ("allowed ", "costs less") if self.certificate.choices else ("", "is smaller")
+            bound = f"no {allowed}set that {less} is enough" if lower_bound == cost else ""
+            least = f"; {bound or f'no {allowed}set of a cost below {lower_bound} is enough'}"
+        elif self.certificate.witnesses or tree:
             raise RejectedError("lower bound", "there is evidence for one, and none is claimed")
-        least = {0: "", len(kept): "; no smaller set is enough"}.get(
-            lower_bound, f"; no set of fewer than {lower_bound} is enough"
-        )
         fixed = f"with {self._names(kept)} fixed, " if kept else ""
         return f"{fixed}{self.text}, whatever the other {len(free)} features do in their regions{self._budget}{least}"
 
