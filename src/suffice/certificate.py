@@ -208,20 +208,18 @@ def _value(value: Value) -> Json:
 
 def _points(model: AdditiveModel, region: Region, features: Collection[int]) -> list[list[str]]:
     """Return for each feature the points inside its region that cut it into affine pieces; none for other features."""
-    return [
-        [str(point) for point in _cuts(model, i, region[i])] if i in features else []
-        for i in range(len(model.features))
-    ]
+    return [_cuts(model, i, region[i]) if i in features else [] for i in range(len(model.features))]
 
 
-def _cuts(model: AdditiveModel, i: int, region: Domain) -> list[Rational]:
+def _cuts(model: AdditiveModel, i: int, region: Domain) -> list[str]:
+    """Return a feature's points in the order of its own values, but in the units of its shape, which are shorter."""
     feature = model.features[i]  # today its one term is the term of the same place
-    bends = sorted(z * feature.scale + feature.center for z in set(_bends(model.terms[i].shape)))
+    bends = {z * feature.scale + feature.center for z in _bends(model.terms[i].shape)}
     points = {point for span in region.spans for point in _inside(span, bends)}
-    return sorted(points)
+    return [str((point - feature.center) / feature.scale) for point in sorted(points)]
 
 
-def _inside(span: Span, bends: Sequence[Rational]) -> Iterable[Rational]:
+def _inside(span: Span, bends: Iterable[Rational]) -> Iterable[Rational]:
     """Return the bends inside a span, or the integers next to them; some point at all if it has no ends."""
     if span.low is not None and span.low == span.high:
         return []

@@ -52,10 +52,11 @@ def fall(inequality: Inequality, before: Outputs, after: Outputs) -> Fraction:
 
 
 def bound_drops(
-    feature: Feature, x: Value, region: Domain, points: Sequence[Fraction], inequalities: Sequence[Inequality]
+    feature: Feature, x: Value, region: Domain, listed: Sequence[Fraction], inequalities: Sequence[Inequality]
 ) -> list[Drop]:
     """Return each inequality's exact drop over a region, after proving that the shape is affine between points."""
     shape, here = feature.shape, feature.shape.at(x, 0)
+    points = [z * shape.scale + shape.center for z in listed]
     for left, right in pairwise(points):
         if left >= right:
             raise RejectedError("points", f"those of {feature.name!r} do not increase")

@@ -77,7 +77,7 @@ class Feature(NamedTuple):
 
     name: str
     domain: Domain
-    shape: Shape
+    shape: Changed
 
 
 class Model(NamedTuple):
