@@ -64,6 +64,8 @@ def check(model: bytes, certificate: bytes) -> str:
         raise RejectedError("model", f"the certificate is for the model {read.model[:16]}..., this is {found[:16]}...")
     try:
         return f"Proven: {_Case(read_model(model), read).check()}."
+    except RecursionError as error:
+        raise unreadable("the model file", error) from None
     except NoValueError:
         raise RejectedError("model", "a shape has no value somewhere in a region") from None
 
@@ -187,9 +189,7 @@ class _Case:
             raise RejectedError("lower bound", f"{lower_bound} is more than the cost of the kept features, {cost}")
         if lower_bound:
             Cover(self.constraints, self._witness_drops(), choices, self.certificate.at_most).check(tree, lower_bound)
-            allowed, less = ("allowed ", "costs less") if self.certificate.choices else ("", "is smaller")
-            bound = f"no {allowed}set that {less} is enough" if lower_bound == cost else ""
-            least = f"; {bound or f'no {allowed}set of a cost below {lower_bound} is enough'}"
+            least = self._bound_in_words(lower_bound, is_reached=lower_bound == cost)
         elif self.certificate.witnesses or tree:
             raise RejectedError("lower bound", "there is evidence for one, and none is claimed")
         fixed = f"with {self._names(kept)} fixed, " if kept else ""
@@ -269,6 +269,15 @@ class _Case:
         """Return the largest drops, of no more features than may move at once."""
         limit = most if self.certificate.at_most is None else min(most, self.certificate.at_most)
         return sorted(drops, reverse=True)[:limit]
+
+    def _bound_in_words(self, lower_bound: int, *, is_reached: bool) -> str:
+        if self.certificate.choices is None:
+            return (
+                "; no smaller set is enough"
+                if is_reached
+                else f"; no set of fewer than {lower_bound} features is enough"
+            )
+        return f"; no allowed set that costs less{'' if is_reached else f' than {lower_bound}'} is enough"
 
     def _names(self, features: Sequence[int]) -> str:
         return ", ".join(repr(self.model.features[i].name) for i in features) or "nothing"
