@@ -134,3 +134,15 @@ def smallest_size(margin, drops, is_strict):
             if sufficient(fixed, margin, drops, is_strict):
                 return size
     raise AssertionError("the claim does not hold at the row")
+
+
+def sufficient_for_few(fixed, margin, drops, is_strict, at_most):
+    """By definition, where at most so many of the free features differ from the row: whichever they are."""
+    if at_most is None:
+        return sufficient(fixed, margin, drops, is_strict)
+    freed = [i for i in range(len(drops)) if i not in fixed]
+    return all(
+        sufficient([i for i in range(len(drops)) if i not in moving], margin, drops, is_strict)
+        for size in range(at_most + 1)
+        for moving in combinations(freed, size)
+    )

@@ -1,8 +1,9 @@
 """suffice: proven minimal explanations of additive models."""
 
-from suffice.claims import AtLeast, AtMost, Beats, Same, Within
+from suffice.claims import AtLeast, AtMost, Beats, ProbabilityAtLeast, Same, Within
 from suffice.domain import Domain
 from suffice.errors import (
+    BudgetError,
     ClaimError,
     DataError,
     FeatureNameError,
@@ -10,15 +11,29 @@ from suffice.errors import (
     ModelFileError,
     NumberError,
     PieceBudgetError,
+    PreferenceError,
     RadiusError,
     RowError,
     ShapeError,
     SufficeError,
 )
-from suffice.explain import Contrast, Explainer, Explanation, Status
+from suffice.explain import Explainer
 from suffice.labels import MISSING
 from suffice.model import AdditiveModel, Feature
 from suffice.model_file import load_model as load
+from suffice.results import (
+    Contrast,
+    Counterfactual,
+    Curve,
+    Explanation,
+    Explanations,
+    Inflated,
+    Limit,
+    Range,
+    Relevance,
+    Status,
+    Step,
+)
 from suffice.shapes import Activation, Pieces, PiecewiseLinear, Readout, ReluNetwork, Shape, Steps, Table
 
 __all__ = [
@@ -28,28 +43,39 @@ __all__ = [
     "AtLeast",
     "AtMost",
     "Beats",
+    "BudgetError",
     "Contrast",
+    "Counterfactual",
+    "Curve",
     "Domain",
     "Explainer",
     "Explanation",
+    "Explanations",
     "Feature",
     "FeatureNameError",
     "ClaimError",
     "DataError",
+    "Inflated",
+    "Limit",
     "ModelError",
     "ModelFileError",
     "NumberError",
     "PieceBudgetError",
     "Pieces",
     "PiecewiseLinear",
+    "PreferenceError",
+    "ProbabilityAtLeast",
     "RadiusError",
+    "Range",
     "Readout",
+    "Relevance",
     "ReluNetwork",
     "RowError",
     "Same",
     "Shape",
     "ShapeError",
     "Status",
+    "Step",
     "Steps",
     "SufficeError",
     "Table",

@@ -56,21 +56,22 @@ def breaking_input(
     for i, target in zip(moved, _targets(constraint, worst, row, moved), strict=True):
         point[i] = _short_value(worst[i], region[i], target)
     parts = zip(worst, row, point, strict=True)
-    score = constraint.margin + sum((w.function(new) - w.function(old) for w, old, new in parts), ZERO)
+    score = constraint.margin + constraint.gap + sum((w.function(new) - w.function(old) for w, old, new in parts), ZERO)
     assert score < 0 or (score == 0 and constraint.is_strict), "a counterexample must break the claim"
     return point
 
 
 def _targets(constraint: Constraint, worst: Sequence[Worst], row: Row, moved: Sequence[int]) -> list[Rational]:
     """Return how low each moved feature's part must go, so that together they break the constraint."""
+    margin = constraint.margin + constraint.gap
     bounded = [i for i in moved if not constraint.drops[i].is_infinite]
     if len(bounded) < len(moved):  # one that falls without bound makes up for all others, which need not fall at all
-        depth = constraint.margin + 1
+        depth = margin + 1
         heres = [worst[i].function(row[i]) for i in moved]
         return [here if i in bounded else here - depth for i, here in zip(moved, heres, strict=True)]
     # Half of the excess is shared out; what is left still breaks the claim. Without any excess (a tie under
     # a strict claim) every drop is attained, and every one is needed in full.
-    share = (total(constraint.drops[i] for i in moved).value - constraint.margin) / (2 * len(moved))
+    share = (total(constraint.drops[i] for i in moved).value - margin) / (2 * len(moved))
     return [worst[i].infimum.value + share for i in moved]
 
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from flint import fmpq
 
 from suffice.breaking import breaking_input, easiest_break
-from suffice.claims import AtLeast, AtMost, Beats, Claim, Same, Within
+from suffice.claims import AtLeast, AtMost, Beats, Claim, ProbabilityAtLeast, Same, Within, logit
 from suffice.domain import Domain, Span
 from suffice.drops import Constraint, Drop, Worst
 from suffice.errors import CertificateError, ModelFileError
@@ -27,19 +28,17 @@ from suffice.labels import Missing, Value
 from suffice.model import AdditiveModel
 from suffice.model_file import load_model, to_bytes
 from suffice.preferences import Choices
-from suffice.rational import ZERO, Rational
-from suffice.regions import Radii, Region
+from suffice.rational import ZERO, Rational, rational
+from suffice.regions import Region
+from suffice.results import Asked, Contrast, Explanation
 from suffice.rows import Row
 from suffice.search.covering import Bound, Tree
 from suffice.shapes import PieceBudget, PiecewiseLinear, Readout, ReluNetwork, Shape, Steps, Table
 from suffice.shapes.shape import Rescaled, Scaled, Sum
 
-if TYPE_CHECKING:
-    from suffice.explain import Contrast, Explanation
-
 VERSION = 1
 Json = dict[str, Any]
-Path_ = str | os.PathLike[str]
+PathLike: TypeAlias = str | os.PathLike[str]
 
 _ANY_PIECES = PieceBudget(2**62)  # what a certificate lists was compiled before, within the user's own budget
 
@@ -58,7 +57,7 @@ class Certificate:
         """The certificate as JSON."""
         return json.dumps(self.document, ensure_ascii=True, separators=(",", ":")) + "\n"
 
-    def save(self, path: Path_) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the certificate to a file."""
         try:
             Path(path).write_text(self.text, encoding="ascii")
@@ -70,49 +69,49 @@ class Certificate:
 
 
 class Question(Protocol):
-    """What was asked, and what follows for each feature."""
+    """What was asked of a row, and what follows for each feature."""
 
+    @property
+    def asked(self) -> Asked: ...  # noqa: D102
     @property
     def row(self) -> Row: ...  # noqa: D102
     @property
-    def radii(self) -> Radii: ...  # noqa: D102
-    @property
     def region(self) -> Region: ...  # noqa: D102
-    @property
-    def claim(self) -> Claim: ...  # noqa: D102
     @property
     def constraints(self) -> tuple[Constraint, ...]: ...  # noqa: D102
     @property
     def worst(self) -> tuple[tuple[Worst, ...], ...]: ...  # noqa: D102
 
 
-def certify_explanation(why: Explanation, model_file: Path_ | None) -> Certificate:
+def certify_explanation(why: Explanation, model_file: PathLike | None) -> Certificate:
     """Return the proof that a set suffices, and that none below its proven bound does."""
     free = [i for i in range(len(why.row)) if i not in set(why.kept)]
-    result = {"kind": "explanation", "kept": list(why.kept), "lower_bound": why.lower_bound}
-    evidence = {
-        "points": _points(why.model, why.region, free),
-        "witnesses": _witnesses(why) if why.lower_bound else [],
-        "tree": _tree(why.proof) if why.lower_bound and why.proof else [],
-    }
-    return _certificate(why.model, why, result, evidence, model_file, why.choices)
+    lower_bound = rational(why.lower_bound) / why.choices.unit
+    result = {"kind": "explanation", "kept": list(why.kept), "lower_bound": int(lower_bound.p)}
+    evidence: Json = {"points": _points(why.model, why.region, free), "witnesses": [], "tree": []}
+    if lower_bound:
+        # Without a tree, one inequality is its own surrogate: the smallest drops are past its margin.
+        tree = [{"bound": ["1"]}] if why.proof is None else _tree(why.proof)
+        evidence |= {"witnesses": _witnesses(why, why.charged), "tree": tree}
+    charges = [str(one) for one in why.charged] if any(why.charged) else None
+    return _certificate(why.model, why, result, evidence, model_file, _choices(why.choices), charges)
 
 
-def certify_set(model: AdditiveModel, asked: Question, kept: Sequence[int], model_file: Path_ | None) -> Certificate:
+def certify_set(model: AdditiveModel, asked: Question, kept: Sequence[int], model_file: PathLike | None) -> Certificate:
     """Return the proof that a set suffices, or the input that shows that it does not."""
     free = [i for i in range(len(asked.row)) if i not in set(kept)]
     broken = easiest_break(asked.constraints, (), free)
     if broken is None:
-        result = {"kind": "explanation", "kept": list(kept), "lower_bound": 0}
-        evidence = {"points": _points(model, asked.region, free), "witnesses": [], "tree": []}
-        return _certificate(model, asked, result, evidence, model_file)
-    c, moved = broken
-    point = breaking_input(asked.constraints[c], asked.worst[c], asked.row, asked.region, moved)
-    result = {"kind": "insufficient", "kept": list(kept)}
-    return _certificate(model, asked, result, {"input": [_value(x) for x in point]}, model_file)
+        result: Json = {"kind": "explanation", "kept": list(kept), "lower_bound": 0}
+        evidence: Json = {"points": _points(model, asked.region, free), "witnesses": [], "tree": []}
+    else:
+        c, moved = broken
+        point = breaking_input(asked.constraints[c], asked.worst[c], asked.row, asked.region, moved)
+        result, evidence = {"kind": "insufficient", "kept": list(kept)}, {"input": [_value(x) for x in point]}
+    return _certificate(model, asked, result, evidence, model_file)
 
 
-def certify_contrast(contrast: Contrast, model_file: Path_ | None) -> Certificate:
+def certify_contrast(contrast: Contrast, model_file: PathLike | None) -> Certificate:
     """Return the proof that some features can break a claim and no fewer can; or that nothing can."""
     every = range(len(contrast.row))
     if contrast.point is None:
@@ -127,28 +126,32 @@ def certify_contrast(contrast: Contrast, model_file: Path_ | None) -> Certificat
 
 def _certificate(
     model: AdditiveModel,
-    asked: Any,
+    asked: Question | Contrast,
     result: Json,
     evidence: Json,
-    model_file: Path_ | None,
-    choices: Choices | None = None,
+    model_file: PathLike | None,
+    choices: Json | None = None,
+    charges: list[str] | None = None,
 ) -> Certificate:
+    radii, claim, bits, at_most, norm = asked.asked
     return Certificate(
         {
             "version": VERSION,
             "model": _model_hash(model, model_file),
             "row": [_value(x) for x in asked.row],
-            "radii": [None if radius is None else str(radius) for radius in asked.radii],
-            "at_most": None,
-            "claim": _claim(asked.claim, model),
-            "choices": _choices(choices),
+            "radii": [None if radius is None else str(radius) for radius in radii],
+            "norm": None if norm == math.inf else int(norm),
+            "at_most": at_most,
+            "claim": _claim(claim, model, bits),
+            "charges": charges,
+            "choices": choices,
             "result": result,
             "evidence": evidence,
         }
     )
 
 
-def _model_hash(model: AdditiveModel, path: Path_ | None) -> str:
+def _model_hash(model: AdditiveModel, path: PathLike | None) -> str:
     """Return the SHA-256 of the model's file: of the one given, if that is this very model."""
     content = to_bytes(model)
     if path is not None and to_bytes(load_model(path)) != content:
@@ -157,33 +160,39 @@ def _model_hash(model: AdditiveModel, path: Path_ | None) -> str:
 
 
 @singledispatch
-def _claim(claim: Claim, model: AdditiveModel) -> Json:
+def _claim(claim: Claim, model: AdditiveModel, bits: int) -> Json:
     raise CertificateError(f"there are no certificates yet for the claim {claim!r}")
 
 
 @_claim.register
-def _(claim: Same, model: AdditiveModel) -> Json:
+def _(claim: Same, model: AdditiveModel, bits: int) -> Json:
     return {"kind": "same"}
 
 
 @_claim.register
-def _(claim: Beats, model: AdditiveModel) -> Json:
+def _(claim: Beats, model: AdditiveModel, bits: int) -> Json:
     return {"kind": "beats", "other": model.classes.index(claim.other)}
 
 
 @_claim.register
-def _(claim: Within, model: AdditiveModel) -> Json:
+def _(claim: Within, model: AdditiveModel, bits: int) -> Json:
     return {"kind": "within", "delta": str(claim.delta)}
 
 
 @_claim.register
-def _(claim: AtLeast, model: AdditiveModel) -> Json:
+def _(claim: AtLeast, model: AdditiveModel, bits: int) -> Json:
     return {"kind": "at_least", "value": str(claim.value)}
 
 
 @_claim.register
-def _(claim: AtMost, model: AdditiveModel) -> Json:
+def _(claim: AtMost, model: AdditiveModel, bits: int) -> Json:
     return {"kind": "at_most", "value": str(claim.value)}
+
+
+@_claim.register
+def _(claim: ProbabilityAtLeast, model: AdditiveModel, bits: int) -> Json:
+    low, high = logit(claim.p, bits)
+    return {"kind": "probability_at_least", "p": str(claim.p), "low": str(low), "high": str(high)}
 
 
 def _choices(choices: Choices | None) -> Json | None:
@@ -280,20 +289,18 @@ def _(shape: Rescaled) -> Iterable[Rational]:
 # --- values that attain drops, and the tree over them -----------------------------------------------------------------
 
 
-def _witnesses(asked: Question) -> list[list[Json | None]]:
+def _witnesses(asked: Question, charged: Sequence[Rational]) -> list[list[Json | None]]:
     """Return for each constraint and feature a value that attains the drop, or where it is approached."""
-    return [
-        [
-            _witness(drop, worst, x, constraint.margin)
-            for drop, worst, x in zip(constraint.drops, cases, asked.row, strict=True)
-        ]
-        for constraint, cases in zip(asked.constraints, asked.worst, strict=True)
-    ]
+    found = []
+    for constraint, cases, charge in zip(asked.constraints, asked.worst, charged, strict=True):
+        enough = constraint.margin + constraint.gap + 2 * charge + 1  # more than any margin that rules out counts
+        found.append([_witness(*each, enough) for each in zip(constraint.drops, cases, asked.row, strict=True)])
+    return found
 
 
-def _witness(drop: Drop, worst: Worst, x: Value, margin: Rational) -> Json | None:
+def _witness(drop: Drop, worst: Worst, x: Value, enough: Rational) -> Json | None:
     if drop.is_infinite:  # any value that breaks the constraint all by itself
-        return _value(worst.value_at_most(worst.function(x) - margin - 1))
+        return _value(worst.value_at_most(worst.function(x) - enough))
     if not drop.value:
         return None
     if drop.is_attained:

@@ -7,19 +7,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from suffice.errors import ClaimError, NumberError
+from flint import arb, ctx, fmpq
+
+from suffice.errors import ClaimError, NumberError, Undecided
 from suffice.model import AdditiveModel
 from suffice.rational import ZERO, Number, Rational, brief, nearest_float, rational, to_fraction
 
 
 @dataclass(frozen=True, slots=True)
 class Inequality:
-    """`constant + Σ_j factors[j] · score_j ≥ 0`, or `> 0` where strict; `meaning` says it in words."""
+    """`constant + Σ_j factors[j] · score_j ≥ 0`, or `> 0` where strict; `meaning` says it in words.
+
+    A constant that is no rational number lies between `constant` and `constant + gap`.
+    """
 
     factors: tuple[int, ...]
     constant: Rational
     is_strict: bool
     meaning: str
+    gap: Rational = ZERO
 
     def at(self, scores: Sequence[Rational]) -> Rational:
         """Return the left side at given scores."""
@@ -37,6 +43,10 @@ class Claim(ABC):
     @abstractmethod
     def inequalities(self, model: AdditiveModel, scores: Sequence[Rational]) -> tuple[Inequality, ...]:
         """Return what has to hold, given the scores of the row; `ClaimError` if the model has no such scores."""
+
+    def enclosed(self, model: AdditiveModel, scores: Sequence[Rational], bits: int) -> tuple[Inequality, ...]:
+        """Return the same, with numbers that are not rational enclosed to so many bits."""
+        return self.inequalities(model, scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +130,55 @@ class Within(Claim):
         )
 
 
+@dataclass(frozen=True, slots=True, init=False)
+class ProbabilityAtLeast(Claim):
+    """The probability of the predicted class, of two, stays at or above a value.
+
+    The probability of a score is `1 / (1 + exp(-score))`. So the claim is a threshold on the score, `logit(p)`, which
+    is no rational number unless p is 1/2: it is enclosed, as closely as a decision needs. Radii and ranges are those of
+    the upper end of the enclosure.
+    """
+
+    p: Rational
+
+    def __init__(self, p: Number) -> None:
+        object.__setattr__(self, "p", _number("ProbabilityAtLeast", p))
+        if not 0 < self.p < 1:
+            raise ClaimError(f"ProbabilityAtLeast takes a probability between 0 and 1, got {brief(p)}")
+
+    def inequalities(self, model: AdditiveModel, scores: Sequence[Rational]) -> tuple[Inequality, ...]:  # noqa: D102
+        return self.enclosed(model, scores, bits=64)
+
+    def enclosed(self, model: AdditiveModel, scores: Sequence[Rational], bits: int) -> tuple[Inequality, ...]:  # noqa: D102
+        if model.task != "binary":
+            raise ClaimError(
+                f"ProbabilityAtLeast speaks of two classes, but this is a {model.task} model; "
+                "use Same() or Beats(...), or AtLeast(value) for a score"
+            )
+        low, high = logit(self.p, bits)
+        factor = 1 if _is_positive(model, scores) else -1
+        meaning = f"{predicted(model, scores)} with a probability of at least {_show(self.p)}"
+        return (Inequality((factor,), -high, is_strict=False, meaning=meaning, gap=high - low),)
+
+
+def logit(p: Rational, bits: int) -> tuple[Rational, Rational]:
+    """Return two rationals with `log(p / (1 - p))` between them, about `2^-bits` apart."""
+    odds = p / (1 - p)
+    if odds == 1:
+        return ZERO, ZERO
+    before, ctx.prec = ctx.prec, bits + 32
+    try:
+        ball = arb(odds).log()
+        return _dyadic(ball.lower()), _dyadic(ball.upper())
+    finally:
+        ctx.prec = before
+
+
+def _dyadic(end: arb) -> Rational:
+    mantissa, exponent = end.man_exp()
+    return fmpq(mantissa) * fmpq(2) ** int(exponent)
+
+
 def predicted(model: AdditiveModel, scores: Sequence[Rational]) -> Any:
     """Return the class that the scores decide for; of a regression the score itself, as a `Fraction`."""
     if model.task == "regression":
@@ -127,15 +186,20 @@ def predicted(model: AdditiveModel, scores: Sequence[Rational]) -> Any:
     return model.classes[_is_positive(model, scores) if model.task == "binary" else _winner(scores)]
 
 
-def inequalities_at(claim: Claim, model: AdditiveModel, scores: Sequence[Rational]) -> tuple[Inequality, ...]:
+def inequalities_at(
+    claim: Claim, model: AdditiveModel, scores: Sequence[Rational], bits: int = 128
+) -> tuple[Inequality, ...]:
     """Return a claim's inequalities, after checking that they hold at the row itself."""
     if not isinstance(claim, Claim):
         raise ClaimError(
-            f"claim must be Same(), Beats(...), Within(...), AtLeast(...) or AtMost(...), got {brief(claim)}"
+            "claim must be Same(), Beats(...), Within(...), AtLeast(...), AtMost(...) or ProbabilityAtLeast(...), "
+            f"got {brief(claim)}"
         )
-    found = claim.inequalities(model, scores)
+    found = claim.enclosed(model, scores, bits)
     for inequality in found:
         if not inequality.holds_at(scores):
+            if inequality.at(scores) + inequality.gap >= 0 and inequality.gap:
+                raise Undecided
             raise ClaimError(
                 f"the claim is false at the row itself: the score is {_show(scores[0])}, not {inequality.meaning}"
             )

@@ -20,7 +20,7 @@ from typer.core import TyperGroup
 from suffice import __version__
 from suffice.claims import AtLeast, AtMost, Beats, Claim, Same, Within
 from suffice.errors import DataError, ModelFileError, RowError, SufficeError
-from suffice.explain import Explainer, Explanation
+from suffice.explain import Explainer
 from suffice.model import AdditiveModel
 from suffice.model_file import file_hash, load_model
 from suffice.present.json import (
@@ -34,6 +34,7 @@ from suffice.present.json import (
 )
 from suffice.present.terminal import new_console, show_answer, show_error, show_model, show_training
 from suffice.regions import Radius
+from suffice.results import Explanation
 from suffice.tables import FEW, DataTable, read_table, training_data
 
 Answer = TypeVar("Answer")

@@ -15,10 +15,11 @@ from rich.text import Text
 
 from suffice.domain import show
 from suffice.errors import SufficeError
-from suffice.explain import Explainer, Explanation
+from suffice.explain import Explainer
 from suffice.model_file import load_model
 from suffice.present.json import Change
 from suffice.present.terminal import grid_of, moves, new_console, put, show_error
+from suffice.results import Explanation
 from suffice.tables import read_table
 
 RADIUS = "0.5"  # standard deviations

@@ -16,6 +16,7 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from suffice.domain import Domain, Span
+from suffice.errors import Undecided
 from suffice.labels import Value
 from suffice.rational import ZERO, Rational, nearest_float
 from suffice.rows import Row
@@ -63,6 +64,8 @@ class Constraint:
         Whether a score of 0 breaks the claim.
     at_most : int, optional
         How many of the free features may differ from the row at once; all of them if not given.
+    gap : Rational
+        The true margin lies between `margin` and `margin + gap`; more than 0 where it is only enclosed.
 
     Examples
     --------
@@ -76,13 +79,14 @@ class Constraint:
     drops: tuple[Drop, ...]
     is_strict: bool
     at_most: int | None = None
+    gap: Rational = ZERO
 
     def admits(self, freed: Collection[int]) -> bool:
         """Whether the claim holds whatever the freed features do."""
         moving = self._movers(freed)
         near, limit = sum([self.floats[i] for i in moving]), self._float_margin
         # Each float is within 2^-53 of its drop, relatively, or within the smallest float; so is each partial sum.
-        error = (near + abs(limit)) * (len(moving) + 4) * 2.0**-51 + (len(moving) + 1) * 1e-320
+        error = (near + abs(limit)) * (len(moving) + 4) * 2.0**-51 + (len(moving) + 1) * 1e-320 + self._float_gap
         if near + error < limit:
             return True
         if limit < near - error:
@@ -108,10 +112,16 @@ class Constraint:
     def _float_margin(self) -> float:
         return nearest_float(self.margin)
 
+    @cached_property
+    def _float_gap(self) -> float:
+        return 2 * nearest_float(self.gap)
+
     def allows(self, fall: Drop) -> bool:
         """Whether the score may fall so far: the one place where ties are decided."""
         # One that is only approached never uses the margin up, which is what its place in the order of drops says.
         limit = Drop.of(self.margin)
+        if self.gap and limit < fall <= Drop.of(self.margin + self.gap):
+            raise Undecided
         return fall < limit if self.is_strict else fall <= limit
 
 

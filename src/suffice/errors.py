@@ -79,6 +79,10 @@ class PieceBudgetError(SufficeError, RuntimeError):
         )
 
 
+class Undecided(Exception):  # noqa: N818 - not an error: caught inside the library, never shown
+    """A number that is only enclosed must be known better to decide."""
+
+
 class FeatureNameError(SufficeError, LookupError):
     """A name is not that of a feature (or not of one that fits the question)."""
 

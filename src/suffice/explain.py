@@ -4,40 +4,55 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from flint import fmpq
 
 from suffice.breaking import breaking_input, easiest_break
 from suffice.claims import Claim, Inequality, Same, inequalities_at, predicted
+from suffice.domain import show
 from suffice.drops import Constraint, Drop, Worst, bound_drops, total
-from suffice.errors import ClaimError, FeatureNameError, ModelError
-from suffice.labels import Label, Value
+from suffice.errors import BudgetError, ClaimError, ModelError, PreferenceError, RadiusError, Undecided
+from suffice.growth import Growth, Reach
 from suffice.model import AdditiveModel
-from suffice.preferences import Choices
-from suffice.rational import ONE, ZERO, Rational, brief, to_fraction
-from suffice.regions import Radii, Radius, Region, Unit, read_radii, region_around
+from suffice.preferences import Choices, Groups, read_choices
+from suffice.rational import ONE, ZERO, Number, Rational, brief, to_fraction
+from suffice.regions import Radius, Region, Unit, read_radii, region_around
+from suffice.results import (
+    Asked,
+    Contrast,
+    Counterfactual,
+    Curve,
+    Explanation,
+    Explanations,
+    Inflated,
+    Limit,
+    Range,
+    Relevance,
+    Status,
+    Step,
+    plain,
+)
+from suffice.rounding import Semantics, rounding_errors
 from suffice.rows import Row, read_row
-from suffice.search.covering import Tree, smallest_cover
+from suffice.search.covering import Cover, smallest_cover
+from suffice.search.enumeration import Items, count_smallest, minimal_sets, smallest_sets
+from suffice.search.inflation import Room, widest
+from suffice.search.problem import Problem
+from suffice.search.radius import nearest_break, sizes_by_radius
+from suffice.search.relevance import roles
 from suffice.shapes.pieces import Pieces, combine
 
 if TYPE_CHECKING:
     from suffice.certificate import Certificate
 
+Answer = TypeVar("Answer")
 
-class Status(Enum):
-    """What is known of a result."""
-
-    PROVEN = "proven"  # holds for the exact real-valued model, minimality included
-    BOUNDED = "bounded"  # proven to suffice; the search for a smaller set ended at its budget, see `lower_bound`
-
-    def __repr__(self) -> str:
-        return f"Status.{self.name}"
-
+_FIRST_BITS, _MOST_BITS = 128, 16_384  # how closely a number that is not rational is enclosed, at first and at most
+_CLOSE = fmpq(1, 2**20)  # how far beyond a change that does not break the claim an input may go, in radii
 
 SAME = Same()
 
@@ -103,6 +118,13 @@ class Explainer:
         unit: Unit = "raw",
         held: Iterable[str] = (),
         claim: Claim = SAME,
+        keep: Iterable[str] = (),
+        free: Iterable[str] = (),
+        cost: Mapping[str, Number] | None = None,
+        groups: Groups = (),
+        at_most: int | None = None,
+        norm: float = math.inf,
+        semantics: Semantics = "exact",
         max_nodes: int = 100_000,
         max_seconds: float = 60.0,
     ) -> Explanation:
@@ -121,15 +143,55 @@ class Explainer:
             Features that cannot change, so that nobody needs to fix them.
         claim : Claim
             What must stay true: `Same()` (the predicted class), `Beats(other)`, `Within(delta)`, `AtLeast(value)`,
-            `AtMost(value)`.
+            `AtMost(value)`, `ProbabilityAtLeast(p)`.
+        keep, free : names of features
+            Features that must, or must not, be among the fixed ones.
+        cost : mapping of names to numbers above 0
+            What fixing a feature (or a group) costs, 1 if not named; the set of least total cost is found.
+        groups : mapping of names to lists of features, or lists of features
+            Features tied together, fixed all or none; a group costs as much as one feature.
+        at_most : int, optional
+            How many of the free features may differ from the row at once; all of them if not given.
+        norm : {math.inf, 1, 2}
+            The region is the ball of this norm, with changes counted in radii. For 1 and 2 the answer is that of the
+            box around the ball: it suffices, but may not be smallest; its status says what is known.
+        semantics : {"exact", "float32", "float64"}
+            With a float type, a bound on the rounding error of a forward pass in that type is taken from the margin, so
+            that what is proven holds for the deployed model too; `charged` says how much.
         max_nodes, max_seconds : int, float
-            Budgets of the search where a claim has several parts. Past them the status is `BOUNDED`.
+            Budgets of the search where a claim has several parts, or features have costs. Past them the status is
+            `BOUNDED`.
         """
-        question = self._ask(x, radius, unit, held, claim)
-        cover = smallest_cover(question.constraints, max_nodes=max_nodes, max_seconds=max_seconds)
-        status = Status.PROVEN if cover.is_best else Status.BOUNDED
-        choices = Choices.single(len(self.model.features))
-        return Explanation(self.model, *question, cover.kept, choices, cover.lower_bound, status, cover.proof)
+        choices = read_choices(self.model, keep=keep, free=free, cost=cost, groups=groups)
+        moving, is_ball = _read_at_most(at_most), _read_norm(norm)
+
+        def answer(bits: int) -> Explanation:
+            question = self._ask(x, radius, unit, held, claim, bits)
+            charged = self._charge(question, semantics)
+            proven = _allowing(question.constraints, [-charge for charge in charged], moving)
+            # What is ruled out must be ruled out for the true region and the true scores.
+            ruling = _allowing(question.constraints, charged, 1 if is_ball else moving)
+            self._check_free(proven, choices, free)
+
+            def solve(constraints: Sequence[Constraint]) -> Cover:
+                return smallest_cover(constraints, choices, max_nodes=max_nodes, max_seconds=max_seconds)
+
+            cover = solve(proven)
+            bound = cover if proven == ruling else solve(ruling)
+            is_best = bound.lower_bound == cover.cost
+            return Explanation(
+                self.model,
+                *question._replace(asked=question.asked._replace(at_most=moving, norm=norm), constraints=proven),
+                cover.kept,
+                choices,
+                _plain_cost(choices.unit * bound.lower_bound),
+                Status.PROVEN if is_best else Status.BOUNDED,
+                None if is_best else _caveat(cover, norm, semantics),
+                charged,
+                bound.proof if len(ruling) > 1 or not choices.is_plain else None,
+            )
+
+        return self._decide(answer)
 
     def is_sufficient(
         self,
@@ -140,12 +202,17 @@ class Explainer:
         unit: Unit = "raw",
         held: Iterable[str] = (),
         claim: Claim = SAME,
+        at_most: int | None = None,
     ) -> bool:
         """Whether fixing these features keeps the claim true, whatever the others do in the region."""
-        fixed = set(self.model.indices(features))
-        constraints = self._ask(x, radius, unit, held, claim).constraints
-        freed = [i for i in range(len(self.model.features)) if i not in fixed]
-        return all(constraint.admits(freed) for constraint in constraints)
+        freed = self._others(features)
+        moving = _read_at_most(at_most)
+
+        def answer(bits: int) -> bool:
+            constraints = self._ask(x, radius, unit, held, claim, bits).constraints
+            return all(constraint.admits(freed) for constraint in _allowing(constraints, None, moving))
+
+        return self._decide(answer)
 
     def certify(
         self,
@@ -156,45 +223,325 @@ class Explainer:
         unit: Unit = "raw",
         held: Iterable[str] = (),
         claim: Claim = SAME,
+        at_most: int | None = None,
         model_file: str | os.PathLike[str] | None = None,
     ) -> Certificate:
         """Return the proof of what `is_sufficient` answers: that these features suffice, or that they do not."""
         from suffice.certificate import certify_set
 
-        question = self._ask(x, radius, unit, held, claim)
         kept = tuple(dict.fromkeys(self.model.indices(features)))
-        return certify_set(self.model, question, kept, model_file)
+        moving = _read_at_most(at_most)
+
+        def answer(bits: int) -> Certificate:
+            question = self._ask(x, radius, unit, held, claim, bits)
+            limited = _allowing(question.constraints, None, moving)
+            question = question._replace(asked=question.asked._replace(at_most=moving), constraints=limited)
+            return certify_set(self.model, question, kept, model_file)
+
+        return self._decide(answer)
 
     def contrast(
-        self, x: Any, radius: Radius, *, unit: Unit = "raw", held: Iterable[str] = (), claim: Claim = SAME
+        self,
+        x: Any,
+        radius: Radius,
+        *,
+        unit: Unit = "raw",
+        held: Iterable[str] = (),
+        claim: Claim = SAME,
+        at_most: int | None = None,
     ) -> Contrast:
         """Return a smallest set of features whose change alone can break the claim, with an input that does."""
-        question = self._ask(x, radius, unit, held, claim)
-        best = easiest_break(question.constraints, (), range(len(self.model.features)))
-        if best is None:
-            return Contrast(self.model, *question[:4], question.prediction, None, ())
-        c, moved = best
-        point = breaking_input(question.constraints[c], question.worst[c], question.row, question.region, moved)
-        return Contrast(self.model, *question[:4], question.prediction, tuple(point), tuple(moved))
+        moving = _read_at_most(at_most)
 
-    def _ask(self, x: Any, radius: Radius, unit: Unit, held: Iterable[str], claim: Claim) -> _Question:
+        def answer(bits: int) -> Contrast:
+            question = self._ask(x, radius, unit, held, claim, bits)
+            constraints = _allowing(question.constraints, None, moving)
+            facts = (self.model, question.asked._replace(at_most=moving), *question[1:3], question.prediction)
+            best = easiest_break(constraints, (), range(len(self.model.features)))
+            if best is None:
+                return Contrast(*facts, None, ())
+            c, moved = best
+            point = breaking_input(constraints[c], question.worst[c], question.row, question.region, moved)
+            return Contrast(*facts, tuple(point), tuple(moved))
+
+        return self._decide(answer)
+
+    def counterfactual(
+        self, x: Any, radius: Radius, *, unit: Unit = "raw", held: Iterable[str] = (), claim: Claim = SAME
+    ) -> Counterfactual:
+        """Return the nearest input that breaks the claim by changing as few features as can be.
+
+        Of all inputs that break the claim with the size of a smallest contrast, it has the smallest largest change,
+        counted in radii. Features that are immutable for whom it concerns are named in `held`.
+        """
+
+        def answer(bits: int) -> Counterfactual:
+            question, growth = self._growth(x, radius, unit, held, claim, bits)
+            nearest = nearest_break(growth)
+            facts = (self.model, *question[:3], question.prediction)
+            if nearest is None:
+                return Counterfactual(*facts, None, (), growth.units, None, is_attained=False)
+            reach = nearest.radius if nearest.is_attained else nearest.radius + (1 - nearest.radius) * _CLOSE
+            region, part = growth.region(reach), nearest.part
+            drops, worst = bound_drops(growth.functions[part], growth.here[part], question.row, region)
+            constraint = replace(growth.constraints[part], drops=drops)
+            point = breaking_input(constraint, worst, question.row, region, nearest.moved)
+            return Counterfactual(
+                *facts, tuple(point), nearest.moved, growth.units, nearest.radius, nearest.is_attained
+            )
+
+        return self._decide(answer)
+
+    def relevance(
+        self,
+        x: Any,
+        radius: Radius,
+        *,
+        unit: Unit = "raw",
+        held: Iterable[str] = (),
+        claim: Claim = SAME,
+        at_most: int | None = None,
+        max_nodes: int = 20_000,
+    ) -> Relevance:
+        """Return which features are in every subset-minimal explanation, in some, or in none.
+
+        Whether a feature is in some is a question of subset sums; past `max_nodes` steps of search for one feature it
+        is named undecided.
+        """
+        moving = _read_at_most(at_most)
+
+        def answer(bits: int) -> Relevance:
+            question = self._ask(x, radius, unit, held, claim, bits)
+            found = roles(Problem(_allowing(question.constraints, None, moving)), max_nodes=max_nodes)
+            return Relevance(question.prediction, *(tuple(self.model.names[i] for i in part) for part in found))
+
+        return self._decide(answer)
+
+    def explanations(
+        self,
+        x: Any,
+        radius: Radius,
+        *,
+        minimal: str = "size",
+        unit: Unit = "raw",
+        held: Iterable[str] = (),
+        claim: Claim = SAME,
+        keep: Iterable[str] = (),
+        free: Iterable[str] = (),
+        cost: Mapping[str, Number] | None = None,
+        groups: Groups = (),
+        at_most: int | None = None,
+        max_nodes: int = 100_000,
+        max_seconds: float = 60.0,
+    ) -> Explanations:
+        """Return all minimal explanations, to be iterated over: each comes as soon as it is found.
+
+        Parameters
+        ----------
+        minimal : {"size", "subset"}
+            "size": all sets of the smallest size (of the least cost). "subset": all sufficient sets of which no
+            proper subset suffices, whatever their size.
+        max_nodes, max_seconds : int, float
+            Budgets of the search for the smallest size.
+
+        Other parameters are those of `explain`.
+        """
+        if minimal not in ("size", "subset"):
+            raise ClaimError(f"minimal must be 'size' or 'subset', got {minimal!r}")
+        choices = read_choices(self.model, keep=keep, free=free, cost=cost, groups=groups)
+        moving = _read_at_most(at_most)
+
+        def answer(bits: int) -> tuple[Problem, Cover | None]:
+            constraints = _allowing(self._ask(x, radius, unit, held, claim, bits).constraints, None, moving)
+            self._check_free(constraints, choices, free)
+            if minimal == "subset":
+                return Problem(constraints, choices), None
+            cover = smallest_cover(constraints, choices, max_nodes=max_nodes, max_seconds=max_seconds)
+            if not cover.is_best:
+                raise BudgetError(
+                    f"the least cost is only known to lie between {cover.lower_bound} and {cover.cost}; "
+                    "raise max_nodes or max_seconds"
+                )
+            return Problem(constraints, choices), cover
+
+        problem, cover = self._decide(answer)
+
+        def sets() -> Iterator[tuple[str, ...]]:
+            found: Iterator[Items] = minimal_sets(problem) if cover is None else smallest_sets(problem, cover)
+            for items in found:
+                yield tuple(self.model.names[i] for i in sorted(choices.features(items)))
+
+        def number(most: int) -> tuple[int, int]:
+            if cover is not None:
+                return count_smallest(problem, cover, max_nodes=most)
+            listed = sum(1 for _ in minimal_sets(problem))
+            return listed, listed
+
+        return Explanations(sets, number)
+
+    def radius(
+        self,
+        x: Any,
+        features: Iterable[str],
+        *,
+        unit: Unit = "raw",
+        held: Iterable[str] = (),
+        claim: Claim = SAME,
+    ) -> Limit:
+        """Return the largest radius, the same for all features in the given unit, for which these features suffice.
+
+        The answer is exact: a drop is a piecewise-linear function of the radius, with jumps.
+        """
+        freed = self._others(features)
+        growth = self._decide(lambda bits: self._growth(x, 1, unit, held, claim, bits))[1]
+        return _limit(growth.reach(freed))
+
+    def curve(
+        self,
+        x: Any,
+        *,
+        until: Number = math.inf,
+        unit: Unit = "raw",
+        held: Iterable[str] = (),
+        claim: Claim = SAME,
+        max_nodes: int = 100_000,
+        max_seconds: float = 60.0,
+    ) -> Curve:
+        """Return how the size of the smallest explanation grows with the radius, up to the radius `until`.
+
+        The radius is the same for all features in the given unit. The radii where the size grows are exact.
+        """
+        (end,) = set(read_radii(self.model, until)) if not hasattr(until, "__len__") else (None,)
+        if end is not None and end == 0:
+            raise RadiusError("the curve begins at the radius 0 and needs `until` above it")
+        question, growth = self._decide(lambda bits: self._growth(x, 1, unit, held, claim, bits))
+
+        def solve(constraints: Sequence[Constraint]) -> Cover:
+            return smallest_cover(constraints, max_nodes=max_nodes, max_seconds=max_seconds)
+
+        names = self.model.names
+        steps = [
+            Step(_limit(reach), cover.cost, tuple(names[i] for i in cover.kept))
+            for reach, cover in sizes_by_radius(growth, solve, end)
+        ]
+        return Curve(question.prediction, tuple(steps))
+
+    def inflate(
+        self,
+        x: Any,
+        radius: Radius,
+        *,
+        features: Iterable[str] | None = None,
+        unit: Unit = "raw",
+        held: Iterable[str] = (),
+        claim: Claim = SAME,
+    ) -> Inflated:
+        """Return for each kept feature the widest range over which the claim still holds.
+
+        Parameters
+        ----------
+        features : names of features, in the order in which they are widened
+            They must suffice. Default: those of `explain`, largest drop first.
+
+        The ranges are found one after the other: each is the widest interval around the row's value (or set of
+        categories) that the ranges before it, and the free features in their region, leave room for.
+        """
+        if features is None:
+            features = self.explain(x, radius, unit=unit, held=held, claim=claim).features
+        names = list(features)
+        freed = self._others(names)
+        question = self._decide(lambda bits: self._ask(x, radius, unit, held, claim, bits))
+        falls = [constraint.fall(freed) for constraint in question.constraints]
+        for constraint, fall in zip(question.constraints, falls, strict=True):
+            if not constraint.allows(fall):
+                raise ClaimError(f"{_listed(names)} do not suffice at this radius, so that none of them has room")
+        ranges = {}
+        for name, i in zip(names, self.model.indices(names), strict=True):
+            functions = [cases[i].function for cases in question.worst]
+            here = [function(question.row[i]) for function in functions]
+            room = widest(functions, here, question.row[i], self.model.domains[i], question.constraints, falls)
+            falls = [total((fall, drop)) for fall, drop in zip(falls, room.drops, strict=True)]
+            ranges[name] = _range(room)
+        return Inflated(question.prediction, ranges, tuple(self.model.names[i] for i in freed))
+
+    # --- how a question is asked ----------------------------------------------------------------------------------
+
+    def _decide(self, answer: Callable[[int], Answer]) -> Answer:
+        """Return an answer, with numbers that are not rational enclosed as closely as it needs."""
+        bits = _FIRST_BITS
+        while True:
+            try:
+                return answer(bits)
+            except Undecided:
+                bits *= 2
+                if bits > _MOST_BITS:
+                    raise BudgetError(
+                        f"a sum of drops agrees with the threshold to {_MOST_BITS} bits; change the threshold a little"
+                    ) from None
+
+    def _ask(
+        self, x: Any, radius: Radius, unit: Unit, held: Iterable[str], claim: Claim, bits: int = _FIRST_BITS
+    ) -> _Question:
         row = read_row(self.model, x)
-        radii = read_radii(self.model, radius, unit=unit, held=held)
-        region = region_around(self.model, row, radii)
+        asked = Asked(read_radii(self.model, radius, unit=unit, held=held), claim, bits)
+        region = region_around(self.model, row, asked.radii)
         parts = self._parts(row)
         scores = self._scores(parts)
-        inequalities = inequalities_at(claim, self.model, scores)
+        inequalities = inequalities_at(claim, self.model, scores, bits)
         constraints, worst = [], []
         for inequality in inequalities:
             values = [_dot(inequality.factors, part) for part in parts]
             drops, cases = bound_drops(self._oriented(inequality.factors), values, row, region)
-            constraints.append(Constraint(inequality.at(scores), drops, inequality.is_strict))
+            margin = inequality.at(scores)
+            constraints.append(Constraint(margin, drops, inequality.is_strict, gap=inequality.gap))
             worst.append(cases)
         prediction = predicted(self.model, scores)
-        floating = prediction if self._float_predict is None else self._float_predict([_plain(value) for value in row])
-        return _Question(
-            row, radii, region, claim, inequalities, prediction, floating, tuple(constraints), tuple(worst)
+        floating = prediction if self._float_predict is None else self._float_predict([plain(value) for value in row])
+        return _Question(asked, row, region, inequalities, prediction, floating, tuple(constraints), tuple(worst))
+
+    def _growth(
+        self, x: Any, radius: Radius, unit: Unit, held: Iterable[str], claim: Claim, bits: int
+    ) -> tuple[_Question, Growth]:
+        """Return a question, and the constraints as functions of a factor of its radii."""
+        units = read_radii(self.model, radius, unit=unit, held=held)
+        if any(one is None for one in units):
+            raise RadiusError("changes are counted in radii, so that every radius must be finite")
+        question = self._ask(x, radius, unit, held, claim, bits)
+        functions = tuple(self._oriented(inequality.factors) for inequality in question.inequalities)
+        here = tuple(tuple(map(Pieces.__call__, each, question.row)) for each in functions)
+        constraints = tuple(replace(constraint, gap=ZERO) for constraint in question.constraints)
+        given = tuple(one for one in units if one is not None)
+        return question, Growth(functions, here, constraints, question.row, self.model.domains, given)
+
+    def _charge(self, question: _Question, semantics: Semantics) -> tuple[Rational, ...]:
+        """Return what rounding may take from the margin of each part of the claim."""
+        if semantics == "exact":
+            return (ZERO,) * len(question.constraints)
+        errors = rounding_errors(self.model, question.region, semantics)
+        return tuple(
+            sum((abs(factor) * error for factor, error in zip(one.factors, errors, strict=True)), ZERO)
+            for one in question.inequalities
         )
+
+    def _check_free(self, constraints: Sequence[Constraint], choices: Choices, free: Iterable[str]) -> None:
+        """Raise an error if the features to be freed in any case break the claim."""
+        freed = choices.features(sorted(choices.free))
+        for constraint in constraints:
+            if not constraint.allows(Drop.of(ZERO)):
+                raise ClaimError(
+                    f"rounding alone may break the claim: after its charge the margin is {show(constraint.margin)}"
+                )
+            if not constraint.admits(freed):
+                fall = constraint.fall(freed)
+                amount = "without bound" if fall.is_infinite else f"by {show(fall.value)}"
+                raise PreferenceError(
+                    f"{_listed([self.model.names[i] for i in freed])} cannot all be free: together they can lower the "
+                    f"margin of {show(constraint.margin)} {amount}; free fewer, or make the radius smaller"
+                )
+
+    def _others(self, features: Iterable[str]) -> list[int]:
+        fixed = set(self.model.indices(features))
+        return [i for i in range(len(self.model.features)) if i not in fixed]
 
     def _parts(self, row: Row) -> list[tuple[Rational, ...]]:
         """Return each feature's part of each score."""
@@ -211,10 +558,9 @@ class Explainer:
 
 
 class _Question(NamedTuple):
+    asked: Asked
     row: Row
-    radii: Radii
     region: Region
-    claim: Claim
     inequalities: tuple[Inequality, ...]
     prediction: Any
     float_prediction: Any
@@ -233,192 +579,54 @@ def _weighted(factors: tuple[int, ...], pieces: tuple[Pieces, ...]) -> Pieces:
     return used[0][1] if len(used) == 1 and used[0][0] == ONE else combine(used)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Explanation:
-    """A smallest set of features that keeps a claim true, and what is proven of it.
-
-    `print(why)` says it in words. Numbers are exact rationals. A claim may have several parts (the winner against each
-    other class); `margin`, `drops` and `witnesses` are those of the tightest part, the one with the least slack.
-    """
-
-    model: AdditiveModel
-    row: Row
-    radii: Radii  # in the user's units; None for infinity
-    region: Region
-    claim: Claim
-    inequalities: tuple[Inequality, ...]
-    prediction: Any
-    float_prediction: Any  # the estimator's own, in float arithmetic; the same but for scores within rounding of 0
-    constraints: tuple[Constraint, ...]
-    worst: tuple[tuple[Worst, ...], ...]
-    kept: tuple[int, ...]
-    choices: Choices  # what the search could choose among
-    lower_bound: int  # no sufficient set has fewer features
-    status: Status
-    proof: Tree | None  # why no allowed set costs less
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Names of the features to keep fixed, largest drop first."""
-        names = self.model.names
-        return tuple(names[i] for i in self.kept)
-
-    @property
-    def size(self) -> int:
-        """How many features are kept fixed."""
-        return len(self.kept)
-
-    @property
-    def freed(self) -> tuple[str, ...]:
-        """Names of all other features, in the order of the model."""
-        kept = set(self.kept)
-        return tuple(name for i, name in enumerate(self.model.names) if i not in kept)
-
-    @property
-    def tightest(self) -> int:
-        """Which part of the claim has the least slack."""
-        return min(range(len(self.constraints)), key=self._slack)
-
-    @property
-    def margin(self) -> Fraction:
-        """By how much the claim holds at the row: the score's distance from breaking it."""
-        return to_fraction(self.constraints[self.tightest].margin)
-
-    @property
-    def slack(self) -> Fraction:
-        """What is left of the margin when every free feature does its worst."""
-        return to_fraction(self._slack(self.tightest))
-
-    def _slack(self, part: int) -> Rational:
-        kept, constraint = set(self.kept), self.constraints[part]
-        return constraint.margin - total(drop for i, drop in enumerate(constraint.drops) if i not in kept).value
-
-    @property
-    def drops(self) -> dict[str, Fraction | float]:
-        """How far each feature can lower the margin within the region; infinity if without bound."""
-        drops = self.constraints[self.tightest].drops
-        return {name: _shown(drop) for name, drop in zip(self.model.names, drops, strict=True)}
-
-    @property
-    def witnesses(self) -> dict[str, Fraction | Label | None]:
-        """For each feature the value that attains its drop; None where the drop is approached but not attained."""
-        part = self.tightest
-        return {
-            name: _plain(worst.value_at_most(worst.infimum.value)) if drop.is_attained else None
-            for name, drop, worst in zip(self.model.names, self.constraints[part].drops, self.worst[part], strict=True)
-        }
-
-    def counterexample(self, without: str) -> dict[str, Fraction | Label]:
-        """Return an input of the region that breaks the claim, once a kept feature is freed too.
-
-        Parameters
-        ----------
-        without : str
-            One of `features`. It moves, and as few of the free features as can be; the others keep the row's
-            values. Numbers are short floats where the claim leaves room for them.
-
-        Raises
-        ------
-        FeatureNameError
-            If the feature is not kept: without it nothing changes.
-        ClaimError
-            If the set is not known to be smallest, and suffices without this feature too.
-        """
-        if without not in self.features:
-            raise FeatureNameError(without, self.features, what="kept feature")
-        removed, kept = self.model.index(without), set(self.kept)
-        free = [i for i in range(len(self.row)) if i not in kept]
-        best = easiest_break(self.constraints, [removed], free)
-        if best is None:
-            raise ClaimError(f"the claim holds without {without!r} too: this set is not a smallest one")
-        c, moved = best
-        point = breaking_input(self.constraints[c], self.worst[c], self.row, self.region, moved)
-        return {name: _plain(value) for name, value in zip(self.model.names, point, strict=True)}
-
-    def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
-        """Return the proof of this result, for `suffice-check` or anyone else to check.
-
-        Parameters
-        ----------
-        model_file : path, optional
-            The file that the certificate is for. Default: the one that `model.save` writes.
-
-        Raises
-        ------
-        ModelFileError
-            If the file holds another model.
-        """
-        from suffice.certificate import certify_explanation
-
-        return certify_explanation(self, model_file)
-
-    def __repr__(self) -> str:
-        return f"<Explanation: {self.prediction!r}, {self.size} of {len(self.row)} features, {self.status.value}>"
-
-    def __str__(self) -> str:
-        from suffice.present.text import describe
-
-        return describe(self)
+def _allowing(
+    constraints: Sequence[Constraint], shift: Sequence[Rational] | None, at_most: int | None
+) -> tuple[Constraint, ...]:
+    """Return constraints with their margins shifted, and a budget of features that move at once."""
+    shifts = shift or [ZERO] * len(constraints)
+    return tuple(
+        replace(constraint, margin=constraint.margin + one, at_most=at_most)
+        if one or at_most is not None
+        else constraint
+        for constraint, one in zip(constraints, shifts, strict=True)
+    )
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Contrast:
-    """A smallest set of features whose change alone breaks a claim, and an input that shows it.
-
-    Where nothing in the region breaks the claim there is no such set: `is_possible` is False.
-    """
-
-    model: AdditiveModel
-    row: Row
-    radii: Radii
-    region: Region
-    claim: Claim
-    prediction: Any
-    point: tuple[Value, ...] | None
-    moved: tuple[int, ...]
-
-    @property
-    def is_possible(self) -> bool:
-        """Whether any input of the region breaks the claim."""
-        return self.point is not None
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Names of the features that change, largest drop first; no smaller set is enough."""
-        names = self.model.names
-        return tuple(names[i] for i in self.moved)
-
-    @property
-    def size(self) -> int:
-        """How many features change."""
-        return len(self.moved)
-
-    @property
-    def counterexample(self) -> dict[str, Fraction | Label]:
-        """An input where the claim is false, by feature name; `ClaimError` if there is none."""
-        if self.point is None:
-            raise ClaimError("no input of the region breaks the claim")
-        return {name: _plain(value) for name, value in zip(self.model.names, self.point, strict=True)}
-
-    def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
-        """Return the proof of this result, as `Explanation.certificate` does."""
-        from suffice.certificate import certify_contrast
-
-        return certify_contrast(self, model_file)
-
-    def __repr__(self) -> str:
-        what = f"{self.size} of {len(self.row)} features" if self.is_possible else "impossible"
-        return f"<Contrast: {self.prediction!r}, {what}, proven>"
-
-    def __str__(self) -> str:
-        from suffice.present.text import describe_contrast
-
-        return describe_contrast(self)
+def _read_at_most(at_most: int | None) -> int | None:
+    if at_most is not None and (type(at_most) is not int or at_most < 1):
+        raise PreferenceError(f"at_most must be a whole number of features from 1 up, got {brief(at_most)}")
+    return at_most
 
 
-def _shown(drop: Drop) -> Fraction | float:
-    return math.inf if drop.is_infinite else to_fraction(drop.value)
+def _read_norm(norm: float) -> bool:
+    """Return whether the region is smaller than the box."""
+    if norm not in (1, 2, math.inf):
+        raise RadiusError(f"norm must be 1, 2 or math.inf, got {brief(norm)}")
+    return norm != math.inf
 
 
-def _plain(value: Value) -> Fraction | Label:
-    return to_fraction(value) if isinstance(value, fmpq) else value
+def _caveat(cover: Cover, norm: float, semantics: Semantics) -> str:
+    """Return why no smaller set is ruled out."""
+    if not cover.is_best:
+        return "the search ended at its budget"
+    if norm != math.inf:
+        return f"the box around the ball of the {norm}-norm was searched; the ball itself may need fewer"
+    return f"the bound on the rounding error of {semantics} was charged; the deployed model may need fewer"
+
+
+def _plain_cost(cost: Rational) -> int | Fraction:
+    return int(cost.p) if cost.q == 1 else to_fraction(cost)
+
+
+def _limit(reach: Reach) -> Limit:
+    return Limit(math.inf if reach.radius is None else to_fraction(reach.radius), reach.is_attained)
+
+
+def _range(room: Room) -> Range:
+    low, high = (None if end.at is None else to_fraction(end.at) for end in (room.low, room.high))
+    values = tuple(plain(value) for value in room.values)
+    return Range(low, high, room.low.is_included, room.high.is_included, room.is_integers, values)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names) or "no features"

@@ -94,7 +94,9 @@ def read_choices(
     """
     named = _read_groups(model, groups)
     member = {feature: name for name, features in named.items() for feature in features}
-    items, place, names = [], {}, []
+    items: list[tuple[int, ...]] = []
+    names: list[str] = []
+    place: dict[str, int] = {}
     for feature, own in enumerate(model.names):
         name = member.get(feature, own)
         if name not in place:

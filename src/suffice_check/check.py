@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from suffice_check.claims import Claim, inequalities, read_claim
+from suffice_check.claims import Claim, inequalities, read_claim, show
 from suffice_check.drops import Constraint, Drop, Witness, bound_drops, witness_drop
 from suffice_check.model import Domain, Model, read_model
 from suffice_check.reading import (
@@ -29,6 +29,10 @@ from suffice_check.reading import (
 from suffice_check.shapes import NoValueError
 from suffice_check.tree import Choices, Cover, Node, read_node
 
+_FIELDS = (
+    "version", "model", "row", "radii", "norm", "at_most", "claim", "charges", "choices", "result", "evidence",
+)  # fmt: skip
+
 
 class Certificate(NamedTuple):
     """A certificate as it is written, every number exact; nothing in it is believed yet."""
@@ -36,8 +40,10 @@ class Certificate(NamedTuple):
     model: str
     row: list[Value]
     radii: list[Fraction | None]
+    norm: int | None
     at_most: int | None
     claim: Claim
+    charges: list[Fraction] | None
     choices: Choices | None
     kind: str
     features: list[int]
@@ -71,9 +77,7 @@ def check(model: bytes, certificate: bytes) -> str:
 
 
 def _read(document: Any) -> Certificate:
-    version, model, row, radii, at_most, claim, choices, result, evidence = fields(
-        document, "version", "model", "row", "radii", "at_most", "claim", "choices", "result", "evidence"
-    )
+    version, model, row, radii, norm, at_most, claim, charges, choices, result, evidence = fields(document, *_FIELDS)
     if type(version) is not int or version != 1:
         raise ValueError(f"version {str(version)[:40]} of the format is not known")
     if not isinstance(model, str):
@@ -82,8 +86,10 @@ def _read(document: Any) -> Certificate:
         model,
         [value(cell) for cell in items(row)],
         [None if radius is None else number(radius) for radius in items(radii)],
+        None if norm is None else 1 + whole(norm - 1, 2),
         None if at_most is None else whole(at_most, 10**6),
         read_claim(claim),
+        None if charges is None else [number(text) for text in items(charges)],
         None if choices is None else Choices.read(choices),
         *_read_result(result, evidence),
     )
@@ -135,11 +141,15 @@ class _Case:
         self.model, self.certificate, self.count = model, certificate, len(model.features)
         self.region = self._region(certificate.row, certificate.radii)
         self._check_features(certificate.features)
-        if certificate.choices and certificate.kind != "explanation":
-            raise RejectedError("choices", "there are some, and nothing is claimed that needs them")
+        extras = certificate.choices, certificate.charges, certificate.norm
+        if certificate.kind != "explanation" and extras != (None, None, None):
+            raise RejectedError("choices", "choices, charges and norms are for explanations only")
         scores = self._scores(certificate.row)
         parts, self.text = inequalities(certificate.claim, model, scores)
-        self.constraints = [Constraint(part, part.constant + part.of(scores)) for part in parts]
+        self.constraints = []
+        for part, charge in zip(parts, self._charges(len(parts)), strict=True):
+            margin = part.constant + part.of(scores)
+            self.constraints.append(Constraint(part, margin - charge, margin + part.gap + charge))
 
     def check(self) -> str:
         """Return what is proven."""
@@ -162,6 +172,13 @@ class _Case:
                 raise RejectedError("radii", f"that of {feature.name!r} is negative")
         return [f.domain.around(x, r) for f, x, r in zip(self.model.features, row, radii, strict=True)]
 
+    def _charges(self, count: int) -> list[Fraction]:
+        """Return by how much each inequality must hold at least: 0, if the certificate does not say more."""
+        charges = [Fraction(0)] * count if self.certificate.charges is None else self.certificate.charges
+        if len(charges) != count or min(charges) < 0:
+            raise RejectedError("charges", "there must be one from 0 up for each inequality")
+        return charges
+
     def _check_features(self, features: Sequence[int]) -> None:
         if len(set(features)) != len(features):
             raise RejectedError("features", "one is listed twice")
@@ -179,7 +196,7 @@ class _Case:
         free = [i for i in range(self.count) if i not in kept]
         drops = self._bound_drops(free)
         for constraint, falls in zip(self.constraints, drops, strict=True):
-            if not constraint.allows(self._largest(falls, len(free))):
+            if not constraint.holds(self._largest(falls, len(free))):
                 raise RejectedError("sufficiency", "the free features can break the claim together")
         choices = self.certificate.choices or Choices([[i] for i in range(self.count)], [1] * self.count, [], [])
         choices.check(self.count, kept)
@@ -188,12 +205,17 @@ class _Case:
         if lower_bound > cost:
             raise RejectedError("lower bound", f"{lower_bound} is more than the cost of the kept features, {cost}")
         if lower_bound:
-            Cover(self.constraints, self._witness_drops(), choices, self.certificate.at_most).check(tree, lower_bound)
+            # Changes of one feature lie in the ball of any norm; more at once need not.
+            at_most = self.certificate.at_most if self.certificate.norm is None else 1
+            Cover(self.constraints, self._witness_drops(), choices, at_most).check(tree, lower_bound)
             least = self._bound_in_words(lower_bound, is_reached=lower_bound == cost)
         elif self.certificate.witnesses or tree:
             raise RejectedError("lower bound", "there is evidence for one, and none is claimed")
         fixed = f"with {self._names(kept)} fixed, " if kept else ""
-        return f"{fixed}{self.text}, whatever the other {len(free)} features do in their regions{self._budget}{least}"
+        return (
+            f"{fixed}{self.text}{self._spare}, whatever the other {len(free)} features do in their "
+            f"regions{self._budget}{least}"
+        )
 
     def _check_insufficient(self, kept: Sequence[int]) -> str:
         """An input that keeps these features and breaks the claim."""
@@ -210,12 +232,13 @@ class _Case:
             raise RejectedError(
                 "lower bound", f"{lower_bound} is more than the {len(moved)} features that break the claim"
             )
-        if lower_bound > 1:
-            for constraint, falls in zip(self.constraints, self._bound_drops(range(self.count)), strict=True):
-                if not constraint.allows(self._largest(falls, lower_bound - 1)):
-                    raise RejectedError("lower bound", f"{lower_bound - 1} features may be able to break the claim")
-        elif self.certificate.points:
+        none: list[list[Drop]] = [[] for _ in self.constraints]
+        if lower_bound <= 1 and self.certificate.points:
             raise RejectedError("points", "there are some, and nothing is claimed that needs them")
+        drops = self._bound_drops(range(self.count)) if lower_bound > 1 else none
+        for constraint, falls in zip(self.constraints, drops, strict=True):
+            if lower_bound and not constraint.holds(self._largest(falls, lower_bound - 1)):
+                raise RejectedError("lower bound", f"{lower_bound - 1} features may be able to break the claim")
         fewer = "no fewer can" if lower_bound == len(moved) else f"fewer than {lower_bound} cannot"
         return f"changing {self._names(moved)} alone can break the claim that {self.text}{self._budget}; {fewer}"
 
@@ -261,7 +284,8 @@ class _Case:
         if self.certificate.at_most is not None and changes > self.certificate.at_most:
             raise RejectedError("input", f"it changes {changes} features, more than are allowed to change at once")
         scores = self._scores(there)
-        values = [(part.constant + part.of(scores), part.is_strict) for part, _ in self.constraints]
+        parts = [constraint.inequality for constraint in self.constraints]
+        values = [(part.constant + part.gap + part.of(scores), part.is_strict) for part in parts]
         if not any(a < 0 or (a == 0 and is_strict) for a, is_strict in values):
             raise RejectedError("input", "the claim holds there")
 
@@ -271,18 +295,22 @@ class _Case:
         return sorted(drops, reverse=True)[:limit]
 
     def _bound_in_words(self, lower_bound: int, *, is_reached: bool) -> str:
-        if self.certificate.choices is None:
-            return (
-                "; no smaller set is enough"
-                if is_reached
-                else f"; no set of fewer than {lower_bound} features is enough"
-            )
-        return f"; no allowed set that costs less{'' if is_reached else f' than {lower_bound}'} is enough"
+        if self.certificate.choices is not None:
+            sets = f"allowed set that costs less{'' if is_reached else f' than {lower_bound}'}"
+        else:
+            sets = "smaller set" if is_reached else f"set of fewer than {lower_bound} features"
+        return f"; no {sets} is enough{', even if it may fail by as much' if self._spare else ''}"
+
+    @property
+    def _spare(self) -> str:
+        charges = self.certificate.charges
+        return "" if charges is None else f", with {' and '.join(show(charge) for charge in charges)} to spare"
 
     def _names(self, features: Sequence[int]) -> str:
         return ", ".join(repr(self.model.features[i].name) for i in features) or "nothing"
 
     @property
     def _budget(self) -> str:
-        most = self.certificate.at_most
-        return "" if most is None else f", with at most {most} features changed at once"
+        most, norm = self.certificate.at_most, self.certificate.norm
+        ball = "" if norm is None else f" within the ball of the {norm}-norm"
+        return ball + ("" if most is None else f", at most {most} of them changed at once")

@@ -26,17 +26,26 @@ NONE = Drop(False, Fraction(0), True)
 
 
 class Constraint(NamedTuple):
-    """An inequality seen from the row: by how much it holds there, and whether 0 is too little."""
+    """An inequality seen from the row: by how much it holds there.
+
+    Where that is known between two bounds only, it must hold with the smaller margin and break with the larger one.
+    """
 
     inequality: Inequality
     margin: Fraction
+    loose: Fraction
 
-    def allows(self, drops: Iterable[Drop]) -> bool:
-        """Whether it holds even if features that move independently fall so far together."""
-        fall = total(drops)
-        if fall.is_infinite or fall.value > self.margin:
-            return False
-        return fall.value < self.margin or not (self.inequality.is_strict and fall.is_attained)
+    def holds(self, drops: Iterable[Drop]) -> bool:
+        """Whether it is proven to hold even if features that move independently fall so far together."""
+        return not self._breaks(total(drops), self.margin)
+
+    def breaks(self, drops: Iterable[Drop]) -> bool:
+        """Whether it is proven to break somewhere, if features that move independently can fall so far."""
+        return self._breaks(total(drops), self.loose)
+
+    def _breaks(self, fall: Drop, margin: Fraction) -> bool:
+        is_tie = fall.value == margin and self.inequality.is_strict and fall.is_attained
+        return fall.is_infinite or fall.value > margin or is_tie
 
 
 def total(drops: Iterable[Drop]) -> Drop:

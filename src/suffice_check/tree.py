@@ -116,7 +116,7 @@ class Cover:
         """Whether inputs that move only freed features are shown to break the claim."""
         features = self._features(freed)
         return any(
-            not constraint.allows(sorted((drops[i] for i in features), reverse=True)[: self.at_most])
+            constraint.breaks(sorted((drops[i] for i in features), reverse=True)[: self.at_most])
             for constraint, drops in zip(self.constraints, self.drops, strict=True)
         )
 
@@ -145,7 +145,7 @@ class Cover:
             i: sum((multipliers[c] * self.drops[c][i].value for c in used), Fraction(0))
             for i in [*base, *(i for k in open_ for i in self.choices.items[k])]
         }
-        room = sum((multipliers[c] * self.constraints[c].margin for c in used), Fraction(0))
+        room = sum((multipliers[c] * self.constraints[c].loose for c in used), Fraction(0))
         if self.at_most is not None:
             return self._most_of_few(open_, [weight[i] for i in base], weight, room, used)
         room -= sum((weight[i] for i in base), Fraction(0))

@@ -1,39 +1,17 @@
 import math
-from fractions import Fraction
 from itertools import combinations
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles import sufficient
+from strategies import systems
 
-from suffice.drops import INFINITE, Constraint, Drop
+from suffice.drops import Constraint, Drop
 from suffice.rational import rational, to_fraction
 from suffice.search import covering
 from suffice.search.covering import smallest_cover
 from suffice.search.smallest import smallest_sufficient
-
-
-@st.composite
-def systems(draw):
-    """Up to four constraints over up to eight features, with many ties."""
-    count, rows = draw(st.integers(0, 8)), draw(st.integers(1, 4))
-    sizes = st.sampled_from([Fraction(k, 3) for k in (0, 1, 3, 5, 6, 9)])
-    infinite = st.just(INFINITE)
-    # A drop of 0 is always attained: by the row itself.
-    finite = st.builds(
-        lambda value, is_attained: Drop(False, rational(value), 0 if is_attained or not value else -1), sizes, st.booleans()
-    )
-    any_drop = st.integers(0, 15).flatmap(lambda rare: infinite if rare == 0 else finite)
-    constraints = []
-    for _ in range(rows):
-        is_strict = draw(st.booleans())
-        drops = tuple(draw(any_drop) for _ in range(count))
-        margin = draw(
-            st.sampled_from([Fraction(0), Fraction(1), Fraction(3), Fraction(4), Fraction(8), Fraction(10, 3)])
-        )
-        constraints.append(Constraint(rational(margin + (is_strict and margin == 0)), drops, is_strict))
-    return constraints
 
 
 def plain(constraint):

@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from suffice.domain import Domain
-from suffice.explain import Contrast, Explanation
 from suffice.labels import Label, Missing, Value
 from suffice.model import AdditiveModel
 from suffice.rational import Number, nearest_float, rational
+from suffice.results import Contrast, Explanation
 from suffice.shapes import Pieces, PiecewiseLinear, Readout, ReluNetwork, Shape, Steps, Table
 from suffice.shapes.shape import Rescaled, Scaled, Sum
 
@@ -43,7 +43,10 @@ def answer_document(why: Explanation, change: Change | None = None) -> Json:
         "claim": [inequality.meaning for inequality in why.inequalities],
         "status": why.status.value,
         "size": why.size,
-        "lower_bound": why.lower_bound,
+        "cost": _cost(why.cost),
+        "lower_bound": _cost(why.lower_bound),
+        "caveat": why.caveat,
+        "charged": [_number(charge) for charge in why.charged],
         "features": list(why.features),
         "freed": list(why.freed),
         "margin": _number(why.margin),
@@ -132,6 +135,10 @@ def kinds(shape: Shape) -> Iterator[str]:
             yield "broken line"
         case _:
             yield type(shape).__name__
+
+
+def _cost(cost: int | Fraction) -> Any:
+    return int(cost) if cost == int(cost) else _number(cost)
 
 
 def _prediction(prediction: Any) -> Any:

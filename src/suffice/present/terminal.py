@@ -18,11 +18,11 @@ from rich.text import Text
 
 from suffice.domain import show
 from suffice.errors import SufficeError
-from suffice.explain import Explanation
 from suffice.labels import Value
 from suffice.model import AdditiveModel
 from suffice.present.json import Change, Json, kinds
 from suffice.rational import Rational, nearest_float, rational
+from suffice.results import Explanation
 from suffice.shapes import Pieces
 
 

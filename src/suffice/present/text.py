@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from suffice.domain import show
-from suffice.rational import rational
+from suffice.rational import rational, to_fraction
 
 if TYPE_CHECKING:
-    from suffice.explain import Contrast, Explanation
+    from suffice.results import Contrast, Counterfactual, Curve, Explanation, Inflated, Range, Relevance
 
 _MOST_ROWS = 12
 
@@ -21,16 +21,18 @@ def describe(why: Explanation) -> str:
     lines = [_headline(why)]
     if not why.size:
         lines.append("Proven: no feature needs to be fixed; whatever moves within the region, the prediction stays.")
-    elif not freed and why.lower_bound == why.size:
+    elif not freed and why.lower_bound == why.cost == total:
         lines.append("Proven: every feature is needed; with any one of them free the prediction can change.")
     else:
         verb = "fixes" if why.size == 1 else "fix"
         others = "the other one does" if freed == 1 else f"the other {freed} do"
-        least = "no smaller set does."
-        if why.lower_bound < why.size:
-            least = f"no set of fewer than {why.lower_bound} does (the search ended at its budget)."
-        lines.append(f"Proven: {why.size} of {total} features {verb} it, whatever {others} within the region; {least}")
+        lines.append(
+            f"Proven: {why.size} of {total} features {verb} it, whatever {others} within the region{_few(why)}; "
+            f"{_least(why)}"
+        )
     lines += _table(why)
+    if any(why.charged):
+        lines.append(f"Charged: up to {_number(max(to_fraction(c) for c in why.charged))} of the margin, for rounding.")
     if why.float_prediction != why.prediction:
         what = "overflows" if why.float_prediction is None else f"predicts {why.float_prediction} here, by rounding"
         lines.append(f"Note: float arithmetic {what}; the proof is about the exact model.")
@@ -39,24 +41,96 @@ def describe(why: Explanation) -> str:
     return "\n".join(lines)
 
 
+def _few(why: Explanation) -> str:
+    most = why.constraints[0].at_most
+    return "" if most is None else f", {most} of them at once"
+
+
+def _least(why: Explanation) -> str:
+    """Return what is known of other sets."""
+    has_prices = not why.choices.is_counting or any(len(item) > 1 for item in why.choices.items)
+    among = " that the preferences allow" if not why.choices.is_plain else ""
+    if why.lower_bound == why.cost:
+        return f"no set{among} costs less than their {why.cost}." if has_prices else f"no smaller set{among} does."
+    fewer = f"costs less than {why.lower_bound}" if has_prices else f"of fewer than {why.lower_bound} does"
+    return f"no set{among} {fewer} ({why.caveat})."
+
+
 def describe_contrast(contrast: Contrast) -> str:
     """Return a few lines that say what would change the prediction."""
     if not contrast.is_possible:
-        return f"Prediction: {contrast.prediction}\nProven: nothing within the region changes it."
+        return f"Prediction: {_value(contrast.prediction)}\nProven: nothing within the region changes it."
     noun = "feature" if contrast.size == 1 else "features"
-    lines = [f"Prediction: {contrast.prediction}", f"Proven: {contrast.size} {noun} can change it; no fewer can."]
+    proven = f"Proven: {contrast.size} {noun} can change it; no fewer can."
+    return "\n".join([f"Prediction: {_value(contrast.prediction)}", proven, *_moves(contrast)])
+
+
+def describe_counterfactual(contrast: Counterfactual) -> str:
+    """Return a few lines that say which is the nearest change of the prediction."""
+    if not contrast.is_possible:
+        return describe_contrast(contrast)
+    noun = "feature" if contrast.size == 1 else "features"
+    least = f"{float(contrast.least_change):.6g}"
+    how_far = f"by {least} radii" if contrast.is_attained else f"by little more than {least} radii"
+    lines = [
+        f"Prediction: {_value(contrast.prediction)}",
+        f"Proven: {contrast.size} {noun} can change it, moving {how_far} at most; no fewer can, nor with less.",
+    ]
+    return "\n".join(lines + _moves(contrast))
+
+
+def describe_relevance(relevance: Relevance) -> str:
+    """Return a line for each kind of feature."""
+    parts = {
+        "Necessary (in every sufficient set)": relevance.necessary,
+        "Relevant (in some minimal set)": relevance.relevant,
+        "Irrelevant (in no minimal set)": relevance.irrelevant,
+        "Undecided (the search ended at its budget)": relevance.undecided,
+    }
+    lines = [f"{what}: {', '.join(names)}" for what, names in parts.items() if names]
+    return "\n".join([f"Prediction: {_value(relevance.prediction)}", *lines])
+
+
+def describe_curve(curve: Curve) -> str:
+    """Return a line for each stretch of radii."""
+    lines = [f"Prediction: {_value(curve.prediction)}"]
+    for step in curve.steps:
+        noun = "feature" if step.cost == 1 else "features"
+        names = f": {', '.join(step.features)}" if step.features else ""
+        lines.append(f"  radius {step.limit}: {step.cost} {noun}{names}")
+    return "\n".join(lines)
+
+
+def describe_range(range_: Range) -> str:
+    """Return an interval or a set in words."""
+    if range_.values:
+        return "one of " + ", ".join(_value(value) for value in range_.values)
+    low = "-∞" if range_.low is None else _number(range_.low)
+    high = "∞" if range_.high is None else _number(range_.high)
+    if range_.is_integers:
+        return f"the integers from {low} to {high}"
+    return f"{'[' if range_.has_low else '('}{low}, {high}{']' if range_.has_high else ')'}"
+
+
+def describe_inflated(inflated: Inflated) -> str:
+    """Return the range of each kept feature."""
+    lines = [
+        f"Prediction: {_value(inflated.prediction)}",
+        f"Proven: it stays as long as these hold, whatever the other {len(inflated.freed)} do within the region:",
+    ]
+    width = max((len(name) for name in inflated.ranges), default=0)
+    return "\n".join(lines + [f"  {name:<{width}}  in {range_}" for name, range_ in inflated.ranges.items()])
+
+
+def _moves(contrast: Contrast) -> list[str]:
     point, names = contrast.counterexample, contrast.model.names
     width = max(len(names[i]) for i in contrast.moved)
-    for i in contrast.moved:
-        new = point[names[i]]
-        shown = show(rational(new)) if isinstance(new, Fraction) else str(new)
-        lines.append(f"  {names[i]:<{width}}  {show(contrast.row[i])} -> {shown}")
-    return "\n".join(lines)
+    return [f"  {names[i]:<{width}}  {show(contrast.row[i])} -> {_value(point[names[i]])}" for i in contrast.moved]
 
 
 def _headline(why: Explanation) -> str:
     """Return what was predicted and, unless the claim is just the sign of a score, what must stay true."""
-    prediction = _number(why.prediction) if isinstance(why.prediction, Fraction) else why.prediction
+    prediction = _value(why.prediction)
     if why.model.task == "binary" and why.inequalities[0].constant == 0:
         return f"Prediction: {prediction} (margin {_number(why.margin)})"
     parts = [inequality.meaning for inequality in why.inequalities]
@@ -75,6 +149,10 @@ def _table(why: Explanation) -> list[str]:
     if why.size > _MOST_ROWS:
         lines.append(f"  ... and {why.size - _MOST_ROWS} more")
     return lines
+
+
+def _value(value: Any) -> str:
+    return _number(value) if isinstance(value, Fraction) else str(value)
 
 
 def _number(value: Fraction | float) -> str:

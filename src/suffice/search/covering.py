@@ -1,7 +1,8 @@
 """A best set of features that suffices for several constraints at once, to proven optimality.
 
-With several constraints no single order of the features is right: it is a covering problem. So it is with costs. A float
-solver (SciPy's HiGHS) proposes sets and multipliers; exact arithmetic decides. What is proven rests on three facts:
+With several constraints no single order of the features is right: it is a covering problem. So it is with costs. A
+float solver (SciPy's HiGHS) proposes sets and multipliers; exact arithmetic decides. What is proven rests on three
+facts:
 
 - *A set is sufficient* if every constraint admits the features it frees: exact sums.
 - *No set frees more than this* if some multipliers `λ ≥ 0` say so (`Problem.most`).

@@ -23,9 +23,10 @@ def minimal_sets(problem: Problem) -> Iterator[Items]:
     Notes
     -----
     An item is freed if that is allowed; it is also kept if it can still be *blocked*, that is, if with it and all later
-    items freed a constraint breaks. With one constraint this test is exact: if later items are freed greedily, the first
-    that does not fit blocks all heavier ones, and if all fit the test itself says that they block. So every branch
-    leads to a set, and the wait for the next one is polynomial. With several constraints a branch may come to nothing.
+    items freed a constraint breaks. With one constraint this test is exact: if later items are freed greedily, the
+    first that does not fit blocks all heavier ones, and if all fit the test itself says that they block. So every
+    branch leads to a set, and the wait for the next one is polynomial. With several constraints a branch may come to
+    nothing.
     """
     order = _by_weight(problem)
     stack: list[tuple[int, Items, Items]] = [(0, (), ())]  # place in the order, freed, kept by choice
@@ -48,11 +49,11 @@ def smallest_sets(problem: Problem, cover: Cover) -> Iterator[Items]:
 
     Notes
     -----
-    A branch ends where a surrogate shows that it cannot free as much. One constraint without costs is its own surrogate,
-    whose bound is exact: then no branch is in vain.
+    A branch ends where a surrogate shows that it cannot free as much. One constraint without costs is its own
+    surrogate, whose bound is exact: then no branch is in vain.
     """
     search = _Smallest(problem, cover)
-    stack = [(0, ())]
+    stack: list[tuple[int, Items]] = [(0, ())]
     while stack:
         place, freed = stack.pop()
         if search.missing(freed) == 0:
@@ -115,7 +116,9 @@ class _Smallest:
     def choices(self, place: int, freed: Items) -> int:
         """Return how many ways there are to choose what is missing among the rest, allowed or not."""
         rest, missing = self.order[place:], self.missing(freed)
-        return math.comb(len(rest), missing) if self.problem.choices.is_counting else 2 ** len(rest)
+        if missing == 0 or self.problem.choices.is_counting:
+            return math.comb(len(rest), missing)
+        return 2 ** len(rest)
 
     def is_any_choice_allowed(self, place: int, freed: Items) -> bool:
         """Whether all these ways are allowed: the weightiest choice is, for each constraint."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,7 +121,7 @@ class Problem:
 
     def _rest(self, c: int, features: Sequence[int]) -> Rational:
         constraint = self.constraints[c]
-        return constraint.margin - sum((constraint.drops[i].value for i in features), ZERO)
+        return constraint.margin + constraint.gap - sum((constraint.drops[i].value for i in features), ZERO)
 
     def _is_strict(self, used: Sequence[int]) -> bool:
         """Whether an allowed set never uses up the room of the surrogate."""
@@ -136,7 +136,7 @@ class Problem:
         factors = np.array([nearest_float(value) for value in multipliers])
         weights = np.sort(factors @ self.floats[:, list(open_)]) if len(open_) else np.zeros(0)
         taken = np.array([[c.floats[i] for i in features] for c in self.constraints]).reshape(len(factors), -1)
-        margins = np.array([nearest_float(c.margin) for c in self.constraints])
+        margins = np.array([nearest_float(c.margin + c.gap) for c in self.constraints])
         room = float(factors @ margins - factors @ taken.sum(axis=1))
         # All numbers are sums of products of non-negative floats, each within 2^-53 of the exact one: n operations
         # leave a sum within n · 2^-52 of its own size, and the sizes are those of margins and drops.
@@ -157,7 +157,7 @@ class Problem:
         assert self.at_most is not None
         features = self.base + self.choices.features(freed)
         moving = [sum((multipliers[c] * self.constraints[c].drops[i].value for c in used), ZERO) for i in features]
-        room = sum((multipliers[c] * self.constraints[c].margin for c in used), ZERO)
+        room = sum((multipliers[c] * self._rest(c, ()) for c in used), ZERO)
         is_strict, fits = self._is_strict(used), 0
         for weight in sorted(self._largest_weight(k, multipliers, used) for k in open_):
             moving = sorted([*moving, weight], reverse=True)[: self.at_most]
@@ -177,7 +177,7 @@ class Problem:
 def _ranks(drops: Sequence[Drop], near: Sequence[float]) -> list[int]:
     """Return each drop's place in the order of all, equal drops at the same place."""
     order = sorted(range(len(drops)), key=lambda i: (near[i], drops[i]))
-    steps = [0, *(drops[b] != drops[a] for a, b in zip(order, order[1:], strict=False))]
+    steps = [0, *(drops[b] != drops[a] for a, b in pairwise(order))]
     ranks = [0] * len(drops)
     for i, rank in zip(order, accumulate(steps), strict=False):
         ranks[i] = rank

@@ -81,7 +81,7 @@ def nearest_break(growth: Growth) -> Nearest | None:
     Notes
     -----
     Some features that break it are taken, and the radius is shrunk to where they just do. If others can break it there,
-    or just below, they take their place; each step shrinks the radius or rules it out, and there are finitely many sets.
+    or just below, they take their place; each step shrinks the radius or rules it out, and sets are finitely many.
     """
     everything = range(len(growth.row))
     best = easiest_break(growth.at(ONE), (), everything)

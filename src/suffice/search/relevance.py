@@ -51,7 +51,7 @@ def _settle_in_order(problem: Problem, ascending: Sequence[int], found: dict[int
         middle = (low + high) // 2
         verdict = completes(problem, ascending[middle], ascending, max_nodes)
         if verdict is None:
-            unknown = [k for k in range(low, high)]
+            unknown = list(range(low, high))
             break
         low, high = (low, middle) if verdict else (middle + 1, high)
     for k in range(len(ascending)):

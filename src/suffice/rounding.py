@@ -1,0 +1,221 @@
+"""How far a deployed model, computed in floats, can be from the exact one: a rigorous bound over a region.
+
+In: a model, a region, and the float type of the deployed forward pass. Out: for each score a bound on the difference.
+The deployed pass rounds its input and parameters to the type, scales the input, runs each layer and sums the features'
+parts, each sum in any order (with or without fused multiply-add). With `u` half the distance from 1 to the next float,
+a sum of `n` products is then off by at most `γ_n Σ|w||h|`, where `γ_n = n·u / (1 − n·u)` (Higham, *Accuracy and
+Stability of Numerical Algorithms*, section 3.1), and by the smallest float for each operation that underflows.
+
+Bounds are sums and products of numbers that are not negative, computed in float64 and then made larger by more than
+float64 can be off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.domain import Domain
+from suffice.errors import ClaimError
+from suffice.labels import Value
+from suffice.model import AdditiveModel, Feature
+from suffice.rational import ONE, ZERO, Rational, nearest_float, rational
+from suffice.shapes import ReluNetwork, Shape, Table
+from suffice.shapes.activations import Activation
+from suffice.shapes.network import Readout
+from suffice.shapes.parameters import rounded_exp
+from suffice.shapes.shape import Rescaled, Scaled, Sum
+
+Semantics: TypeAlias = Literal["exact", "float32", "float64"]
+Floats: TypeAlias = NDArray[np.float64]
+
+_GROW = 1 + 2.0**-30  # more than float64 loses in any sum here
+_WIDEST = 2**20  # terms of one sum, so that the line above is true
+
+
+class _Type(NamedTuple):
+    """A float type: half the distance from 1 to the next float, the smallest float, the largest."""
+
+    name: str
+    unit: float
+    smallest: float
+    largest: float
+
+    def gamma(self, count: int) -> float:
+        assert count < _WIDEST
+        return count * self.unit / (1 - count * self.unit) * _GROW
+
+
+_TYPES = {
+    "float32": _Type("float32", 2.0**-24, 2.0**-149, 2.0**127),
+    "float64": _Type("float64", 2.0**-53, 2.0**-1074, 2.0**1023),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """Where some exact numbers lie, and how far the computed ones can be from them."""
+
+    low: Floats
+    high: Floats
+    error: Floats
+
+    @property
+    def size(self) -> Floats:
+        """A bound on the absolute values, computed ones included."""
+        return (np.maximum(np.abs(self.low), np.abs(self.high)) + self.error) * _GROW
+
+
+def rounding_errors(model: AdditiveModel, region: Sequence[Domain], semantics: str) -> tuple[Rational, ...]:
+    """Return for each score how far its computed value can be from the exact one, anywhere in the region.
+
+    Raises
+    ------
+    ClaimError
+        If a shape is not computed by a network or a table, so that rounding is not small, or if floats overflow.
+    """
+    kind = _TYPES.get(semantics)
+    if kind is None:
+        raise ClaimError(f"semantics must be 'exact', 'float32' or 'float64', got {semantics!r}")
+    parts = [
+        _over_region(kind, feature, term.shape, reach)
+        for feature, term, reach in zip(model.features, model.terms, region, strict=True)
+    ]
+    start = np.array([abs(nearest_float(value)) for value in model.intercept])
+    sizes = (sum((part.size for part in parts), start)) * _GROW
+    errors = sum((part.error for part in parts), np.zeros(len(start)))
+    every = (errors + kind.gamma(len(parts) + 2) * sizes + (len(parts) + 2) * kind.smallest) * _GROW
+    if not np.isfinite(every).all() or sizes.max() > kind.largest:
+        raise ClaimError(f"{kind.name} may overflow within this region; make the region smaller")
+    return tuple(rational(float(error)) for error in every)
+
+
+def _over_region(kind: _Type, feature: Feature, shape: Shape, region: Domain) -> _Range:
+    """Return the range of a feature's part over its region."""
+    found = [_at(kind, shape, value) for value in (*region.categories_, *region.codes_)]
+    for span in region.spans:
+        if span.low is None or span.high is None:
+            raise ClaimError(f"the region of {feature.name!r} has no end, and rounding no bound; give a radius")
+        ends = sorted((end - feature.center) / feature.scale for end in (span.low, span.high))
+        size = max(abs(nearest_float(end)) for end in (span.low, span.high))
+        error = size * kind.unit
+        if (feature.center, feature.scale) != (ZERO, ONE):
+            terms = size + abs(nearest_float(feature.center))
+            error = kind.gamma(6) * terms / abs(nearest_float(feature.scale))
+        low, high = (nearest_float(end) for end in ends)
+        here = np.array([error + 2.0**-50 * max(abs(low), abs(high)) + 4 * kind.smallest]) * _GROW
+        input_ = _Range(np.array([low]) - here, np.array([high]) + here, here)
+        found.append(_shape(kind, feature.name, shape, input_, is_exact=span.is_integers or span.low == span.high))
+    low, high = np.min([one.low for one in found], axis=0), np.max([one.high for one in found], axis=0)
+    return _Range(low, high, np.max([one.error for one in found], axis=0))
+
+
+def _at(kind: _Type, shape: Shape, value: Value) -> _Range:
+    """Return the range of a shape at one label or code, which it looks up."""
+    exact = np.array([nearest_float(pieces(value)) for pieces in shape.compile()])
+    return _Range(exact, exact, np.abs(exact) * kind.gamma(2) + kind.smallest)
+
+
+def _shape(kind: _Type, name: str, shape: Shape, z: _Range, *, is_exact: bool) -> _Range:
+    """Return the range of a shape where its input is in a range; `is_exact`: the input is a float of the type."""
+    match shape:
+        case ReluNetwork():
+            return _network(kind, shape, z)
+        case Readout():
+            return _layer(kind, shape.weights, None, _network(kind, shape.basis, z))
+        case Sum():
+            parts = [_shape(kind, name, part, z, is_exact=is_exact) for part in shape.parts]
+            return _total(kind, parts)
+        case Scaled():
+            inner = _shape(kind, name, shape.shape, z, is_exact=is_exact)
+            return _layer(kind, np.diag(np.full(shape.outputs, nearest_float(shape.factor))), None, inner)
+        case Rescaled():
+            size = abs(nearest_float(1 / shape.scale))
+            center = np.array([nearest_float(shape.center)])
+            scaled = _layer(
+                kind, np.array([[nearest_float(1 / shape.scale)]]), -center * nearest_float(1 / shape.scale), z
+            )
+            more = kind.gamma(4) * (z.size + np.abs(center)) * size * _GROW
+            return _shape(kind, name, shape.shape, _widened(scaled, more), is_exact=False)
+        case Table() if shape.otherwise is not None and not _holds(z, shape.points):
+            return _shape(kind, name, shape.otherwise, z, is_exact=is_exact)
+        case _:
+            raise ClaimError(
+                f"the shape of {name!r} jumps or is no network, so that a rounded input can change it much; "
+                "semantics other than 'exact' need networks"
+            )
+
+
+def _holds(z: _Range, points: Any) -> bool:
+    return any(z.low[0] <= nearest_float(point) <= z.high[0] for point in points)
+
+
+def _widened(range_: _Range, more: Floats) -> _Range:
+    return _Range(range_.low - more, range_.high + more, range_.error + more)
+
+
+def _network(kind: _Type, network: ReluNetwork, z: _Range) -> _Range:
+    outputs = [z]
+    activations = (*network.activations, Activation.identity())
+    for k, (weight, bias, activation) in enumerate(zip(network.weights, network.biases, activations, strict=True)):
+        if network.exu and k == 0:
+            grown = rounded_exp(weight).astype(np.float64)
+            shift = np.zeros(len(grown)) if bias is None else np.broadcast_to(bias.astype(np.float64), (len(grown),))
+            layer = _layer(kind, grown, -grown[:, 0] * shift, z)
+            # the exponential itself may be off by some units in the last place
+            layer = _widened(layer, kind.gamma(8) * np.abs(grown[:, 0]) * (z.size + np.abs(shift)) * _GROW)
+        else:
+            layer = _layer(kind, weight, bias, outputs[-1])
+        after = _activated(kind, activation, layer)
+        if k + 1 in network.skips:
+            after = _total(kind, [after, outputs[network.skips[k + 1]]])
+        outputs.append(after)
+    return outputs[-1]
+
+
+def _layer(kind: _Type, weight: NDArray[Any], bias: NDArray[Any] | None, h: _Range) -> _Range:
+    """Return the range of `weight · h + bias`."""
+    w = weight.astype(np.float64)
+    b = np.zeros(len(w)) if bias is None else bias.astype(np.float64)
+    above, below = np.maximum(w, 0), np.minimum(w, 0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, high = above @ h.low + below @ h.high + b, above @ h.high + below @ h.low + b
+        sizes = (np.abs(w) @ h.size + np.abs(b)) * _GROW
+        slack = sizes * 2.0**-30
+        # The parameters may be rounded to the type first: one more factor for each product.
+        error = np.abs(w) @ h.error + kind.gamma(w.shape[1] + 3) * sizes + (w.shape[1] + 2) * kind.smallest
+    return _Range(low - slack, high + slack, error * _GROW)
+
+
+def _activated(kind: _Type, activation: Activation, y: _Range) -> _Range:
+    """Return the range of an activation; on each zone it is affine, so its ends and thresholds tell."""
+    points = [y.low, y.high, *(np.clip(threshold, y.low, y.high) for threshold in activation.thresholds)]
+    values = [_apply(activation, point) for point in points]
+    low, high = np.min(values, axis=0), np.max(values, axis=0)
+    steepest = np.abs(activation.slopes).max(axis=0)
+    error = steepest * y.error
+    if not set(np.abs(activation.slopes).ravel()) <= {0.0, 1.0}:  # a product; a choice or a clip does not round
+        error = error + kind.gamma(3) * steepest * y.size
+    error = error + np.abs(activation.offsets).max() * kind.unit
+    slack = (np.abs(low) + np.abs(high)) * 2.0**-30
+    return _Range(low - slack, high + slack, error * _GROW)
+
+
+def _apply(activation: Activation, y: Floats) -> Floats:
+    zone = np.zeros(y.shape, dtype=int)
+    for threshold in activation.thresholds:
+        zone += y > threshold
+    slopes = np.broadcast_to(activation.slopes, (len(activation.slopes), len(y)))
+    result: Floats = slopes[zone, np.arange(len(y))] * y + activation.offsets[zone]
+    return result
+
+
+def _total(kind: _Type, parts: Sequence[_Range]) -> _Range:
+    sizes = np.sum([part.size for part in parts], axis=0) * _GROW
+    error = np.sum([part.error for part in parts], axis=0) + kind.gamma(len(parts)) * sizes + kind.smallest
+    low, high = np.sum([part.low for part in parts], axis=0), np.sum([part.high for part in parts], axis=0)
+    return _Range(low - sizes * 2.0**-30, high + sizes * 2.0**-30, error * _GROW)

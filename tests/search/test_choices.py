@@ -1,0 +1,103 @@
+"""Searches over items with costs, wishes and budgets, against trying all sets."""
+
+import math
+from itertools import chain, combinations
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from oracles import sufficient_for_few
+from strategies import choices, systems
+
+from suffice.rational import to_fraction
+from suffice.search.covering import smallest_cover
+from suffice.search.enumeration import count_smallest, minimal_sets, smallest_sets
+from suffice.search.problem import Problem
+from suffice.search.relevance import roles
+
+
+def plain(constraint):
+    drops = [(math.inf if d.is_infinite else to_fraction(d.value), d.is_attained) for d in constraint.drops]
+    return to_fraction(constraint.margin), drops, constraint.is_strict, constraint.at_most
+
+
+def allowed_sets(constraints, wishes):
+    """All sets of kept items that suffice and respect the wishes."""
+    items = range(len(wishes.items))
+    every = chain.from_iterable(combinations(items, size) for size in range(len(items) + 1))
+    return [
+        kept
+        for kept in map(frozenset, every)
+        if wishes.keep <= kept
+        and not wishes.free & kept
+        and all(sufficient_for_few([i for k in kept for i in wishes.items[k]], *plain(c)) for c in constraints)
+    ]
+
+
+@st.composite
+def problems(draw):
+    constraints = draw(systems(most=6, at_most=draw(st.sampled_from([None, None, 1, 2, 3]))))
+    wishes = draw(choices(len(constraints[0].drops)))
+    allowed = allowed_sets(constraints, wishes)
+    assume(allowed)  # else what must be freed breaks a constraint, which is refused before any search
+    return constraints, wishes, allowed
+
+
+def cost(wishes, kept):
+    return sum(wishes.costs[k] for k in kept)
+
+
+@settings(max_examples=400)
+@given(problems(), st.integers(0, 3))
+def test_no_allowed_set_costs_less(case, nodes):
+    constraints, wishes, allowed = case
+    cover = smallest_cover(constraints, wishes)
+    least = min(cost(wishes, kept) for kept in allowed)
+    kept = frozenset(k for k, item in enumerate(wishes.items) if set(item) & set(cover.kept))
+    assert kept in allowed
+    assert set(cover.kept) == {i for k in kept for i in wishes.items[k]}
+    assert (cover.cost, cover.lower_bound, cost(wishes, kept)) == (least, least, least)
+    hasty = smallest_cover(constraints, wishes, max_nodes=nodes)
+    assert hasty.lower_bound <= least <= hasty.cost
+
+
+@settings(max_examples=300)
+@given(problems())
+def test_all_minimal_sets_come_once(case):
+    constraints, wishes, allowed = case
+    minimal = {kept for kept in allowed if not any(other < kept for other in allowed)}
+    found = list(minimal_sets(Problem(constraints, wishes)))
+    assert len(found) == len(set(found))
+    assert {frozenset(kept) for kept in found} == minimal
+
+
+@settings(max_examples=300)
+@given(problems())
+def test_all_smallest_sets_come_once_and_are_counted(case):
+    constraints, wishes, allowed = case
+    problem = Problem(constraints, wishes)
+    cover = smallest_cover(constraints, wishes)
+    smallest = {kept for kept in allowed if cost(wishes, kept) == cover.cost}
+    found = list(smallest_sets(problem, cover))
+    assert len(found) == len(set(found))
+    assert {frozenset(kept) for kept in found} == smallest
+    assert count_smallest(problem, cover) == (len(smallest), len(smallest))
+    low, high = count_smallest(problem, cover, max_nodes=1)
+    assert low <= len(smallest) <= high
+
+
+@settings(max_examples=300)
+@given(problems())
+def test_roles_are_those_of_all_minimal_sets(case):
+    constraints, wishes, allowed = case
+    minimal = [kept for kept in allowed if not any(other < kept for other in allowed)]
+    open_ = [k for k in range(len(wishes.items)) if k not in wishes.keep | wishes.free]
+    found = roles(Problem(constraints, wishes))
+    assert found.necessary == tuple(k for k in open_ if all(k in kept for kept in minimal))
+    assert found.relevant == tuple(
+        k for k in open_ if any(k in kept for kept in minimal) and k not in found.necessary
+    )
+    assert found.irrelevant == tuple(k for k in open_ if not any(k in kept for kept in minimal))
+    hasty = roles(Problem(constraints, wishes), max_nodes=1)
+    assert set(hasty.relevant) <= set(found.relevant)
+    assert set(hasty.irrelevant) <= set(found.irrelevant)
+    assert hasty.necessary == found.necessary
