@@ -18,10 +18,11 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from plain import models  # noqa: E402
 
-from suffice import AtLeast, AtMost, Explainer, Within  # noqa: E402
+from suffice import AtLeast, AtMost, Explainer, ProbabilityAtLeast, Within  # noqa: E402
 from suffice.model_file import to_bytes  # noqa: E402
 
 ROW = {"net": "5/2", "bins": 5, "months": 3, "colour": "red", "jump": "1/4"}
+TINY = Fraction(1, 2**120)
 TIE = {"net": 0, "bins": 0, "months": 0, "colour": 0, "jump": "311/320"}  # the drop of `jump` is the whole margin
 PAIR = {"net": 2, "bins": 2, "months": 1, "colour": 0, "jump": "1/8"}  # two features are needed to break the claim
 SECOND = {**ROW, "jump": -1}
@@ -51,7 +52,15 @@ def valid():
         "no_slack": ("regression", number.explain(ROW, {**TIE, "net": 1, "jump": 0}, claim=AtLeast(tight))),
         "against_all_classes": ("classes", classes.explain(ROW, 3)),
         "branches": ("corners", corners.explain([0] * 9, 1, claim=Within(21))),
+        "costs": ("corners", corners.explain([0] * 9, 1, claim=Within(21), cost={"x1": 3, "x6": "1/2", "x8": 2})),
+        "groups": ("corners", corners.explain([0] * 9, 1, claim=Within(21), groups=[["x0", "x1"], ["x7", "x8"]])),
+        "wishes": ("corners", corners.explain([0] * 9, 1, claim=Within(21), keep=["x0"], free=["x7"])),
+        "few_at_once": ("corners", corners.explain([0] * 9, 1, claim=Within(21), at_most=2)),
+        "ball": ("positive", yes.explain(ROW, PAIR, norm=2)),
+        "probability": ("positive", yes.explain(ROW, PAIR, claim=ProbabilityAtLeast("11/20"))),
+        "improbable": ("negative", no.explain(ROW, 2, claim=ProbabilityAtLeast("1/20"))),
         "contrast": ("positive", yes.contrast(ROW, PAIR)),
+        "contrast_of_few": ("corners", corners.contrast([0] * 9, 1, claim=Within(21), at_most=3)),
         "contrast_of_one": ("positive", yes.contrast(ROW, 2)),
         "contrast_is_impossible": ("positive", yes.contrast(ROW, "1/8", held=["colour"])),
         "sufficient": ("classes", classes.certify(ROW, ["net", "bins", "jump"], "1/2")),
@@ -61,6 +70,10 @@ def valid():
         name: (model, json.loads((result.certificate() if hasattr(result, "certificate") else result).text))
         for name, (model, result) in made.items()
     }
+    documents["charged"] = (
+        "positive",
+        _changed(documents["one_inequality"][1], lambda d: _set(d, "charges", ["1/1000"])),
+    )
     documents["bounded"] = (
         "corners",
         _changed(documents["branches"][1], lambda d: _set(d["result"], "lower_bound", 5)),
@@ -238,11 +251,37 @@ ATTACKS = {
     "must_be_kept_and_is_free": ("branches", "choices", lambda d: _set(d, "choices", _choices(keep=[0]))),
     "must_be_free_and_is_kept": ("branches", "choices", lambda d: _set(d, "choices", _choices(free=[1]))),
     "must_be_both": ("branches", "choices", lambda d: _set(d, "choices", _choices(keep=[1], free=[1]))),
-    "choices_of_a_contrast": ("contrast", "choices", lambda d: _set(d, "choices", _choices())),
     "cheap_items_called_dear": (
         "branches",
         "tree",
         lambda d: (_set(d, "choices", _choices(costs=[1, 9, *[1] * 7])), _set(d["result"], "lower_bound", 14)),
+    ),
+}
+
+
+ATTACKS |= {
+    "choices_of_a_contrast": ("contrast", "choices", lambda d: _set(d, "choices", _choices())),
+    "norm_of_a_contrast": ("contrast", "choices", lambda d: _set(d, "norm", 2)),
+    "charge_negative": ("charged", "charges", lambda d: _set(d, "charges", ["-1/1000"])),
+    "charge_left_out": ("two_sides", "charges", lambda d: _set(d, "charges", ["0"])),
+    "charge_beyond_the_margin": ("charged", "sufficiency", lambda d: _set(d, "charges", ["1"])),
+    "charge_beyond_the_bound": ("tie_that_is_lost", "tree", lambda d: _set(d, "charges", ["1/1000"])),
+    "probability_of_one": ("probability", "claim", lambda d: _set(d["claim"], "p", "1")),
+    "probability_raised_by_a_hair": (
+        "probability",
+        "claim",
+        lambda d: _swap(d["claim"], "p", lambda t: _nudge(t, Fraction(1, 2**100))),
+    ),
+    "logarithm_too_low": ("probability", "claim", lambda d: _swap(d["claim"], "high", lambda t: _nudge(t, -TINY))),
+    "logarithm_too_high": ("probability", "claim", lambda d: _swap(d["claim"], "low", lambda t: _nudge(t, TINY))),
+    "logarithm_out_of_reach": ("probability", "claim", lambda d: _set(d["claim"], "high", "1" + "0" * 3000)),
+    "logarithm_loose": ("probability", "sufficiency", lambda d: _set(d["claim"], "high", "2")),
+    "ball_taken_for_a_box": ("pair", "tree", lambda d: _set(d, "norm", 1)),
+    "dear_item_called_cheap": ("costs", "lower bound", lambda d: _set(d["choices"], "costs", [1] * 9)),
+    "group_torn_apart": (
+        "groups",
+        "choices",
+        lambda d: _set(d["choices"], "items", [[0], [1], *d["choices"]["items"][1:]]),
     ),
 }
 
@@ -313,6 +352,8 @@ def malformed(text):
         "node_unknown": changed(lambda d: _set(d["evidence"]["tree"], 0, {"trust": 1})),
         "node_of_two_kinds": changed(lambda d: _set(d["evidence"]["tree"], 0, {"bound": ["1"], "fix": 1})),
         "side_is_zero": changed(lambda d: _set(d["evidence"]["witnesses"][0], 0, {"number": "1", "side": 0})),
+        "norm_of_three": changed(lambda d: _set(d, "norm", 3)),
+        "norm_as_text": changed(lambda d: _set(d, "norm", "2")),
         "points_as_text": changed(lambda d: _set(d["evidence"]["points"], 0, "12")),
     }
 

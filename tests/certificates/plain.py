@@ -7,6 +7,7 @@ features tried. It reads a certificate's statement, never its evidence.
 from __future__ import annotations
 
 import math
+from decimal import Decimal, getcontext
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -14,6 +15,8 @@ import numpy as np
 from oracles import PlainNetwork, infimum_by_sampling
 
 from suffice import MISSING, AdditiveModel, Domain, Feature, PiecewiseLinear, ReluNetwork, Steps, Table
+
+getcontext().prec = 100
 
 WEIGHTS = [
     np.array([[1.0], [-0.75], [0.5]], np.float32),
@@ -184,6 +187,11 @@ class Plain:
         if kind == "within":
             delta = Fraction(claim["delta"])
             return [([1], delta - scores[0], False), ([-1], delta + scores[0], False)]
+        if kind == "probability_at_least":
+            p = Fraction(claim["p"])
+            odds = Decimal(p.numerator) / Decimal(p.denominator - p.numerator)  # to 100 digits, and no tie is as close
+            is_yes = scores[0] > 0 or (scores[0] == 0 and self.name != "negative")
+            return [([1 if is_yes else -1], -Fraction(odds.ln()), False)]
         if self.outputs == 1:
             is_yes = scores[0] > 0 or (scores[0] == 0 and self.name != "negative")
             return [([1 if is_yes else -1], Fraction(0), is_yes == (self.name == "negative"))]
@@ -200,18 +208,21 @@ class Plain:
         if not all(self.is_inside(i, x) for i, x in enumerate(row)):
             return False
         parts = self.inequalities(document["claim"], self.scores(row))
+        scores = self.scores(row)
         margins = [
-            constant + sum(f * s for f, s in zip(factors, self.scores(row), strict=True))
-            for factors, constant, _ in parts
+            constant + sum(f * s for f, s in zip(factors, scores, strict=True)) for factors, constant, _ in parts
         ]
         drops = [[self.drop(i, row[i], radii[i], factors) for i in range(self.count)] for factors, _, _ in parts]
+        charges = [Fraction(charge) for charge in document["charges"] or ["0"] * len(parts)]
+        if len(charges) != len(parts) or min(charges) < 0:
+            return False
 
-        def can_break(moved) -> bool:
+        def can_break(moved, charge=-1, at_most=document["at_most"]) -> bool:
             """Whether changing some features, no more at once than are allowed to, can break the claim."""
-            most = len(moved) if document["at_most"] is None else document["at_most"]
-            for (_, _, is_strict), margin, falls in zip(parts, margins, drops, strict=True):
+            most = len(moved) if at_most is None else at_most
+            for (_, _, is_strict), margin, falls, extra in zip(parts, margins, drops, charges, strict=True):
                 for some in combinations(moved, min(most, len(moved))):
-                    fall = sum((falls[i][0] for i in some), Fraction(0))
+                    fall = sum((falls[i][0] for i in some), Fraction(0)) - charge * extra
                     is_attained = all(falls[i][1] for i in some)
                     if fall > margin or (fall == margin and is_strict and is_attained):
                         return True
@@ -225,9 +236,8 @@ class Plain:
             return can_break([i for i in range(self.count) if i not in chosen])
         if result["kind"] == "contrast":
             least = result["lower_bound"]
-            return can_break(chosen) and not any(
-                can_break(some) for some in combinations(range(self.count), max(least - 1, 0))
-            )
+            fewer = combinations(range(self.count), least - 1) if least else []
+            return can_break(chosen) and not any(can_break(some) for some in fewer)
         return self._is_explanation(document, chosen, can_break)
 
     def _is_explanation(self, document, chosen, can_break) -> bool:
@@ -244,14 +254,19 @@ class Plain:
             or min(costs) < 1
         ):
             return False
-        allowed = {}
+        if can_break([i for i in range(self.count) if i not in chosen]):
+            return False
+        # What is ruled out is ruled out even with the charges given back, and in a ball by single changes.
+        single = {"at_most": 1} if document["norm"] else {}
+        allowed, is_ruled_out = set(), True
         for picks in product([False, True], repeat=len(items)):
             kept = {k for k, pick in enumerate(picks) if pick}
             if kept >= set(choices["keep"]) and not kept & set(choices["free"]):
                 features = frozenset(i for k in kept for i in items[k])
-                if not can_break([i for i in range(self.count) if i not in features]):
-                    allowed[features] = sum(costs[k] for k in kept)
-        return frozenset(chosen) in allowed and min(allowed.values()) >= document["result"]["lower_bound"]
+                allowed.add(features)
+                if sum(costs[k] for k in kept) < document["result"]["lower_bound"]:
+                    is_ruled_out &= can_break([i for i in range(self.count) if i not in features], 1, **single)
+        return frozenset(chosen) in allowed and is_ruled_out
 
 
 class PlainCorners(Plain):
