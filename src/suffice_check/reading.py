@@ -36,13 +36,14 @@ class RejectedError(Exception):
 def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
     """Return a file's content; no more than `limit` bytes are ever read."""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
             raise UnreadableError(f"{path}: not a file")
         with open(path, "rb") as file:
-            content = file.read(limit + 1)
+            content = file.read(limit + 1) if status.st_size <= limit else b""
     except (OSError, ValueError) as error:
         raise UnreadableError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-    if len(content) > limit:
+    if max(len(content), status.st_size) > limit:
         raise UnreadableError(f"{path}: larger than {limit} bytes")
     return content
 

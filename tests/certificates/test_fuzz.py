@@ -162,8 +162,8 @@ def always(result):
     return lambda *arguments, **options: result
 
 
-# What is broken in the checker, and the certificates whose mutants tell. (Many a change spoils only the evidence of what
-# stays true, which no oracle of the truth can tell; the corpus has an attack for each such step.)
+# What is broken in the checker, and the certificates whose mutants tell. Many a change spoils only the evidence of what
+# stays true, which no oracle of the truth can tell: for each such step the corpus has an attack.
 SABOTAGES = {
     "sums are believed": (Constraint, "holds", always(True), ["one_inequality", "contrast"]),
     "strict is not strict": (Constraint, "_breaks", lambda _, fall, margin: fall.value > margin, ["tie_that_is_kept"]),
