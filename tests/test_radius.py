@@ -1,7 +1,7 @@
 """Radius, curve, counterfactual and inflation on numeric models, against plain evaluation.
 
-All parameters are small rationals, so that anything that happens happens at a rational of small height: within TINY of it
-on either side nothing else does.
+All parameters are small rationals, so that anything that happens happens at a rational of small height: within TINY of
+it on either side nothing else does.
 """
 
 import math
