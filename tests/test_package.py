@@ -36,9 +36,13 @@ def test_modules_import_one_way():
         "rows",
         "regions",
         "claims",
+        "preferences",
         "drops",
+        "growth",
+        "rounding",
         "breaking",
         "search",
+        "results",
         "explain",
         "present",
     ]

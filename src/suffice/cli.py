@@ -7,37 +7,23 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from suffice import __version__
-from suffice.claims import AtLeast, AtMost, Beats, Claim, Same, Within
-from suffice.errors import DataError, ModelFileError, RowError, SufficeError
+from suffice.asking import AsJson, ModelPath, TablePath, file_facts, print_json, question_commands
+from suffice.errors import DataError, ModelFileError, SufficeError
 from suffice.explain import Explainer
 from suffice.model import AdditiveModel
-from suffice.model_file import file_hash, load_model
-from suffice.present.json import (
-    Change,
-    Json,
-    answer_document,
-    contrast_document,
-    model_document,
-    to_text,
-    training_document,
-)
-from suffice.present.terminal import new_console, show_answer, show_error, show_model, show_training
-from suffice.regions import Radius
-from suffice.results import Explanation
-from suffice.tables import FEW, DataTable, read_table, training_data
-
-Answer = TypeVar("Answer")
+from suffice.model_file import load_model
+from suffice.present.json import answer_document, model_document, training_document
+from suffice.present.terminal import new_console, show_error, show_model, show_training
+from suffice.tables import FEW, read_table, training_data
 
 
 class _Commands(TyperGroup):
@@ -61,14 +47,6 @@ app = typer.Typer(
 )
 
 
-class Unit(StrEnum):
-    """What a radius counts."""
-
-    RAW = "raw"
-    STD = "std"
-    MODEL = "model"
-
-
 class Task(StrEnum):
     """What there is to learn."""
 
@@ -84,26 +62,12 @@ class Basis(StrEnum):
     SHARED = "shared"
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, with exact numbers.")]
-ModelPath = Annotated[Path, typer.Argument(help="A model file.", show_default=False)]
-TablePath = Annotated[Path, typer.Argument(help="A file: .csv, .csv.gz or .parquet.", show_default=False)]
-
-
 def main() -> None:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):  # where ∞ cannot be shown, a question mark is
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     app()
-
-
-def _print_json(document: Json) -> None:
-    typer.echo(to_text(document))
-
-
-def _file(path: Path) -> Json:
-    """Return what tells a model file from others."""
-    return {"path": str(path), "bytes": path.stat().st_size, "sha256": file_hash(path)}
 
 
 def _print_version(is_wanted: bool) -> None:
@@ -136,7 +100,7 @@ def demo_command(as_json: AsJson = False) -> None:
             {"patient": one.name, "diagnosis": one.diagnosis, **answer_document(one.why, one.change)}
             for one in tour.patients
         ]
-        _print_json({"unit": "std", "patients": patients})
+        print_json({"unit": "std", "patients": patients})
     else:
         show_tour(tour, new_console())
 
@@ -195,9 +159,9 @@ def fit_command(
     estimator.fit(pandas.DataFrame(training.columns).astype(dtypes), training.target)
     model: AdditiveModel = estimator.to_additive()
     model.save(output)
-    document = training_document(estimator, model, rows=len(data.rows), target=target) | {"model": _file(output)}
+    document = training_document(estimator, model, rows=len(data.rows), target=target) | {"model": file_facts(output)}
     if as_json:
-        _print_json(document)
+        print_json(document)
     elif not quiet:
         show_training(console, document, model)
 
@@ -236,178 +200,11 @@ def _check_writable(path: Path, table: Path) -> None:
         raise ModelFileError(path, f"cannot be written: {error.strerror}") from None
 
 
-# --- explain ----------------------------------------------------------------------------------------------------------
+# --- questions --------------------------------------------------------------------------------------------------------
 
 
-Rows = Annotated[
-    list[int], typer.Option("--row", help="Row to explain, counted from 0; may be repeated.", show_default=False)
-]
-Radii = Annotated[
-    list[str],
-    typer.Option(
-        "--radius",
-        metavar="NUMBER",
-        help="How far a free feature may move: a number, or inf; NAME=NUMBER for one feature. May be repeated.",
-        show_default=False,
-    ),
-]
-UnitOption = Annotated[
-    Unit,
-    typer.Option(
-        help="What the radius counts: the features' own units, their standard deviations (recommended), "
-        "or the model's scaled units."
-    ),
-]
-Held = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Feature that cannot change; may be repeated.")]
-WithinOption = Annotated[
-    str | None, typer.Option(metavar="NUMBER", help="Claim: the score stays within this distance of the row's own.")
-]
-AtLeastOption = Annotated[str | None, typer.Option(metavar="NUMBER", help="Claim: the score stays at or above this.")]
-AtMostOption = Annotated[str | None, typer.Option(metavar="NUMBER", help="Claim: the score stays at or below this.")]
-BeatsOption = Annotated[
-    str | None, typer.Option(metavar="CLASS", help="Claim: the predicted class stays ahead of this one.")
-]
-
-
-@app.command("explain")
-def explain_command(
-    model: ModelPath,
-    table: TablePath,
-    row: Rows,
-    radius: Radii,
-    unit: UnitOption = Unit.RAW,
-    held: Held = None,
-    within: WithinOption = None,
-    at_least: AtLeastOption = None,
-    at_most: AtMostOption = None,
-    beats: BeatsOption = None,
-    without: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Kept feature: show how its change can change the prediction.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Find a smallest set of features that fixes a prediction, with proof."""
-    additive = load_model(model)
-    if without is not None:
-        additive.index(without)
-    claim = _claim(additive, within, at_least, at_most, beats)
-    explainer, rows, ignored = _read_rows(additive, table, row)
-    options: Json = {"unit": unit.value, "held": held or (), "claim": claim}
-    radii = _radii(radius, additive.names)
-    answers = []
-    for k, cells in rows:
-        why = _of_row(k, partial(explainer.explain, cells, radii, **options))
-        answers.append((k, why, None if without is None else _find_change(explainer, why, without)))
-    _tell_ignored(ignored)
-    if as_json:
-        shown = [{"row": k, **answer_document(why, change)} for k, why, change in answers]
-        _print_json({"model": _file(model), "table": str(table), "unit": unit.value, "explanations": shown})
-        return
-    console = new_console()
-    for place, (k, why, change) in enumerate(answers):
-        if place:
-            console.print()
-        show_answer(console, f"Row {k}", why, change)
-
-
-@app.command("contrast")
-def contrast_command(
-    model: ModelPath,
-    table: TablePath,
-    row: Rows,
-    radius: Radii,
-    unit: UnitOption = Unit.RAW,
-    held: Held = None,
-    within: WithinOption = None,
-    at_least: AtLeastOption = None,
-    at_most: AtMostOption = None,
-    beats: BeatsOption = None,
-    as_json: AsJson = False,
-) -> None:
-    """Find a smallest set of features whose change can change a prediction, with an input that shows it."""
-    additive = load_model(model)
-    claim = _claim(additive, within, at_least, at_most, beats)
-    explainer, rows, ignored = _read_rows(additive, table, row)
-    options: Json = {"unit": unit.value, "held": held or (), "claim": claim}
-    radii = _radii(radius, additive.names)
-    answers = [(k, _of_row(k, partial(explainer.contrast, cells, radii, **options))) for k, cells in rows]
-    _tell_ignored(ignored)
-    if as_json:
-        shown = [{"row": k, **contrast_document(contrast)} for k, contrast in answers]
-        _print_json({"model": _file(model), "table": str(table), "unit": unit.value, "contrasts": shown})
-        return
-    for k, contrast in answers:
-        typer.echo(f"Row {k}\n{contrast}")
-
-
-def _read_rows(
-    model: AdditiveModel, path: Path, chosen: Sequence[int]
-) -> tuple[Explainer, list[tuple[int, Json]], list[str]]:
-    """Return the compiled model, the rows to ask about by feature name, and the columns that are no features."""
-    data = read_table(path)
-    _check_columns(data, model.names)
-    rows = [(k, {name: cells[name] for name in model.names}) for k, cells in ((k, data.row(k)) for k in chosen)]
-    return Explainer(model), rows, [name for name in data.columns if name not in model.names]
-
-
-def _tell_ignored(names: Sequence[str]) -> None:
-    if names:
-        typer.echo(f"Ignored (no feature of the model): {_some(names)}", err=True)
-
-
-def _of_row(k: int, ask: Callable[[], Answer]) -> Answer:
-    try:
-        return ask()
-    except RowError as error:
-        raise RowError(f"row {k}: {error}") from None
-
-
-def _claim(
-    model: AdditiveModel, within: str | None, at_least: str | None, at_most: str | None, beats: str | None
-) -> Claim:
-    """Return the claim that the options make; that the class stays, if none does."""
-    other = next((name for name in model.classes if str(name) == beats), beats)
-    made: list[Claim] = []
-    for text, build in ((within, Within), (at_least, AtLeast), (at_most, AtMost)):
-        made += [] if text is None else [build(text)]
-    made += [] if beats is None else [Beats(other)]
-    if len(made) > 1:
-        raise typer.BadParameter("give one claim at a time", param_hint="--within, --at-least, --at-most, --beats")
-    return made[0] if made else Same()
-
-
-def _check_columns(data: DataTable, names: Sequence[str]) -> None:
-    """Raise an error if a table lacks the column of a feature."""
-    absent = [name for name in names if name not in data.columns]
-    if absent:
-        more = f" ({len(absent)} are missing in all)" if len(absent) > 1 else ""
-        raise DataError(f"{data.path}: has no column {absent[0]!r}, a feature of the model{more}")
-
-
-def _find_change(explainer: Explainer, why: Explanation, without: str) -> Change:
-    """Return what changes the prediction once a kept feature is free too."""
-    point = why.counterexample(without)
-    return Change(without, point, explainer.predict(point))
-
-
-def _radii(given: Sequence[str], names: Sequence[str]) -> Radius:
-    """Return one radius for all features, or one for each."""
-    read: dict[str, str] = {}
-    for text in given:
-        name, _, number = text.rpartition("=")
-        if name in read:
-            whose = f"of {name!r}" if name else "of all features"
-            raise typer.BadParameter(f"the radius {whose} is given twice", param_hint="--radius")
-        read[name] = number
-    default = read.pop("", None)
-    if default is None:
-        return read
-    return {**dict.fromkeys(names, default), **read} if read else default
-
-
-def _some(names: Sequence[str], most: int = 4) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more columns"
+for _name, _command in question_commands().items():
+    app.command(_name)(_command)
 
 
 # --- info -------------------------------------------------------------------------------------------------------------
@@ -419,9 +216,9 @@ def info_command(model: ModelPath, as_json: AsJson = False) -> None:
     additive = load_model(model)
     pieces = Explainer(additive).pieces
     if as_json:
-        _print_json({"model": _file(model), **model_document(additive, pieces)})
+        print_json({"model": file_facts(model), **model_document(additive, pieces)})
     else:
-        show_model(new_console(), additive, pieces, _file(model))
+        show_model(new_console(), additive, pieces, file_facts(model))
 
 
 if __name__ == "__main__":

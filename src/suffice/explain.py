@@ -20,7 +20,7 @@ from suffice.growth import Growth, Reach
 from suffice.model import AdditiveModel
 from suffice.preferences import Choices, Groups, read_choices
 from suffice.rational import ONE, ZERO, Number, Rational, brief, to_fraction
-from suffice.regions import Radius, Region, Unit, read_radii, region_around
+from suffice.regions import Radius, Region, Unit, read_radii, read_radius, region_around
 from suffice.results import (
     Asked,
     Contrast,
@@ -411,9 +411,9 @@ class Explainer:
 
         The radius is the same for all features in the given unit. The radii where the size grows are exact.
         """
-        (end,) = set(read_radii(self.model, until)) if not hasattr(until, "__len__") else (None,)
-        if end is not None and end == 0:
-            raise RadiusError("the curve begins at the radius 0 and needs `until` above it")
+        end = read_radius("until", until)
+        if end is not None and not end:
+            raise RadiusError("the curve begins at the radius 0; `until` must be above it")
         question, growth = self._decide(lambda bits: self._growth(x, 1, unit, held, claim, bits))
 
         def solve(constraints: Sequence[Constraint]) -> Cover:

@@ -66,10 +66,7 @@ class Growth:
     def below(self, radius: Rational) -> tuple[Constraint, ...]:
         """Return the constraints just below a radius above 0: limits, with an edge of -1 where the drop still grows."""
         start = self._previous(radius)
-        following = self._next(start)
-        while following < radius:
-            start, following = following, self._next(following)
-        first, second = self._inside(start, radius)
+        first, second = self._inside(max([start, *self.bends(self._moving, start, radius)]), radius)
         return self._limit(radius, first, second, rising=-1)
 
     def _with_drops(self, drops: Iterable[tuple[Drop, ...]]) -> tuple[Constraint, ...]:

@@ -52,15 +52,16 @@ def region_around(model: AdditiveModel, row: Row, radii: Sequence[Rational | Non
 
 def _read_radii(model: AdditiveModel, radius: Any) -> list[Rational | None]:
     if isinstance(radius, str) or not hasattr(radius, "__len__") or getattr(radius, "ndim", 1) == 0:
-        return [_read_radius("the radius", radius)] * len(model.features)
+        return [read_radius("the radius", radius)] * len(model.features)
     try:
         given = by_feature(model.names, radius, what="the radius")
     except RowError as error:
         raise RadiusError(f"{error}; 0 holds a feature fixed") from None
-    return [_read_radius(f"the radius of {name!r}", one) for name, one in zip(model.names, given, strict=True)]
+    return [read_radius(f"the radius of {name!r}", one) for name, one in zip(model.names, given, strict=True)]
 
 
-def _read_radius(what: str, given: Any) -> Rational | None:
+def read_radius(what: str, given: Any) -> Rational | None:
+    """Return one radius; None stands for infinity."""
     if is_infinite(given, 1) or given == "inf":
         return None
     try:

@@ -102,7 +102,7 @@ class Explanation:
 
     @property
     def margin(self) -> Fraction:
-        """By how much the claim holds at the row: the score's distance from breaking it, less the charge for rounding."""
+        """By how much the claim holds at the row: the score's distance from breaking it, less what is charged."""
         return to_fraction(self.constraints[self.tightest].margin)
 
     @property

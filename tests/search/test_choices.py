@@ -93,9 +93,7 @@ def test_roles_are_those_of_all_minimal_sets(case):
     open_ = [k for k in range(len(wishes.items)) if k not in wishes.keep | wishes.free]
     found = roles(Problem(constraints, wishes))
     assert found.necessary == tuple(k for k in open_ if all(k in kept for kept in minimal))
-    assert found.relevant == tuple(
-        k for k in open_ if any(k in kept for kept in minimal) and k not in found.necessary
-    )
+    assert found.relevant == tuple(k for k in open_ if any(k in kept for kept in minimal) and k not in found.necessary)
     assert found.irrelevant == tuple(k for k in open_ if not any(k in kept for kept in minimal))
     hasty = roles(Problem(constraints, wishes), max_nodes=1)
     assert set(hasty.relevant) <= set(found.relevant)

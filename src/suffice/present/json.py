@@ -15,7 +15,7 @@ from suffice.domain import Domain
 from suffice.labels import Label, Missing, Value
 from suffice.model import AdditiveModel
 from suffice.rational import Number, nearest_float, rational
-from suffice.results import Contrast, Explanation
+from suffice.results import Contrast, Counterfactual, Curve, Explanation, Inflated, Limit, Range, Relevance
 from suffice.shapes import Pieces, PiecewiseLinear, Readout, ReluNetwork, Shape, Steps, Table
 from suffice.shapes.shape import Rescaled, Scaled, Sum
 
@@ -72,6 +72,82 @@ def contrast_document(contrast: Contrast) -> Json:
         "size": contrast.size,
         "features": list(contrast.features),
         "point": point,
+    }
+
+
+def counterfactual_document(contrast: Counterfactual) -> Json:
+    """Return a contrast with how far its features move, in radii."""
+    document = contrast_document(contrast)
+    if contrast.is_possible:
+        document["least_change"] = _number(contrast.least_change)
+        document["is_attained"] = contrast.is_attained
+        document["changes"] = {name: _number(change) for name, change in contrast.changes.items()}
+    return document
+
+
+def relevance_document(relevance: Relevance) -> Json:
+    """Return features by their role."""
+    return {
+        "prediction": _prediction(relevance.prediction),
+        "status": relevance.status.value,
+        "necessary": list(relevance.necessary),
+        "relevant": list(relevance.relevant),
+        "irrelevant": list(relevance.irrelevant),
+        "undecided": list(relevance.undecided),
+    }
+
+
+class Listing(NamedTuple):
+    """Some of all minimal explanations, or how many there are (at least, at most)."""
+
+    sets: tuple[tuple[str, ...], ...]
+    number: tuple[int, int] | None
+    has_more: bool
+
+    def __str__(self) -> str:
+        if self.number is not None:
+            low, high = self.number
+            return f"There {'is' if low == 1 else 'are'} {low}." if low == high else f"There are {low} to {high}."
+        lines = [f"  {', '.join(names) or 'no feature at all'}" for names in self.sets]
+        return "\n".join([*lines, *(["  ... and more"] if self.has_more else [])])
+
+
+def listing_document(listing: Listing) -> Json:
+    """Return a list of sets, or their number."""
+    if listing.number is not None:
+        return {"at_least": listing.number[0], "at_most": listing.number[1]}
+    return {"sets": [list(names) for names in listing.sets], "has_more": listing.has_more}
+
+
+def limit_document(limit: Limit) -> Json:
+    """Return a largest radius."""
+    return {"radius": _number(limit.radius), "is_attained": limit.is_attained}
+
+
+def curve_document(curve: Curve) -> Json:
+    """Return a curve as its steps."""
+    steps = [
+        {**limit_document(step.limit), "cost": _cost(step.cost), "features": list(step.features)}
+        for step in curve.steps
+    ]
+    return {"prediction": _prediction(curve.prediction), "steps": steps}
+
+
+def inflated_document(inflated: Inflated) -> Json:
+    """Return the range of each kept feature."""
+    ranges = {name: _range(range_) for name, range_ in inflated.ranges.items()}
+    return {"prediction": _prediction(inflated.prediction), "ranges": ranges, "freed": list(inflated.freed)}
+
+
+def _range(range_: Range) -> Json:
+    if range_.values:
+        return {"values": [_value(value) for value in range_.values]}
+    return {
+        "low": None if range_.low is None else _number(range_.low),
+        "high": None if range_.high is None else _number(range_.high),
+        "has_low": range_.has_low,
+        "has_high": range_.has_high,
+        "is_integers": range_.is_integers,
     }
 
 

@@ -118,7 +118,7 @@ class _Smallest:
         rest, missing = self.order[place:], self.missing(freed)
         if missing == 0 or self.problem.choices.is_counting:
             return math.comb(len(rest), missing)
-        return 2 ** len(rest)
+        return 1 << len(rest)
 
     def is_any_choice_allowed(self, place: int, freed: Items) -> bool:
         """Whether all these ways are allowed: the weightiest choice is, for each constraint."""
