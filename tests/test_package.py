@@ -43,6 +43,7 @@ def test_modules_import_one_way():
         "breaking",
         "search",
         "results",
+        "certificate",
         "explain",
         "present",
     ]

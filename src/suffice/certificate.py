@@ -30,7 +30,7 @@ from suffice.model_file import load_model, to_bytes
 from suffice.preferences import Choices
 from suffice.rational import ZERO, Rational, rational
 from suffice.regions import Region
-from suffice.results import Asked, Contrast, Explanation
+from suffice.results import Contrast, Explanation, Statement
 from suffice.rows import Row
 from suffice.search.covering import Bound, Tree
 from suffice.shapes import PieceBudget, PiecewiseLinear, Readout, ReluNetwork, Shape, Steps, Table
@@ -72,7 +72,7 @@ class Question(Protocol):
     """What was asked of a row, and what follows for each feature."""
 
     @property
-    def asked(self) -> Asked: ...  # noqa: D102
+    def statement(self) -> Statement: ...  # noqa: D102
     @property
     def row(self) -> Row: ...  # noqa: D102
     @property
@@ -133,7 +133,7 @@ def _certificate(
     choices: Json | None = None,
     charges: list[str] | None = None,
 ) -> Certificate:
-    radii, claim, bits, at_most, norm = asked.asked
+    radii, claim, bits, at_most, norm = asked.statement
     return Certificate(
         {
             "version": VERSION,

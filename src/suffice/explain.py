@@ -7,11 +7,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from flint import fmpq
 
 from suffice.breaking import breaking_input, easiest_break
+from suffice.certificate import Certificate, certify_set
 from suffice.claims import Claim, Inequality, Same, inequalities_at, predicted
 from suffice.domain import show
 from suffice.drops import Constraint, Drop, Worst, bound_drops, total
@@ -22,7 +23,6 @@ from suffice.preferences import Choices, Groups, read_choices
 from suffice.rational import ONE, ZERO, Number, Rational, brief, to_fraction
 from suffice.regions import Radius, Region, Unit, read_radii, read_radius, region_around
 from suffice.results import (
-    Asked,
     Contrast,
     Counterfactual,
     Curve,
@@ -32,6 +32,7 @@ from suffice.results import (
     Limit,
     Range,
     Relevance,
+    Statement,
     Status,
     Step,
     plain,
@@ -45,9 +46,6 @@ from suffice.search.problem import Problem
 from suffice.search.radius import nearest_break, sizes_by_radius
 from suffice.search.relevance import roles
 from suffice.shapes.pieces import Pieces, combine
-
-if TYPE_CHECKING:
-    from suffice.certificate import Certificate
 
 Answer = TypeVar("Answer")
 
@@ -181,7 +179,9 @@ class Explainer:
             is_best = bound.lower_bound == cover.cost
             return Explanation(
                 self.model,
-                *question._replace(asked=question.asked._replace(at_most=moving, norm=norm), constraints=proven),
+                *question._replace(
+                    statement=question.statement._replace(at_most=moving, norm=norm), constraints=proven
+                ),
                 cover.kept,
                 choices,
                 _plain_cost(choices.unit * bound.lower_bound),
@@ -227,15 +227,13 @@ class Explainer:
         model_file: str | os.PathLike[str] | None = None,
     ) -> Certificate:
         """Return the proof of what `is_sufficient` answers: that these features suffice, or that they do not."""
-        from suffice.certificate import certify_set
-
         kept = tuple(dict.fromkeys(self.model.indices(features)))
         moving = _read_at_most(at_most)
 
         def answer(bits: int) -> Certificate:
             question = self._ask(x, radius, unit, held, claim, bits)
             limited = _allowing(question.constraints, None, moving)
-            question = question._replace(asked=question.asked._replace(at_most=moving), constraints=limited)
+            question = question._replace(statement=question.statement._replace(at_most=moving), constraints=limited)
             return certify_set(self.model, question, kept, model_file)
 
         return self._decide(answer)
@@ -256,7 +254,7 @@ class Explainer:
         def answer(bits: int) -> Contrast:
             question = self._ask(x, radius, unit, held, claim, bits)
             constraints = _allowing(question.constraints, None, moving)
-            facts = (self.model, question.asked._replace(at_most=moving), *question[1:3], question.prediction)
+            facts = (self.model, question.statement._replace(at_most=moving), *question[1:3], question.prediction)
             best = easiest_break(constraints, (), range(len(self.model.features)))
             if best is None:
                 return Contrast(*facts, None, ())
@@ -483,8 +481,8 @@ class Explainer:
         self, x: Any, radius: Radius, unit: Unit, held: Iterable[str], claim: Claim, bits: int = _FIRST_BITS
     ) -> _Question:
         row = read_row(self.model, x)
-        asked = Asked(read_radii(self.model, radius, unit=unit, held=held), claim, bits)
-        region = region_around(self.model, row, asked.radii)
+        statement = Statement(read_radii(self.model, radius, unit=unit, held=held), claim, bits)
+        region = region_around(self.model, row, statement.radii)
         parts = self._parts(row)
         scores = self._scores(parts)
         inequalities = inequalities_at(claim, self.model, scores, bits)
@@ -497,7 +495,7 @@ class Explainer:
             worst.append(cases)
         prediction = predicted(self.model, scores)
         floating = prediction if self._float_predict is None else self._float_predict([plain(value) for value in row])
-        return _Question(asked, row, region, inequalities, prediction, floating, tuple(constraints), tuple(worst))
+        return _Question(statement, row, region, inequalities, prediction, floating, tuple(constraints), tuple(worst))
 
     def _growth(
         self, x: Any, radius: Radius, unit: Unit, held: Iterable[str], claim: Claim, bits: int
@@ -558,7 +556,7 @@ class Explainer:
 
 
 class _Question(NamedTuple):
-    asked: Asked
+    statement: Statement
     row: Row
     region: Region
     inequalities: tuple[Inequality, ...]

@@ -38,7 +38,7 @@ class Status(Enum):
         return f"Status.{self.name}"
 
 
-class Asked(NamedTuple):
+class Statement(NamedTuple):
     """What was asked of a row, as certificates state it."""
 
     radii: Radii
@@ -57,7 +57,7 @@ class Explanation:
     """
 
     model: AdditiveModel
-    asked: Asked
+    statement: Statement
     row: Row
     region: Region
     inequalities: tuple[Inequality, ...]
@@ -190,7 +190,7 @@ class Contrast:
     """
 
     model: AdditiveModel
-    asked: Asked
+    statement: Statement
     row: Row
     region: Region
     prediction: Any
