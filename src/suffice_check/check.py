@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from suffice_check.claims import Claim, inequalities, read_claim, show
-from suffice_check.drops import Constraint, Drop, Witness, bound_drops, witness_drop
+from suffice_check.drops import Constraint, Drop, Witness, bound_drops, grows, total, witness_drop
 from suffice_check.model import Domain, Model, read_model
 from suffice_check.reading import (
     CERTIFICATE_LIMIT,
@@ -52,6 +52,9 @@ class Certificate(NamedTuple):
     witnesses: list[list[Witness | None]]
     tree: list[Node]
     input: list[Value]
+    radius: Fraction | None = None
+    is_attained: bool = False
+    beyond: Sequence[Witness | None] = ()
 
 
 def check_files(model: str | os.PathLike[str], certificate: str | os.PathLike[str]) -> str:
@@ -98,6 +101,7 @@ def _read(document: Any) -> Certificate:
 def _read_result(result: Any, evidence: Any) -> tuple[Any, ...]:
     """Return kind, features and lower bound of a result; then points, witnesses, tree and input of its evidence."""
     kind = result["kind"]
+    limit: tuple[Any, ...] = ()
     if kind == "explanation":
         features, lower_bound = fields(result, "kind", "kept", "lower_bound")[1:]
         points, witnesses, tree = fields(evidence, "points", "witnesses", "tree")
@@ -110,6 +114,17 @@ def _read_result(result: Any, evidence: Any) -> tuple[Any, ...]:
         features, lower_bound = fields(result, "kind", "kept")[1], 0
         (moved,) = fields(evidence, "input")
         points, witnesses, tree = [], [], []
+    elif kind == "radius":
+        features, radius, is_attained = fields(result, "kind", "kept", "radius", "is_attained")[1:]
+        points, moved, beyond = fields(evidence, "points", "input", "beyond")
+        lower_bound, witnesses, tree = 0, [], []
+        if type(is_attained) is not bool:
+            raise TypeError("a radius is attained or not")
+        limit = (
+            None if radius is None else number(radius),
+            is_attained,
+            [_read_witness(one) for one in items(beyond)],
+        )
     else:
         raise ValueError(f"{str(kind)[:40]!r} is not a kind of result")
     return (
@@ -120,6 +135,7 @@ def _read_result(result: Any, evidence: Any) -> tuple[Any, ...]:
         [[_read_witness(one) for one in items(part)] for part in items(witnesses)],
         [read_node(node) for node in items(tree)],
         [value(cell) for cell in items(moved)],
+        *limit,
     )
 
 
@@ -127,10 +143,10 @@ def _read_witness(document: Any) -> Witness | None:
     if document is None:
         return None
     if isinstance(document, dict) and "side" in document:
-        at, side = fields(document, "number", "side")
+        at, side, to = fields({"to": None, **document}, "number", "side", "to")
         if type(side) is not int or side not in (-1, 1):
             raise ValueError("a side is -1 or 1")
-        return Witness(number(at), side)
+        return Witness(number(at), side, None if to is None else number(to))
     return Witness(value(document), 0)
 
 
@@ -157,6 +173,7 @@ class _Case:
             "explanation": self._check_explanation,
             "insufficient": self._check_insufficient,
             "contrast": self._check_contrast,
+            "radius": self._check_radius,
         }
         return kinds[self.certificate.kind](self.certificate.features)
 
@@ -242,19 +259,57 @@ class _Case:
         fewer = "no fewer can" if lower_bound == len(moved) else f"fewer than {lower_bound} cannot"
         return f"changing {self._names(moved)} alone can break the claim that {self.text}{self._budget}; {fewer}"
 
+    def _check_radius(self, kept: Sequence[int]) -> str:
+        """Kept features suffice at every smaller radius, and at this one if attained; at no larger one."""
+        certificate, free = self.certificate, [i for i in range(self.count) if i not in kept]
+        radius, is_open = certificate.radius, not certificate.is_attained
+        if (radius is not None and radius < 0) or None in certificate.radii or certificate.at_most is not None:
+            raise RejectedError("radii", "a radius from 0 up is counted in finite units, and all features may move")
+        units = [unit or Fraction(0) for unit in certificate.radii]
+        reaches = [radius * unit if radius is not None else None if unit else Fraction(0) for unit in units]
+        each = list(zip(self.model.features, certificate.row, reaches, strict=True))
+        self.region = [feature.domain.around(x, reach, is_open=is_open) for feature, x, reach in each]
+        drops = self._bound_drops(free, reaches if is_open else None)
+        for constraint, falls in zip(self.constraints, drops, strict=True):
+            if not constraint.holds(self._largest(falls, len(free))):
+                raise RejectedError("sufficiency", "the free features can break the claim together")
+        if is_open:  # at this radius some input breaks the claim
+            self.region = [feature.domain.around(x, reach) for feature, x, reach in each]
+            self._check_input(free)
+        elif (
+            radius is not None
+        ):  # beyond it, categories are in reach if it can grow; numbers come as close as one likes
+            self.region = [
+                feature.domain.around(x, Fraction(unit > 0) if x in feature.domain.categories else reach)
+                for (feature, x, reach), unit in zip(each, units, strict=True)
+            ]
+            self._check_beyond(free, units)
+        if (not is_open and certificate.input) or ((is_open or radius is None) and certificate.beyond):
+            raise RejectedError("beyond", "there is evidence for more than is claimed")
+        held = "" if not kept else f" with {self._names(kept)} fixed"
+        if radius is None:
+            end = (
+                "on the whole domain" if certificate.is_attained else "at every finite radius, not on the whole domain"
+            )
+        else:
+            end = f"{'up to and at' if certificate.is_attained else 'below'} the radius {show(radius)}, and no further"
+        return f"{self.text}{held} {end}"
+
     # --- the kinds of evidence ----------------------------------------------------------------------------------------
 
-    def _bound_drops(self, free: Sequence[int]) -> list[list[Drop]]:
-        """Return, for each constraint, the proven drops of free features."""
+    def _bound_drops(self, free: Sequence[int], reaches: Sequence[Fraction | None] | None = None) -> list[list[Drop]]:
+        """Return, for each constraint, the proven drops of free features; within their reaches, if these are given."""
         certificate, parts = self.certificate, [constraint.inequality for constraint in self.constraints]
         if len(certificate.points) != self.count or any(
             certificate.points[i] for i in set(range(self.count)) - set(free)
         ):
             raise RejectedError("points", "there must be a list for each feature, empty for one that is kept")
-        found = [
-            bound_drops(self.model.features[i], certificate.row[i], self.region[i], certificate.points[i], parts)
-            for i in free
-        ]
+        found = []
+        for i in free:
+            x, reach = certificate.row[i], None if reaches is None else reaches[i]
+            ends = [x - reach, x + reach] if isinstance(x, Fraction) and reach else []
+            feature, region, points = self.model.features[i], self.region[i], certificate.points[i]
+            found.append(bound_drops(feature, x, region, points, parts, ends))
         return [[drops[c] for drops in found] for c in range(len(parts))]
 
     def _witness_drops(self) -> list[list[Drop]]:
@@ -288,6 +343,24 @@ class _Case:
         values = [(part.constant + part.gap + part.of(scores), part.is_strict) for part in parts]
         if not any(a < 0 or (a == 0 and is_strict) for a, is_strict in values):
             raise RejectedError("input", "the claim holds there")
+
+    def _check_beyond(self, free: Sequence[int], units: Sequence[Fraction]) -> None:
+        """Check that every larger radius breaks the claim: by limits past the margin, or falling further beyond it."""
+        beyond = self.certificate.beyond
+        if len(beyond) != self.count:
+            raise RejectedError("beyond", "there must be a witness, or null, for each feature")
+        if any(one is not None and (i not in free or (one.side and not units[i])) for i, one in enumerate(beyond)):
+            raise RejectedError("beyond", "one is of a feature that cannot move")
+        for constraint in self.constraints:
+            part = constraint.inequality
+            each = list(zip(self.model.features, self.certificate.row, self.region, beyond, strict=True))
+            drops = [witness_drop(f, x, r, one, part, is_beyond=True) for f, x, r, one in each]
+            seen = total(drops)
+            if constraint.breaks(drops) or (
+                seen.value == constraint.loose and any(grows(f, x, one, part) for f, x, _, one in each)
+            ):
+                return
+        raise RejectedError("beyond", "a larger radius is not shown to break the claim")
 
     def _largest(self, drops: Sequence[Drop], most: int) -> list[Drop]:
         """Return the largest drops, of no more features than may move at once."""

@@ -61,9 +61,17 @@ def fall(inequality: Inequality, before: Outputs, after: Outputs) -> Fraction:
 
 
 def bound_drops(
-    feature: Feature, x: Value, region: Domain, listed: Sequence[Fraction], inequalities: Sequence[Inequality]
+    feature: Feature,
+    x: Value,
+    region: Domain,
+    listed: Sequence[Fraction],
+    inequalities: Sequence[Inequality],
+    excluded: Sequence[Fraction] = (),
 ) -> list[Drop]:
-    """Return each inequality's exact drop over a region, after proving that the shape is affine between points."""
+    """Return each inequality's exact drop over a region, after proving that the shape is affine between points.
+
+    Excluded points are ends of the region that do not belong to it.
+    """
     shape, here = feature.shape, feature.shape.at(x, 0)
     points = [z * shape.scale + shape.center for z in listed]
     for left, right in pairwise(points):
@@ -88,7 +96,8 @@ def bound_drops(
     for span in region.spans:
         nodes = _nodes(feature, span, points)
         for node in nodes:
-            add(shape.at(node, 0), shape.at(node, 0))
+            if node not in excluded:
+                add(shape.at(node, 0), shape.at(node, 0))
         for left, right in pairwise(nodes):
             if not (span.is_integers and right - left == 1):  # between neighbours there is no integer
                 _check_affine(feature, left, right)
@@ -117,18 +126,31 @@ def _check_affine(feature: Feature, left: Fraction | None, right: Fraction | Non
 
 
 class Witness(NamedTuple):
-    """A value of a feature, or (side -1 or 1) values as close to it as one likes on one side."""
+    """A value of a feature, or (side -1 or 1) values as close to it as one likes on one side.
+
+    Where the shape is affine up to `to` and falls on the way, values on that side are lower than their limit.
+    """
 
     value: Value
     side: int
+    to: Fraction | None = None
 
 
-def witness_drop(feature: Feature, x: Value, region: Domain, witness: Witness | None, inequality: Inequality) -> Drop:
-    """Return a drop that values of the region attain or come as close to as one likes."""
+def witness_drop(
+    feature: Feature,
+    x: Value,
+    region: Domain,
+    witness: Witness | None,
+    inequality: Inequality,
+    *,
+    is_beyond: bool = False,
+) -> Drop:
+    """Return a drop that values of the region (or beyond: as close to it as one likes) attain or approach."""
     if witness is None:
         return NONE
-    value, side = witness
-    if not region.holds(value) or (side and not _has_beside(region, value, side)):
+    value, side, _ = witness
+    beside = feature.domain if is_beyond else region
+    if not region.holds(value) or (side and not _has_beside(beside, value, side)):
         raise RejectedError("witnesses", f"that of {feature.name!r} lies outside its region")
     seen = fall(inequality, feature.shape.at(x, 0), feature.shape.at(value, side))
     return max(NONE, Drop(False, seen, side == 0))
@@ -140,3 +162,15 @@ def _has_beside(region: Domain, value: Value, side: int) -> bool:
         not span.is_integers and span.holds(value) and value != (span.high if side > 0 else span.low)
         for span in region.spans
     )
+
+
+def grows(feature: Feature, x: Value, witness: Witness | None, inequality: Inequality) -> bool:
+    """Whether an inequality is proven to fall further just beside a witness than at it, and not to rise before."""
+    if witness is None or witness.to is None or not isinstance(witness.value, Fraction):
+        return False
+    at, side, to = witness.value, witness.side, witness.to
+    if (to - at) * side <= 0 or not any(span.holds(at) and span.holds(to) for span in feature.domain.spans):
+        raise RejectedError("beyond", f"the way of {feature.name!r} leaves its domain")
+    _check_affine(feature, min(at, to), max(at, to))
+    shape, start = feature.shape, feature.shape.at(at, side)
+    return fall(inequality, shape.at(x, 0), start) >= 0 and fall(inequality, start, shape.at(to, -side)) > 0

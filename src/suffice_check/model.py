@@ -52,15 +52,16 @@ class Domain(NamedTuple):
         listed = x in self.categories or x in self.codes
         return listed or (isinstance(x, Fraction) and any(span.holds(x) for span in self.spans))
 
-    def around(self, x: Value, radius: Fraction | None) -> Domain:
-        """Return what a free feature may become from `x`: its region."""
-        if radius is None:
+    def around(self, x: Value, radius: Fraction | None, *, is_open: bool = False) -> Domain:
+        """Return what a free feature may become from `x`: its region; open: all that some finite radius reaches."""
+        if radius is None and not is_open:
             return self
         if x in self.codes:
             return Domain([], [], [x])
         if x in self.categories:
-            return Domain([], self.categories if radius else [x], [])
-        assert isinstance(x, Fraction)
+            return Domain([], [x] if radius == 0 else self.categories, [])
+        if radius is None or not isinstance(x, Fraction):
+            return Domain(self.spans, [], [])
         cuts = []
         for low, high, is_integers in self.spans:
             first, last = x - radius, x + radius
