@@ -83,18 +83,18 @@ def milliseconds(times):
 
 
 def measure(name, count, folder):
-    X, y = read(name, folder)
-    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
-    estimator = NAMClassifier((64, 64, 32), random_state=0).fit(X_train, y_train)
+    table, target = read(name, folder)
+    train, test, train_target, test_target = train_test_split(table, target, random_state=0, stratify=target)
+    estimator = NAMClassifier((64, 64, 32), random_state=0).fit(train, train_target)
     begin = time.perf_counter()
     explainer = Explainer(estimator)
     compiled = time.perf_counter() - begin
     model = explainer.model
     print(
         f"\n{name}: {len(model.features)} features, {len(model.classes)} classes, "
-        f"accuracy {estimator.score(X_test, y_test):.3f}, compiled in {compiled:.1f} s"
+        f"accuracy {estimator.score(test, test_target):.3f}, compiled in {compiled:.1f} s"
     )
-    rows = rows_of(X_test, count)
+    rows = rows_of(test, count)
     begin = time.perf_counter()
     for label in model.classes:  # the look-up tables of a class are built at its first explanation
         first = next((row for row in rows if explainer.predict(row) == label), None)
