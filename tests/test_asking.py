@@ -10,19 +10,19 @@ from test_cli import EXPLAINER, ROWS, answer, call, document, fail, number, valu
 from suffice import ProbabilityAtLeast
 
 folder = test_cli.folder
-ROW = ROWS[1]
+ROW = ROWS[0]
 RADIUS = ("--radius", 5, "--unit", "std")
 ASKED = {"radius": 5, "unit": "std"}
 
 
 def ask(command, *options):
-    return command, "model.safetensors", "data.csv", "--row", 1, *options
+    return command, "model.safetensors", "data.csv", "--row", 0, *options
 
 
 def one(title, *arguments):
     """Return the one answer of a document, and what the same command prints."""
     (found,) = document(*arguments)[title]
-    assert found.pop("row") == 1
+    assert found.pop("row") == 0
     return found, answer(*arguments).stdout
 
 
@@ -33,7 +33,7 @@ def test_counterfactual(folder):
     assert (number(shown["least_change"]), shown["is_attained"]) == (found.least_change, found.is_attained)
     assert {name: value(at) for name, at in shown["point"].items()} == found.counterexample
     assert {name: number(change) for name, change in shown["changes"].items()} == found.changes
-    assert text == f"Row 1\n{found}\n"
+    assert text == f"Row 0\n{found}\n"
 
 
 def test_relevance(folder):
@@ -42,7 +42,7 @@ def test_relevance(folder):
     for role in ("necessary", "relevant", "irrelevant", "undecided"):
         assert tuple(shown[role]) == getattr(found, role)
     assert shown["status"] == "proven"
-    assert text == f"Row 1\n{found}\n"
+    assert text == f"Row 0\n{found}\n"
 
 
 @pytest.mark.parametrize("minimal", ["size", "subset"])
@@ -50,7 +50,7 @@ def test_explanations(folder, minimal):
     shown, text = one("explanations", *ask("explanations", "--radius", 40, "--minimal", minimal))
     found = list(EXPLAINER.explanations(ROW, 40, minimal=minimal))
     assert ([tuple(names) for names in shown["sets"]], shown["has_more"]) == (found, False)
-    assert text == "".join(["Row 1\n", *(f"  {', '.join(names) or 'no feature at all'}\n" for names in found)])
+    assert text == "".join(["Row 0\n", *(f"  {', '.join(names) or 'no feature at all'}\n" for names in found)])
     first, text = one("explanations", *ask("explanations", "--radius", 40, "--minimal", minimal, "--limit", 1))
     assert [tuple(names) for names in first["sets"]] == list(islice(found, 1))
     assert first["has_more"] == (len(found) > 1) == ("... and more" in text)
@@ -70,7 +70,7 @@ def test_radius(folder):
     found = EXPLAINER.radius(ROW, ["income"], unit="std")
     assert (number(shown["radius"]), shown["is_attained"]) == (found.radius, found.is_attained)
     assert found.radius < math.inf
-    assert text == f"Row 1\n{found}\n"
+    assert text == f"Row 0\n{found}\n"
 
 
 def test_curve(folder):
@@ -79,20 +79,18 @@ def test_curve(folder):
     steps = [(number(step["radius"]), step["is_attained"], step["cost"], step["features"]) for step in shown["steps"]]
     assert len(steps) > 1
     assert steps == [(s.limit.radius, s.limit.is_attained, s.cost, list(s.features)) for s in found.steps]
-    assert text == f"Row 1\n{found}\n"
+    assert text == f"Row 0\n{found}\n"
     assert number(one("curves", *ask("curve", "--unit", "std"))[0]["steps"][-1]["radius"]) == math.inf
 
 
 def test_inflate(folder):
-    shown, text = one("inflated", *ask("inflate", "--radius", 40, "--feature", "age", "--feature", "income"))
-    found = EXPLAINER.inflate(ROW, 40, features=["age", "income"])
-    for name, range_ in found.ranges.items():
-        low, high = (
-            None if shown["ranges"][name][end] is None else number(shown["ranges"][name][end])
-            for end in ("low", "high")
-        )
-        assert (low, high) == (range_.low, range_.high)
-    assert text == f"Row 1\n{found}\n"
+    shown, text = one("inflated", *ask("inflate", "--radius", "1/2", "--feature", "colour", "--feature", "income"))
+    found = EXPLAINER.inflate(ROW, "1/2", features=["colour", "income"])
+    income, range_ = shown["ranges"]["income"], found.ranges["income"]
+    ends = [None if income[end] is None else number(income[end]) for end in ("low", "high")]
+    assert (ends, income["has_high"]) == ([range_.low, range_.high], range_.has_high)
+    assert [value(one) for one in shown["ranges"]["colour"]["values"]] == list(found.ranges["colour"].values)
+    assert text == f"Row 0\n{found}\n"
 
 
 def test_preferences(folder):
@@ -111,10 +109,10 @@ def test_preferences(folder):
 
 
 def test_probability_norm_and_semantics(folder):
-    options = ("--probability", "0.6", "--norm", "1", "--radius", "1/2")
+    options = ("--probability", "0.55", "--norm", "1", "--radius", "1/2")
     (shown,) = document(*ask("explain", *options))["explanations"]
-    why = EXPLAINER.explain(ROW, "1/2", claim=ProbabilityAtLeast("0.6"), norm=1)
+    why = EXPLAINER.explain(ROW, "1/2", claim=ProbabilityAtLeast("0.55"), norm=1)
     assert (tuple(shown["features"]), shown["lower_bound"]) == (why.features, why.lower_bound)
     assert shown["status"] == why.status.value
-    assert shown["claim"] == ["yes with a probability of at least 0.6"]
+    assert shown["claim"] == ["no with a probability of at least 0.55"]
     assert "jumps or is no network" in fail(*ask("explain", "--radius", "1/2", "--semantics", "float32"))

@@ -216,7 +216,7 @@ def test_a_counterfactual_is_the_nearest_with_fewest_changes(case, radius):
     ]
     values = [m + sum(there[2 * k + 1]) - sum(there[2 * k]) for k, (_, m, _) in enumerate(parts)]
     assert any(value < 0 or (value == 0 and strict) for value, (_, _, strict) in zip(values, parts, strict=True))
-    assert max(found.changes.values()) <= found.least_change + (0 if found.is_attained else Fraction(1, 10**6))
+    assert max(found.changes.values()) <= found.least_change + (0 if found.is_attained else Fraction(1, 1000))
     assert {name for name, old, new in zip(model.names, row, point, strict=True) if old != new} <= set(found.features)
 
 

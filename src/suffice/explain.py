@@ -50,7 +50,7 @@ from suffice.shapes.pieces import Pieces, combine
 Answer = TypeVar("Answer")
 
 _FIRST_BITS, _MOST_BITS = 128, 16_384  # how closely a number that is not rational is enclosed, at first and at most
-_CLOSE = fmpq(1, 2**20)  # how far beyond a change that does not break the claim an input may go, in radii
+_CLOSE = fmpq(1, 2**10)  # how far beyond a change that does not break the claim an input may go, in radii
 
 SAME = Same()
 

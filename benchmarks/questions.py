@@ -1,0 +1,158 @@
+"""The winner against all other classes: proven, how fast, and how often a single order of the features misses the best.
+
+    python benchmarks/questions.py [--rows 100] [--sets wine digits dry_bean] [--data FOLDER]
+
+NAMs of 64-64-32 units are trained on Wine and Digits (scikit-learn) and Dry Bean (in the folder, or from OpenML). For
+rows of the test part, at a radius of half a standard deviation:
+
+- the share of rows whose smallest explanation is proven, and the time of a row; beside it the time that HiGHS takes for
+  the same covering problem in floats, without proof;
+- how often the published reduction misses the optimum: the winner against the best of the others is not additive, so
+  that one order of the features (by how far each alone lowers the lead) need not lead to a smallest set;
+- the time to the first and to the hundredth subset-minimal explanation;
+- the time of the other questions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import statistics
+import time
+from itertools import islice
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from sklearn.datasets import load_digits, load_wine
+from sklearn.model_selection import train_test_split
+
+from suffice import Explainer, Status
+from suffice.datasets import load_dry_bean
+from suffice.nam import NAMClassifier
+
+RADIUS = 0.5
+
+
+def read(name, folder):
+    if name == "dry_bean":
+        data = load_dry_bean(folder)
+        return data.X, data.y
+    return {"wine": load_wine, "digits": load_digits}[name](return_X_y=True)
+
+
+def rows_of(table, count):
+    return [table.iloc[k] if hasattr(table, "iloc") else table[k] for k in range(min(count, len(table)))]
+
+
+def solved_in_floats(constraints):
+    """Seconds that HiGHS takes for the covering problem, rounded to floats; it proves nothing."""
+    drops = np.array([[float(drop.value.p) / float(drop.value.q) for drop in c.drops] for c in constraints])
+    margins = np.array([float(c.margin.p) / float(c.margin.q) for c in constraints])
+    begin = time.perf_counter()
+    count = drops.shape[1]
+    milp(
+        -np.ones(count),
+        constraints=LinearConstraint(drops, -np.inf, margins),
+        integrality=np.ones(count),
+        bounds=Bounds(0, 1),
+    )
+    return time.perf_counter() - begin
+
+
+def by_single_order(constraints):
+    """Size of the set that one order gives: by how far each feature alone lowers the lead over all others."""
+    lead = min(c.margin for c in constraints)
+    count = len(constraints[0].drops)
+    alone = [lead - min(c.margin - c.drops[i].value for c in constraints) for i in range(count)]
+    ascending = sorted(range(count), key=lambda i: (alone[i], -i))
+    freed = 0
+    while freed < count and all(c.admits(ascending[: freed + 1]) for c in constraints):
+        freed += 1
+    return count - freed
+
+
+def seconds(ask, row):
+    begin = time.perf_counter()
+    ask(row)
+    return time.perf_counter() - begin
+
+
+def milliseconds(times):
+    ordered = sorted(times)
+    return f"median {1000 * statistics.median(ordered):.1f} ms, slowest {1000 * ordered[-1]:.0f} ms"
+
+
+def measure(name, count, folder):
+    table, target = read(name, folder)
+    train, test, train_target, test_target = train_test_split(table, target, random_state=0, stratify=target)
+    estimator = NAMClassifier((64, 64, 32), random_state=0).fit(train, train_target)
+    begin = time.perf_counter()
+    explainer = Explainer(estimator)
+    compiled = time.perf_counter() - begin
+    model = explainer.model
+    print(
+        f"\n{name}: {len(model.features)} features, {len(model.classes)} classes, "
+        f"accuracy {estimator.score(test, test_target):.3f}, compiled in {compiled:.1f} s"
+    )
+    rows = rows_of(test, count)
+    begin = time.perf_counter()
+    for label in model.classes:  # the look-up tables of a class are built at its first explanation
+        first = next((row for row in rows if explainer.predict(row) == label), None)
+        if first is not None:
+            explainer.explain(first, RADIUS, unit="std")
+    print(f"  look-up tables of all classes: {time.perf_counter() - begin:.1f} s, once")
+    times, floats, missed, excess, sizes, proven = [], [], 0, 0, [], 0
+    for row in rows:
+        begin = time.perf_counter()
+        why = explainer.explain(row, RADIUS, unit="std")
+        times.append(time.perf_counter() - begin)
+        proven += why.status is Status.PROVEN
+        sizes.append(why.size)
+        floats.append(solved_in_floats(why.constraints))
+        single = by_single_order(why.constraints)
+        missed += single > why.size
+        excess += single - why.size
+    print(f"  proven smallest: {proven} of {len(rows)} rows, mean size {np.mean(sizes):.2f}; {milliseconds(times)}")
+    print(f"  times HiGHS alone, in floats and without proof: {np.median(times) / np.median(floats):.2f} (medians)")
+    print(f"  a single order misses the optimum on {missed} of {len(rows)} rows, by {excess / max(missed, 1):.2f}")
+    few = rows[:20]
+    for wanted in (1, 100):
+        spent, found = [], []
+        for row in few:
+            begin = time.perf_counter()
+            every = explainer.explanations(row, RADIUS, unit="std", minimal="subset")
+            found.append(sum(1 for _ in islice(every, wanted)))
+            spent.append(time.perf_counter() - begin)
+        reached = sum(number == wanted for number in found)
+        print(
+            f"  to subset-minimal explanation {wanted}: {milliseconds(spent)} ({reached} of {len(few)} rows get there)"
+        )
+    asks = {
+        "contrast": lambda row: explainer.contrast(row, RADIUS, unit="std"),
+        "counterfactual": lambda row: explainer.counterfactual(row, 2 * RADIUS, unit="std"),
+        "relevance": lambda row: explainer.relevance(row, RADIUS, unit="std"),
+        "radius of the smallest set": lambda row: explainer.radius(
+            row, explainer.explain(row, RADIUS, unit="std").features, unit="std"
+        ),
+        "curve up to the radius": lambda row: explainer.curve(row, unit="std", until=RADIUS),
+        "inflate": lambda row: explainer.inflate(row, RADIUS, unit="std"),
+    }
+    for what, ask in asks.items():
+        print(f"  {what}: {milliseconds([seconds(ask, row) for row in few[:8]])}")
+    undecided = sum(bool(explainer.relevance(row, RADIUS, unit="std").undecided) for row in few[:8])
+    print(f"  relevance left something undecided on {undecided} of {len(few[:8])} rows")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=100)
+    parser.add_argument("--sets", nargs="+", default=["wine", "digits", "dry_bean"])
+    parser.add_argument("--data", help="folder of data sets; default: OpenML")
+    options = parser.parse_args()
+    print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}")
+    for name in options.sets:
+        measure(name, options.rows, options.data)
+
+
+if __name__ == "__main__":
+    main()
