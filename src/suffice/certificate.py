@@ -12,28 +12,30 @@ import json
 import math
 import os
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from flint import fmpq
 
 from suffice.breaking import breaking_input, easiest_break
 from suffice.claims import AtLeast, AtMost, Beats, Claim, ProbabilityAtLeast, Same, Within, logit
 from suffice.domain import Domain, Span
-from suffice.drops import Constraint, Drop, Worst
+from suffice.drops import Constraint, Drop, Worst, bound_drops
 from suffice.errors import CertificateError, ModelFileError
+from suffice.growth import Growth, Reach, goes_on
 from suffice.labels import Missing, Value
 from suffice.model import AdditiveModel
 from suffice.model_file import load_model, to_bytes
 from suffice.preferences import Choices
-from suffice.rational import ZERO, Rational, rational
+from suffice.rational import ONE, ZERO, Rational, rational
 from suffice.regions import Region
 from suffice.results import Contrast, Explanation, Statement
 from suffice.rows import Row
 from suffice.search.covering import Bound, Tree
 from suffice.shapes import PieceBudget, PiecewiseLinear, Readout, ReluNetwork, Shape, Steps, Table
+from suffice.shapes.pieces import Pieces
 from suffice.shapes.shape import Rescaled, Scaled, Sum
 
 VERSION = 1
@@ -122,6 +124,31 @@ def certify_contrast(contrast: Contrast, model_file: PathLike | None) -> Certifi
         points = _points(contrast.model, contrast.region, every) if contrast.size > 1 else []
         evidence = {"points": points, "input": [_value(x) for x in contrast.point]}
     return _certificate(contrast.model, contrast, result, evidence, model_file)
+
+
+def certify_radius(
+    model: AdditiveModel,
+    asked: Question,
+    growth: Growth,
+    reach: Reach,
+    kept: Sequence[int],
+    model_file: PathLike | None,
+) -> Certificate:
+    """Return the proof that a set suffices up to a radius, and no further."""
+    if any(constraint.gap for constraint in asked.constraints):
+        raise CertificateError("there are no certificates for a radius whose claim has a number that is not rational")
+    free = [i for i in range(len(asked.row)) if i not in set(kept)]
+    end, region = reach.radius, growth.region(reach.radius)
+    number = None if end is None else str(end)
+    result = {"kind": "radius", "kept": list(kept), "radius": number, "is_attained": reach.is_attained}
+    # At no finite radius does a number become a special code or a category, or one of these a number.
+    numbers = [i for i in free if end is not None or reach.is_attained or _is_in_span(growth, i)]
+    evidence: Json = {"points": _points(model, region, numbers, has_ends=reach.is_attained), "input": [], "beyond": []}
+    if not reach.is_attained:
+        evidence["input"] = [_value(x) for x in _breaking_at(growth, region, free)]
+    elif end is not None:
+        evidence["beyond"] = _beyond(model, growth, end, free)
+    return _certificate(model, asked, result, evidence, model_file)
 
 
 def _certificate(
@@ -215,27 +242,38 @@ def _value(value: Value) -> Json:
 # --- points between which shapes are affine ---------------------------------------------------------------------------
 
 
-def _points(model: AdditiveModel, region: Region, features: Collection[int]) -> list[list[str]]:
-    """Return for each feature the points inside its region that cut it into affine pieces; none for other features."""
-    return [_cuts(model, i, region[i]) if i in features else [] for i in range(len(model.features))]
+def _points(
+    model: AdditiveModel, region: Region, features: Collection[int], *, has_ends: bool = True
+) -> list[list[str]]:
+    """Return for each feature the points inside its region that cut it into affine pieces; none for other features.
+
+    Where the ends do not belong to the region, the integers next to them are listed too.
+    """
+    return [_cuts(model, i, region[i], has_ends) if i in features else [] for i in range(len(model.features))]
 
 
-def _cuts(model: AdditiveModel, i: int, region: Domain) -> list[str]:
+def _cuts(model: AdditiveModel, i: int, region: Domain, has_ends: bool) -> list[str]:
     """Return a feature's points in the order of its own values, but in the units of its shape, which are shorter."""
-    feature = model.features[i]  # today its one term is the term of the same place
-    bends = {z * feature.scale + feature.center for z in _bends(model.terms[i].shape)}
-    points = {point for span in region.spans for point in _inside(span, bends)}
+    feature, bends = model.features[i], _bends_of(model, i)
+    points = {point for span in region.spans for point in _inside(span, bends, has_ends)}
     return [str((point - feature.center) / feature.scale) for point in sorted(points)]
 
 
-def _inside(span: Span, bends: Iterable[Rational]) -> Iterable[Rational]:
+def _bends_of(model: AdditiveModel, i: int) -> set[Rational]:
+    """Return where a feature's shape may bend or jump, in the user's units."""
+    feature = model.features[i]  # today its one term is the term of the same place
+    return {z * feature.scale + feature.center for z in _bends(model.terms[i].shape)}
+
+
+def _inside(span: Span, bends: Iterable[Rational], has_ends: bool) -> Iterable[Rational]:
     """Return the bends inside a span, or the integers next to them; some point at all if it has no ends."""
     if span.low is not None and span.low == span.high:
         return []
     near: Iterable[Rational] = bends
     if span.is_integers:
+        ends = [] if has_ends else [end for end in (span.low, span.high) if end is not None]
         # As in `Pieces.on_integers`: a function may bend or jump at an integer itself, so both neighbours matter.
-        near = (fmpq(n) for bend in bends for n in (bend.ceil() - 1, bend.floor(), bend.floor() + 1))
+        near = (fmpq(n) for bend in (*bends, *ends) for n in (bend.ceil() - 1, bend.floor(), bend.floor() + 1))
     found = [x for x in near if (span.low is None or x > span.low) and (span.high is None or x < span.high)]
     return found or ([ZERO] if span.low is None and span.high is None else [])
 
@@ -320,3 +358,82 @@ def _tree(proof: Tree) -> list[Json]:
         nodes.append({"fix" if node.freed is None else "branch": node.item})
         stack += [node.kept] if node.freed is None else [node.freed, node.kept]
     return nodes
+
+
+# --- what lies beyond a radius ----------------------------------------------------------------------------------------
+
+
+def _is_in_span(growth: Growth, i: int) -> bool:
+    x = growth.row[i]
+    return isinstance(x, fmpq) and any(span.holds(x) for span in growth.domains[i].spans)
+
+
+def _breaking_at(growth: Growth, region: Region, free: Sequence[int]) -> list[Value]:
+    """Return an input of a region that breaks the claim by changing free features only."""
+    for functions, here, constraint in zip(growth.functions, growth.here, growth.constraints, strict=True):
+        drops, worst = bound_drops(functions, here, growth.row, region)
+        now = replace(constraint, drops=drops)
+        broken = easiest_break([now], (), free)
+        if broken is not None:
+            return breaking_input(now, worst, growth.row, region, broken[1])
+    raise AssertionError("nothing breaks the claim at a radius that is not attained")
+
+
+def _beyond(model: AdditiveModel, growth: Growth, radius: Rational, free: Sequence[int]) -> list[Json | None]:
+    """Return values that break the claim just beyond a radius: limits past the margin, or at it and falling."""
+    # Beyond any radius a category may become any other, so that a tiny one tells what is in reach.
+    region = tuple(
+        domain.around(x, unit and ONE) if x in domain.categories_ else domain.around(x, radius * unit)
+        for domain, x, unit in zip(growth.domains, growth.row, growth.units, strict=True)
+    )
+    for functions, here, constraint in zip(growth.functions, growth.here, growth.constraints, strict=True):
+        drops, worst = bound_drops(functions, here, growth.row, region)
+        ways = [
+            _lowest_way(model, growth, i, functions[i], here[i] - drops[i].value, worst[i], radius)
+            if i in free
+            else None
+            for i in range(len(drops))
+        ]
+        fall = sum((here[i] - way.level for i, way in enumerate(ways) if way is not None), ZERO)
+        is_tie = constraint.is_strict and all(way is None or way.is_attained for way in ways)
+        grows = any(way is not None and way.is_falling for way in ways)
+        if fall > constraint.margin or (fall == constraint.margin and (grows or is_tie)):
+            return [None if way is None else way.document for way in ways]
+    raise AssertionError("nothing breaks the claim beyond a radius that is attained")
+
+
+class _Way(NamedTuple):
+    """Where a feature's part of the claim is lowest within a radius, or just beyond it."""
+
+    level: Rational
+    is_falling: bool  # lower still beyond
+    is_attained: bool
+    document: Json | None
+
+
+def _lowest_way(
+    model: AdditiveModel, growth: Growth, i: int, function: Pieces, level: Rational, worst: Worst, radius: Rational
+) -> _Way:
+    attained = not worst.infimum.is_approached
+    best = _Way(level, False, attained, _witness(Drop(False, ONE, 0 if attained else -1), worst, growth.row[i], ZERO))
+    x, unit = growth.row[i], growth.units[i]
+    if worst.infimum.at == x and worst.infimum.side == 0:
+        best = best._replace(document=None)
+    if not isinstance(x, fmpq) or not unit:
+        return best
+    for side in (-1, 1):
+        end = x + side * radius * unit
+        for span in growth.domains[i].spans:
+            if not goes_on(span, end, side):
+                continue
+            k = function.segment_after(end) if side > 0 else function.segment_before(end)
+            limit = function.slopes[k] * end + function.offsets[k]
+            is_falling = function.slopes[k] * side < 0
+            if (limit, not is_falling) < (best.level, not best.is_falling):
+                beyond = [bend for bend in _bends_of(model, i) if (bend - end) * side > 0]
+                last = span.high if side > 0 else span.low
+                ends = [*beyond, *([] if last is None else [last])]
+                to = (min if side > 0 else max)(ends, default=end + side)
+                document = {"number": str(end), "side": side, "to": str(to)}
+                best = _Way(limit, is_falling, False, document)
+    return best

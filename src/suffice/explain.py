@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from flint import fmpq
 
 from suffice.breaking import breaking_input, easiest_break
-from suffice.certificate import Certificate, certify_set
+from suffice.certificate import Certificate, certify_radius, certify_set
 from suffice.claims import Claim, Inequality, Same, inequalities_at, predicted
 from suffice.domain import show
 from suffice.drops import Constraint, Drop, Worst, bound_drops, total
@@ -393,6 +393,22 @@ class Explainer:
         freed = self._others(features)
         growth = self._decide(lambda bits: self._growth(x, 1, unit, held, claim, bits))[1]
         return _limit(growth.reach(freed))
+
+    def certify_radius(
+        self,
+        x: Any,
+        features: Iterable[str],
+        *,
+        unit: Unit = "raw",
+        held: Iterable[str] = (),
+        claim: Claim = SAME,
+        model_file: str | os.PathLike[str] | None = None,
+    ) -> Certificate:
+        """Return the proof of what `radius` answers: these features suffice up to there, and no further."""
+        names = list(features)
+        kept = tuple(dict.fromkeys(self.model.indices(names)))
+        question, growth = self._decide(lambda bits: self._growth(x, 1, unit, held, claim, bits))
+        return certify_radius(self.model, question, growth, growth.reach(self._others(names)), kept, model_file)
 
     def curve(
         self,

@@ -162,7 +162,7 @@ class Growth:
         found = []
         for side in (-1, 1):
             end = self._value(i) + side * radius * self.units[i]
-            if any(_goes_on(span, end, side) for span in self.domains[i].spans):
+            if any(goes_on(span, end, side) for span in self.domains[i].spans):
                 k = function.segment_after(end) if side > 0 else function.segment_before(end)
                 slope = function.slopes[k]
                 found.append((here - slope * end - function.offsets[k], -side * slope * self.units[i]))
@@ -263,7 +263,7 @@ class _Cell:
         return Reach(self.high, is_attained=self.high is None and self.holds(None))
 
 
-def _goes_on(span: Span, end: Rational, side: int) -> bool:
+def goes_on(span: Span, end: Rational, side: int) -> bool:
     """Whether a span of reals goes on beyond a point of it, towards a side."""
     if span.is_integers or not span.holds(end):
         return False

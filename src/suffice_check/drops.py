@@ -169,7 +169,9 @@ def grows(feature: Feature, x: Value, witness: Witness | None, inequality: Inequ
     if witness is None or witness.to is None or not isinstance(witness.value, Fraction):
         return False
     at, side, to = witness.value, witness.side, witness.to
-    if (to - at) * side <= 0 or not any(span.holds(at) and span.holds(to) for span in feature.domain.spans):
+    if (to - at) * side <= 0 or not any(
+        span.holds(at) and span.holds(to) and not span.is_integers for span in feature.domain.spans
+    ):
         raise RejectedError("beyond", f"the way of {feature.name!r} leaves its domain")
     _check_affine(feature, min(at, to), max(at, to))
     shape, start = feature.shape, feature.shape.at(at, side)

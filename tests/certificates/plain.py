@@ -208,6 +208,8 @@ class Plain:
         if not all(self.is_inside(i, x) for i, x in enumerate(row)):
             return False
         parts = self.inequalities(document["claim"], self.scores(row))
+        if document["result"]["kind"] == "radius":
+            return self._is_radius(document, radii)
         scores = self.scores(row)
         margins = [
             constant + sum(f * s for f, s in zip(factors, scores, strict=True)) for factors, constant, _ in parts
@@ -239,6 +241,24 @@ class Plain:
             fewer = combinations(range(self.count), least - 1) if least else []
             return can_break(chosen) and not any(can_break(some) for some in fewer)
         return self._is_explanation(document, chosen, can_break)
+
+    def _is_radius(self, document, units) -> bool:
+        """Whether a set suffices up to a radius, seen a hair below it, at it, and a hair beyond it."""
+        result, hair = document["result"], Fraction(1, 2**60)
+        if None in units or document["at_most"] is not None:
+            return False
+
+        def suffices(radius) -> bool:
+            reaches = [None if radius is None and unit else (radius or 0) * unit for unit in units]
+            kept = {"kind": "explanation", "kept": result["kept"], "lower_bound": 0}
+            radii = [None if reach is None else str(reach) for reach in reaches]
+            return self.is_true({**document, "radii": radii, "result": kept})
+
+        if result["radius"] is None:
+            return suffices(Fraction(10**9)) and suffices(None) == result["is_attained"]
+        radius = Fraction(result["radius"])
+        below = suffices(max(radius - hair, Fraction(0))) if radius else True
+        return radius >= 0 and below and suffices(radius) == result["is_attained"] and not suffices(radius + hair)
 
     def _is_explanation(self, document, chosen, can_break) -> bool:
         choices = document["choices"] or {
