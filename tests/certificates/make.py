@@ -63,6 +63,21 @@ def valid():
         "contrast_of_few": ("corners", corners.contrast([0] * 9, 1, claim=Within(21), at_most=3)),
         "contrast_of_one": ("positive", yes.contrast(ROW, 2)),
         "contrast_is_impossible": ("positive", yes.contrast(ROW, "1/8", held=["colour"])),
+        "radius_attained": ("corners", corners.certify_radius([0] * 9, ["x1", "x6"], claim=Within(21))),
+        "radius_not_attained": ("negative", no.certify_radius(ROW, ["colour", "net"])),
+        "radius_at_a_jump": ("positive", yes.certify_radius(ROW, ["colour", "net", "months"])),
+        "radius_of_a_network": (
+            "regression",
+            number.certify_radius(
+                ROW, ["bins", "months", "colour", "jump"], claim=AtLeast(number.score(ROW) - Fraction(1, 16))
+            ),
+        ),
+        "radius_of_0": ("positive", yes.certify_radius(ROW, ["net"])),
+        "radius_of_integers": ("positive", yes.certify_radius(ROW, ["colour", "net", "jump"])),
+        "radius_without_end": (
+            "positive",
+            yes.certify_radius({**ROW, "months": None}, ["net", "bins", "jump", "colour"]),
+        ),
         "sufficient": ("classes", classes.certify(ROW, ["net", "bins", "jump"], "1/2")),
         "insufficient": ("classes", classes.certify(ROW, ["months"], 2)),
     }
@@ -283,7 +298,40 @@ ATTACKS |= {
         "choices",
         lambda d: _set(d["choices"], "items", [[0], [1], *d["choices"]["items"][1:]]),
     ),
+    "radius_too_large": ("radius_attained", "sufficiency", lambda d: _swap(d["result"], "radius", _nudge)),
+    "radius_too_small": (
+        "radius_attained",
+        "witnesses",
+        lambda d: _swap(d["result"], "radius", lambda t: _nudge(t, -TINY)),
+    ),
+    "radius_called_not_attained": ("radius_attained", "input", lambda d: _set(d["result"], "is_attained", False)),
+    "radius_called_attained": ("radius_not_attained", "sufficiency", lambda d: _set(d["result"], "is_attained", True)),
+    "radius_called_endless": ("radius_attained", "sufficiency", lambda d: _set(d["result"], "radius", None)),
+    "radius_below_0": ("radius_of_0", "radii", lambda d: _set(d["result"], "radius", "-1")),
+    "radius_in_endless_units": ("radius_attained", "radii", lambda d: _set(d["radii"], 0, None)),
+    "nothing_beyond": ("radius_attained", "beyond", lambda d: _set(d["evidence"], "beyond", [None] * 9)),
+    "beyond_does_not_fall": (
+        "radius_attained",
+        "beyond",
+        lambda d: [one.pop("to") for one in d["evidence"]["beyond"] if one],
+    ),
+    "beyond_by_a_kept_feature": (
+        "radius_attained",
+        "beyond",
+        lambda d: _set(d["evidence"]["beyond"], 1, d["evidence"]["beyond"][0]),
+    ),
+    "beyond_over_a_bend": ("radius_of_a_network", "points", lambda d: _over_a_bend(d["evidence"]["beyond"])),
+    "beyond_of_what_is_not_claimed": (
+        "radius_not_attained",
+        "beyond",
+        lambda d: _set(d["evidence"], "beyond", [None] * 5),
+    ),
 }
+
+
+def _over_a_bend(beyond):
+    for one in filter(None, beyond):
+        one["to"] = str(Fraction(one["number"]) + 40 * one["side"])
 
 
 def _branch(document):
