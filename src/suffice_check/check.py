@@ -6,55 +6,14 @@ import hashlib
 import os
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
 
-from suffice_check.claims import Claim, inequalities, read_claim, show
-from suffice_check.drops import Constraint, Drop, Witness, bound_drops, grows, total, witness_drop
+from suffice_check.certificate import Certificate, read_certificate
+from suffice_check.claims import inequalities, show
+from suffice_check.drops import Constraint, Drop, bound_drops, grows, total, witness_drop
 from suffice_check.model import Domain, Model, read_model
-from suffice_check.reading import (
-    CERTIFICATE_LIMIT,
-    MISTAKES,
-    MODEL_LIMIT,
-    RejectedError,
-    Value,
-    fields,
-    items,
-    number,
-    parse,
-    read_bytes,
-    unreadable,
-    value,
-    whole,
-)
+from suffice_check.reading import CERTIFICATE_LIMIT, MODEL_LIMIT, RejectedError, Value, read_bytes, unreadable
 from suffice_check.shapes import NoValueError
-from suffice_check.tree import Choices, Cover, Node, read_node
-
-_FIELDS = (
-    "version", "model", "row", "radii", "norm", "at_most", "claim", "charges", "choices", "result", "evidence",
-)  # fmt: skip
-
-
-class Certificate(NamedTuple):
-    """A certificate as it is written, every number exact; nothing in it is believed yet."""
-
-    model: str
-    row: list[Value]
-    radii: list[Fraction | None]
-    norm: int | None
-    at_most: int | None
-    claim: Claim
-    charges: list[Fraction] | None
-    choices: Choices | None
-    kind: str
-    features: list[int]
-    lower_bound: int
-    points: list[list[Fraction]]
-    witnesses: list[list[Witness | None]]
-    tree: list[Node]
-    input: list[Value]
-    radius: Fraction | None = None
-    is_attained: bool = False
-    beyond: Sequence[Witness | None] = ()
+from suffice_check.tree import Choices, Cover
 
 
 def check_files(model: str | os.PathLike[str], certificate: str | os.PathLike[str]) -> str:
@@ -64,10 +23,7 @@ def check_files(model: str | os.PathLike[str], certificate: str | os.PathLike[st
 
 def check(model: bytes, certificate: bytes) -> str:
     """Return one sentence that says what a certificate proves; `RejectedError` or `UnreadableError` otherwise."""
-    try:
-        read = _read(parse(certificate))
-    except MISTAKES as error:
-        raise unreadable("the certificate", error) from None
+    read = read_certificate(certificate)
     found = hashlib.sha256(model).hexdigest()
     if read.model != found:
         raise RejectedError("model", f"the certificate is for the model {read.model[:16]}..., this is {found[:16]}...")
@@ -77,77 +33,6 @@ def check(model: bytes, certificate: bytes) -> str:
         raise unreadable("the model file", error) from None
     except NoValueError:
         raise RejectedError("model", "a shape has no value somewhere in a region") from None
-
-
-def _read(document: Any) -> Certificate:
-    version, model, row, radii, norm, at_most, claim, charges, choices, result, evidence = fields(document, *_FIELDS)
-    if type(version) is not int or version != 1:
-        raise ValueError(f"version {str(version)[:40]} of the format is not known")
-    if not isinstance(model, str):
-        raise TypeError("a model is named by its hash")
-    return Certificate(
-        model,
-        [value(cell) for cell in items(row)],
-        [None if radius is None else number(radius) for radius in items(radii)],
-        None if norm is None else 1 + whole(norm - 1, 2),
-        None if at_most is None else whole(at_most, 10**6),
-        read_claim(claim),
-        None if charges is None else [number(text) for text in items(charges)],
-        None if choices is None else Choices.read(choices),
-        *_read_result(result, evidence),
-    )
-
-
-def _read_result(result: Any, evidence: Any) -> tuple[Any, ...]:
-    """Return kind, features and lower bound of a result; then points, witnesses, tree and input of its evidence."""
-    kind = result["kind"]
-    limit: tuple[Any, ...] = ()
-    if kind == "explanation":
-        features, lower_bound = fields(result, "kind", "kept", "lower_bound")[1:]
-        points, witnesses, tree = fields(evidence, "points", "witnesses", "tree")
-        moved = []
-    elif kind == "contrast":
-        features, lower_bound = fields(result, "kind", "moved", "lower_bound")[1:]
-        points, moved = fields(evidence, "points", "input")
-        witnesses, tree = [], []
-    elif kind == "insufficient":
-        features, lower_bound = fields(result, "kind", "kept")[1], 0
-        (moved,) = fields(evidence, "input")
-        points, witnesses, tree = [], [], []
-    elif kind == "radius":
-        features, radius, is_attained = fields(result, "kind", "kept", "radius", "is_attained")[1:]
-        points, moved, beyond = fields(evidence, "points", "input", "beyond")
-        lower_bound, witnesses, tree = 0, [], []
-        if type(is_attained) is not bool:
-            raise TypeError("a radius is attained or not")
-        limit = (
-            None if radius is None else number(radius),
-            is_attained,
-            [_read_witness(one) for one in items(beyond)],
-        )
-    else:
-        raise ValueError(f"{str(kind)[:40]!r} is not a kind of result")
-    return (
-        kind,
-        [whole(i, 10**6) for i in items(features)],
-        whole(lower_bound, 10**6),
-        [[number(point) for point in items(one)] for one in items(points)],
-        [[_read_witness(one) for one in items(part)] for part in items(witnesses)],
-        [read_node(node) for node in items(tree)],
-        [value(cell) for cell in items(moved)],
-        *limit,
-    )
-
-
-def _read_witness(document: Any) -> Witness | None:
-    if document is None:
-        return None
-    if isinstance(document, dict) and "side" in document:
-        at, side, to = fields({"to": None, **document}, "number", "side", "to")
-        if type(side) is not int or side not in (-1, 1):
-            raise ValueError("a side is -1 or 1")
-        return Witness(number(at), side, None if to is None else number(to))
-    return Witness(value(document), 0)
 
 
 class _Case:
@@ -211,10 +96,7 @@ class _Case:
     def _check_explanation(self, kept: Sequence[int]) -> str:
         """Kept features suffice: what the others can do fits into every margin. No set below the bound does."""
         free = [i for i in range(self.count) if i not in kept]
-        drops = self._bound_drops(free)
-        for constraint, falls in zip(self.constraints, drops, strict=True):
-            if not constraint.holds(self._largest(falls, len(free))):
-                raise RejectedError("sufficiency", "the free features can break the claim together")
+        self._check_sufficient(free, [None] * self.count)
         choices = self.certificate.choices or Choices([[i] for i in range(self.count)], [1] * self.count, [], [])
         choices.check(self.count, kept)
         cost, least = choices.cost(k for k, item in enumerate(choices.items) if item[0] in kept), ""
@@ -252,7 +134,7 @@ class _Case:
         none: list[list[Drop]] = [[] for _ in self.constraints]
         if lower_bound <= 1 and self.certificate.points:
             raise RejectedError("points", "there are some, and nothing is claimed that needs them")
-        drops = self._bound_drops(range(self.count)) if lower_bound > 1 else none
+        drops = self._bound_drops(range(self.count), [None] * self.count) if lower_bound > 1 else none
         for constraint, falls in zip(self.constraints, drops, strict=True):
             if lower_bound and not constraint.holds(self._largest(falls, lower_bound - 1)):
                 raise RejectedError("lower bound", f"{lower_bound - 1} features may be able to break the claim")
@@ -269,16 +151,11 @@ class _Case:
         reaches = [radius * unit if radius is not None else None if unit else Fraction(0) for unit in units]
         each = list(zip(self.model.features, certificate.row, reaches, strict=True))
         self.region = [feature.domain.around(x, reach, is_open=is_open) for feature, x, reach in each]
-        drops = self._bound_drops(free, reaches if is_open else None)
-        for constraint, falls in zip(self.constraints, drops, strict=True):
-            if not constraint.holds(self._largest(falls, len(free))):
-                raise RejectedError("sufficiency", "the free features can break the claim together")
+        self._check_sufficient(free, reaches if is_open else [None] * self.count)
         if is_open:  # at this radius some input breaks the claim
             self.region = [feature.domain.around(x, reach) for feature, x, reach in each]
             self._check_input(free)
-        elif (
-            radius is not None
-        ):  # beyond it, categories are in reach if it can grow; numbers come as close as one likes
+        elif radius is not None:  # beyond, categories are in reach if it can grow, numbers as close as one likes
             self.region = [
                 feature.domain.around(x, Fraction(unit > 0) if x in feature.domain.categories else reach)
                 for (feature, x, reach), unit in zip(each, units, strict=True)
@@ -288,17 +165,21 @@ class _Case:
             raise RejectedError("beyond", "there is evidence for more than is claimed")
         held = "" if not kept else f" with {self._names(kept)} fixed"
         if radius is None:
-            end = (
-                "on the whole domain" if certificate.is_attained else "at every finite radius, not on the whole domain"
-            )
+            end = "at every finite radius, but not on the whole domain" if is_open else "on the whole domain"
         else:
-            end = f"{'up to and at' if certificate.is_attained else 'below'} the radius {show(radius)}, and no further"
+            end = f"{'below' if is_open else 'up to and at'} the radius {show(radius)}, and no further"
         return f"{self.text}{held} {end}"
 
     # --- the kinds of evidence ----------------------------------------------------------------------------------------
 
-    def _bound_drops(self, free: Sequence[int], reaches: Sequence[Fraction | None] | None = None) -> list[list[Drop]]:
-        """Return, for each constraint, the proven drops of free features; within their reaches, if these are given."""
+    def _check_sufficient(self, free: Sequence[int], reaches: Sequence[Fraction | None]) -> None:
+        """Check that what free features can do together, strictly within their reaches if any, fits every margin."""
+        for constraint, falls in zip(self.constraints, self._bound_drops(free, reaches), strict=True):
+            if not constraint.holds(self._largest(falls, len(free))):
+                raise RejectedError("sufficiency", "the free features can break the claim together")
+
+    def _bound_drops(self, free: Sequence[int], reaches: Sequence[Fraction | None]) -> list[list[Drop]]:
+        """Return, for each constraint, the proven drops of free features, strictly within their reaches if any."""
         certificate, parts = self.certificate, [constraint.inequality for constraint in self.constraints]
         if len(certificate.points) != self.count or any(
             certificate.points[i] for i in set(range(self.count)) - set(free)
@@ -306,7 +187,7 @@ class _Case:
             raise RejectedError("points", "there must be a list for each feature, empty for one that is kept")
         found = []
         for i in free:
-            x, reach = certificate.row[i], None if reaches is None else reaches[i]
+            x, reach = certificate.row[i], reaches[i]
             ends = [x - reach, x + reach] if isinstance(x, Fraction) and reach else []
             feature, region, points = self.model.features[i], self.region[i], certificate.points[i]
             found.append(bound_drops(feature, x, region, points, parts, ends))
@@ -355,10 +236,8 @@ class _Case:
             part = constraint.inequality
             each = list(zip(self.model.features, self.certificate.row, self.region, beyond, strict=True))
             drops = [witness_drop(f, x, r, one, part, is_beyond=True) for f, x, r, one in each]
-            seen = total(drops)
-            if constraint.breaks(drops) or (
-                seen.value == constraint.loose and any(grows(f, x, one, part) for f, x, _, one in each)
-            ):
+            is_used_up = total(drops).value == constraint.loose
+            if constraint.breaks(drops) or (is_used_up and any(grows(f, x, one, part) for f, x, _, one in each)):
                 return
         raise RejectedError("beyond", "a larger radius is not shown to break the claim")
 

@@ -95,10 +95,10 @@ def number(text: Any) -> Fraction:
     return Fraction(int(match[1]), int(match[2] or 1))
 
 
-def whole(document: Any, below: int) -> int:
-    """Return an integer from 0 up and below a limit."""
-    if type(document) is not int or not 0 <= document < below:
-        raise ValueError(f"{str(document)[:40]} is not an integer from 0 to {below - 1}")
+def whole(document: Any, below: int, start: int = 0) -> int:
+    """Return an integer from a start up and below a limit."""
+    if type(document) is not int or not start <= document < below:
+        raise ValueError(f"{str(document)[:40]} is not an integer from {start} up and in bounds")
     return document
 
 

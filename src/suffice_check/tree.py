@@ -54,8 +54,9 @@ class Choices(NamedTuple):
         every = sorted(i for item in self.items for i in item)
         if every != list(range(count)) or not all(self.items) or len(self.costs) != len(self.items) or 0 in self.costs:
             raise RejectedError("choices", "every feature must be in one item, and every item have a cost from 1 up")
-        if max(self.keep + self.free, default=0) >= len(self.items) or {*self.keep} & {*self.free}:
-            raise RejectedError("choices", "an item that must be kept or free does not exist, or must be both")
+        decided = self.keep + self.free
+        if max(decided, default=0) >= len(self.items) or len({*decided}) != len(decided):
+            raise RejectedError("choices", "an item that must be kept or free does not exist, or is named twice")
         held = [k for k, item in enumerate(self.items) if {*item} & {*kept}]
         if len(kept) != sum(len(self.items[k]) for k in held):
             raise RejectedError("choices", "an item is kept in part")

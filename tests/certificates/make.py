@@ -265,6 +265,7 @@ ATTACKS = {
     ),
     "must_be_kept_and_is_free": ("branches", "choices", lambda d: _set(d, "choices", _choices(keep=[0]))),
     "must_be_free_and_is_kept": ("branches", "choices", lambda d: _set(d, "choices", _choices(free=[1]))),
+    "must_be_free_twice": ("wishes", "choices", lambda d: _set(d["choices"], "free", [7, 7])),
     "must_be_both": ("branches", "choices", lambda d: _set(d, "choices", _choices(keep=[1], free=[1]))),
     "cheap_items_called_dear": (
         "branches",
@@ -400,6 +401,8 @@ def malformed(text):
         "node_unknown": changed(lambda d: _set(d["evidence"]["tree"], 0, {"trust": 1})),
         "node_of_two_kinds": changed(lambda d: _set(d["evidence"]["tree"], 0, {"bound": ["1"], "fix": 1})),
         "side_is_zero": changed(lambda d: _set(d["evidence"]["witnesses"][0], 0, {"number": "1", "side": 0})),
+        "norm_is_true": changed(lambda d: _set(d, "norm", True)),
+        "none_at_once": changed(lambda d: _set(d, "at_most", 0)),
         "norm_of_three": changed(lambda d: _set(d, "norm", 3)),
         "norm_as_text": changed(lambda d: _set(d, "norm", "2")),
         "points_as_text": changed(lambda d: _set(d["evidence"]["points"], 0, "12")),
