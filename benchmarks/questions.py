@@ -29,6 +29,7 @@ from sklearn.model_selection import train_test_split
 from suffice import Explainer, Status
 from suffice.datasets import load_dry_bean
 from suffice.nam import NAMClassifier
+from suffice.rational import nearest_float
 
 RADIUS = 0.5
 
@@ -46,8 +47,8 @@ def rows_of(table, count):
 
 def solved_in_floats(constraints):
     """Seconds that HiGHS takes for the covering problem, rounded to floats; it proves nothing."""
-    drops = np.array([[float(drop.value.p) / float(drop.value.q) for drop in c.drops] for c in constraints])
-    margins = np.array([float(c.margin.p) / float(c.margin.q) for c in constraints])
+    drops = np.array([[nearest_float(drop.value) for drop in c.drops] for c in constraints])
+    margins = np.array([nearest_float(c.margin) for c in constraints])
     begin = time.perf_counter()
     count = drops.shape[1]
     milp(

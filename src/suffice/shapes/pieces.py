@@ -235,6 +235,9 @@ def combine(parts: Iterable[tuple[Rational, Pieces]]) -> Pieces:
     A function is its leftmost piece and what changes at each knot: by how much slope and offset jump, and by
     how much the value at the knot departs from the piece before it. Changes at equal knots add up.
     """
+    parts = list(parts)
+    if parts and all(part.knots == parts[0][1].knots for _, part in parts):
+        return _combine_alike(parts)
     slope, offset = ZERO, ZERO
     changes: dict[Rational, tuple[Rational, Rational, Rational]] = {}
     labels: dict[Label, Rational] | None = None
@@ -260,3 +263,25 @@ def combine(parts: Iterable[tuple[Rational, Pieces]]) -> Pieces:
         slopes.append(slopes[-1] + rise)
         offsets.append(offsets[-1] + shift)
     return Pieces.tidy(knots, slopes, offsets, values, labels)
+
+
+def _combine_alike(parts: Sequence[tuple[Rational, Pieces]]) -> Pieces:
+    """Return the linear combination of functions with the same knots, as the outputs of one network are."""
+
+    def weighted(columns: Iterable[Sequence[Rational]]) -> list[Rational]:
+        factors = [factor for factor, _ in parts]
+        return [
+            sum((factor * one for factor, one in zip(factors, row, strict=True)), ZERO)
+            for row in zip(*columns, strict=True)
+        ]
+
+    _, first = parts[0]
+    known = [label for label in first.labels if all(label in part.labels for _, part in parts)]
+    labels = weighted([part.labels[label] for label in known] for _, part in parts)
+    return Pieces.tidy(
+        first.knots,
+        weighted(part.slopes for _, part in parts),
+        weighted(part.offsets for _, part in parts),
+        weighted(part.values for _, part in parts),
+        dict(zip(known, labels, strict=True)),
+    )
