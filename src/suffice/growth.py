@@ -115,8 +115,11 @@ class Growth:
         found = {}
         for i in self._moving:
             places = [end for span in self.domains[i].spans for end in (span.low, span.high) if end is not None]
-            for functions in self.functions:
-                places += functions[i].knots
+            seen: list[tuple[Rational, ...]] = []
+            for functions in self.functions:  # parts of one network's outputs mostly have the same knots
+                if functions[i].knots not in seen:
+                    seen.append(functions[i].knots)
+                    places += functions[i].knots
             distances = (abs(place - self._value(i)) / self.units[i] for place in places)
             found[i] = sorted((one for one in distances if one), key=lambda one: (nearest_float(one), one))
         return found
