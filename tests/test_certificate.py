@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -36,6 +37,9 @@ from suffice import (
 )
 from suffice.cli import app
 from suffice.model_file import to_bytes
+from suffice.shapes.parameters import rounded_exp
+from suffice_check.exponential import exp_bounds
+from suffice_check.shapes import rounded_exp as checker_exp
 
 LEAKY_UNITS = Activation.leaky_relu([0.1, 3])
 BASIS = ReluNetwork([[[1.0], [-0.5]], [[1.0, 0.5], [2.0, -1.0]]], [[1.0, 0.25], None])
@@ -188,6 +192,45 @@ def test_a_bounded_result_proves_its_bound_and_no_more():
     more["result"]["lower_bound"] += 1
     with pytest.raises(suffice_check.RejectedError, match="tree"):
         suffice_check.check(to_bytes(model), json.dumps(more).encode())
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_the_checker_rounds_exponentials_as_the_library_does(kind):
+    rng = np.random.default_rng(0)
+    drawn = np.concatenate([rng.normal(size=200), rng.uniform(-18, 11, size=200), [0.0, -1e-30, 1e-8, -40.0, -800.0]])
+    weights = drawn.astype(kind)
+    name = {np.float16: "F16", np.float32: "F32", np.float64: "F64"}[kind]
+    ours = [Fraction(float(value)) for value in rounded_exp(weights)]
+    assert [checker_exp(float(weight), name) for weight in weights] == ours
+
+
+@given(st.fractions(-30, 30, max_denominator=50), st.integers(20, 300))
+def test_bounds_of_the_exponential_enclose_it(exponent, bits):
+    low, high = exp_bounds(exponent, bits)
+    with localcontext() as context:
+        context.prec = 200
+        true = Fraction((Decimal(exponent.numerator) / exponent.denominator).exp())
+    slack = Fraction(1, 10**150) * true  # the decimal itself is rounded
+    assert low - slack <= true <= high + slack
+    assert (high - low) / true < Fraction(1, 2) ** (bits - 60 if bits > 70 else -40)
+
+
+def test_radii_are_certified():
+    explainer, kinds = Explainer(ZOO), set()
+    for row in rows_of(12, seed=2):
+        for kept in ([], ["n", "s", "c"], ["n", "s", "e", "f", "p", "r"]):
+            certificate = explainer.certify_radius(row, kept, claim=Within(3))
+            result, limit = certificate.document["result"], explainer.radius(row, kept, claim=Within(3))
+            assert result["is_attained"] == limit.is_attained
+            assert (math.inf if result["radius"] is None else Fraction(result["radius"])) == limit.radius
+            assert suffice_check.check(to_bytes(ZOO), certificate.text.encode()).startswith("Proven: ")
+            kinds.add((result["radius"] is None, result["is_attained"]))
+    assert len(kinds) > 1
+
+
+def test_a_radius_of_a_probability_has_no_certificate():
+    with pytest.raises(suffice.CertificateError, match="not rational"):
+        Explainer(ZOO).certify_radius(next(rows_of(1)), [], claim=ProbabilityAtLeast("1/3"))
 
 
 def test_the_same_result_gives_the_same_bytes():

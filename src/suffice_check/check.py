@@ -111,10 +111,10 @@ class _Case:
         elif self.certificate.witnesses or tree:
             raise RejectedError("lower bound", "there is evidence for one, and none is claimed")
         fixed = f"with {self._names(kept)} fixed, " if kept else ""
-        return (
-            f"{fixed}{self.text}{self._spare}, whatever the other {len(free)} features do in their "
-            f"regions{self._budget}{least}"
+        others = (
+            f"the other {len(free)} features do in their regions" if len(free) != 1 else "the other does in its region"
         )
+        return f"{fixed}{self.text}{self._spare}, whatever {others}{self._budget}{least}"
 
     def _check_insufficient(self, kept: Sequence[int]) -> str:
         """An input that keeps these features and breaks the claim."""
