@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from flint import fmpq
 
 from suffice.breaking import breaking_input, easiest_break
-from suffice.certificate import Certificate, certify_radius, certify_set
+from suffice.certificate import Case, Certificate, certify_radius, certify_set
 from suffice.claims import Claim, Inequality, Same, inequalities_at, predicted
 from suffice.domain import show
 from suffice.drops import Constraint, Drop, Worst, bound_drops, total
@@ -233,8 +233,9 @@ class Explainer:
         def answer(bits: int) -> Certificate:
             question = self._ask(x, radius, unit, held, claim, bits)
             limited = _allowing(question.constraints, None, moving)
-            question = question._replace(statement=question.statement._replace(at_most=moving), constraints=limited)
-            return certify_set(self.model, question, kept, model_file)
+            statement = question.statement._replace(at_most=moving)
+            case = Case(statement, question.row, question.region, limited, question.worst)
+            return certify_set(self.model, case, kept, model_file)
 
         return self._decide(answer)
 
@@ -408,7 +409,9 @@ class Explainer:
         names = list(features)
         kept = tuple(dict.fromkeys(self.model.indices(names)))
         question, growth = self._decide(lambda bits: self._growth(x, 1, unit, held, claim, bits))
-        return certify_radius(self.model, question, growth, growth.reach(self._others(names)), kept, model_file)
+        return certify_radius(
+            self.model, question.statement, growth, growth.reach(self._others(names)), kept, model_file
+        )
 
     def curve(
         self,
