@@ -29,6 +29,11 @@ def compiled(function: Function) -> Function:
     return cast(Function, njit(nogil=True, cache=True)(function))
 
 
+def inlined(function: Function) -> Function:
+    """Put a function's body where it is called: a call counts references to every array, which takes longer."""
+    return cast(Function, njit(inline="always")(function))
+
+
 BLOCK = 256  # rows whose drops fit into the cache together
 OPEN = -1  # size of a row that is left to exact arithmetic
 
@@ -42,92 +47,107 @@ class Sides(NamedTuple):
 
 
 @compiled
-def locate(tables: Tables, i: int, x: float, is_vague: bool) -> int:
-    """Return the entry of a cell; a vague one stands for any number that rounds to it."""
-    if x != x:
-        x = tables.missing[i]
-    if tables.is_integral[i] and x != np.floor(x):
-        x = np.inf
-    first = tables.first_break[i]
-    count = tables.first_break[i + 1] - first
-    start = tables.first_cell[i]
-    last_cell = tables.first_cell[i + 1] - start - 2
-    if x <= tables.grid_low[i]:
-        cell = 0
-    elif x >= tables.grid_high[i]:
-        cell = last_cell
-    else:
-        cell = min(int((x - tables.grid_low[i]) * tables.grid_rate[i]), last_cell)
-    low = tables.grid[start + cell]
-    high = tables.grid[start + cell + 1]
-    while low < high:
-        middle = (low + high) >> 1
-        if tables.breaks[first + middle] < x:
-            low = middle + 1
+def locate(tables: Tables, i: int, column: Any, vague: Any, entry: Any) -> None:
+    """Write the entry of each cell of a column; a vague cell stands for any number that rounds to it."""
+    breaks = tables.breaks[tables.first_break[i] : tables.first_break[i + 1]]
+    grid = tables.grid[tables.first_cell[i] : tables.first_cell[i + 1]]
+    grid_low, grid_high, rate = tables.grid_low[i], tables.grid_high[i], tables.grid_rate[i]
+    first, last_cell = 2 * tables.first_break[i] + i, len(grid) - 2
+    missing, is_integral, has_vague = tables.missing[i], tables.is_integral[i], len(vague) > 0
+    for r in range(len(column)):
+        x = column[r]
+        if x != x:
+            x = missing
+        if is_integral and x != np.floor(x):
+            x = np.inf
+        if x <= grid_low:
+            cell = 0
+        elif x >= grid_high:
+            cell = last_cell
         else:
-            high = middle
-    if low == count or tables.breaks[first + low] != x:
-        return 2 * (first + low) + i
-    if is_vague:
-        return 2 * first + i  # beyond all breaks: such an entry is NaN
-    return 2 * (first + low) + i + 1
+            cell = min(int((x - grid_low) * rate), last_cell)
+        low, high = np.int64(grid[cell]), np.int64(grid[cell + 1])
+        while low < high:
+            middle = (low + high) >> 1
+            if breaks[middle] < x:
+                low = middle + 1
+            else:
+                high = middle
+        entry[r] = first + 2 * low
+        if low < len(breaks) and breaks[low] == x:
+            # Of a vague cell it is not sure on which side of the break it lies: the first entry is NaN.
+            entry[r] = first if has_vague and vague[r] else entry[r] + 1
 
 
-@compiled
-def offset(tables: Tables, entry: int, x: float) -> float:
-    """Return how far a cell lies from the anchor of its entry; a label lies on it."""
-    return x - tables.entries[entry, 0] if x == x else 0.0
+@inlined
+def column_of(vague: Any, i: int, start: int, stop: int) -> Any:
+    """Return some of the marks of a column, none if there are no marks at all."""
+    return vague[i, start:stop] if len(vague) > 0 else vague.reshape(-1)
 
 
 @compiled
 def decide_one(tables: Tables, sides: Sides, cells: Any, vague: Any) -> Any:
-    """Answer rows whose claim has one part; columns of the tables: the value, then the drop for each side."""
+    """Answer rows whose claim has one part; columns of the tables: the value, then the drop for each side.
+
+    Returns the sums of the values and their errors, sizes, margins and their errors, and the kept features of all rows.
+    """
     features, rows = cells.shape
-    side = np.full(rows, -1, np.int8)
+    sums, off = np.zeros(rows), np.zeros(rows)
     sizes = np.full(rows, OPEN, np.int32)
-    sums = np.zeros(rows)
-    off = np.zeros(rows)
-    margins = np.full(rows, np.nan)
-    errors = np.full(rows, np.nan)
+    margins, errors = np.full(rows, np.nan), np.full(rows, np.nan)
     kept = np.empty(rows * features, np.int32)
     used = 0
+    side = np.empty(BLOCK, np.int64)
     entry = np.empty((features, BLOCK), np.int64)
-    drops = np.empty((BLOCK, features))
-    bounds = np.empty((BLOCK, features))
+    drops, bounds = np.empty((BLOCK, features)), np.empty((BLOCK, features))
     heap = np.empty(features, np.int32)
     for start in range(0, rows, BLOCK):
-        count = min(BLOCK, rows - start)
+        stop = min(start + BLOCK, rows)
         for i in range(features):
-            for r in range(count):
-                x = cells[i, start + r]
-                at = locate(tables, i, x, len(vague) > 0 and vague[i, start + r])
-                entry[i, r] = at
-                sums[start + r] += tables.entries[at, 1] + tables.entries[at, 2] * offset(tables, at, x)
-                off[start + r] += tables.entries[at, 3]
-        for r in range(count):
-            for s in range(len(sides.signs)):
-                margin = sides.signs[s] * sums[start + r] + sides.constants[s]
-                bound = (off[start + r] + sides.errors[s]) * WIDER
-                if margin > bound:
-                    side[start + r] = s
-                    margins[start + r] = margin
-                    errors[start + r] = bound
-                    break
+            locate(tables, i, cells[i, start:stop], column_of(vague, i, start, stop), entry[i])
+            add_values(tables.entries, cells[i, start:stop], entry[i], 1, sums[start:stop], off[start:stop])
+        choose_side(sides, sums[start:stop], off[start:stop], side, margins[start:stop], errors[start:stop])
         for i in range(features):
-            for r in range(count):
-                if side[start + r] >= 0:
-                    at = entry[i, r]
-                    column = 4 + 3 * side[start + r]
-                    moved = tables.entries[at, column + 1] * offset(tables, at, cells[i, start + r])
-                    drops[r, i] = tables.entries[at, column] + moved
-                    bounds[r, i] = tables.entries[at, column + 2]
-        for r in range(count):
-            if side[start + r] >= 0:
-                row = start + r
-                sizes[row] = cut(drops[r], bounds[r], margins[row], errors[row], heap, kept[used : used + features])
-                if sizes[row] != OPEN:
-                    used += sizes[row]
+            write_drops(tables.entries, cells[i, start:stop], entry[i], side, drops[:, i], bounds[:, i])
+        for r in range(start, stop):
+            if side[r - start] >= 0:
+                place = kept[used : used + features]
+                sizes[r] = cut(drops[r - start], bounds[r - start], margins[r], errors[r], heap, place)
+                used += max(sizes[r], 0)
     return sums, off, sizes, margins, errors, kept[:used].copy()
+
+
+@compiled
+def add_values(entries: Any, column: Any, entry: Any, start: int, sums: Any, off: Any) -> None:
+    """Add the values of a column of cells, as the columns of the tables from `start` give them, and their errors."""
+    for r in range(len(column)):
+        at, x = entry[r], column[r]
+        away = x - entries[at, 0] if x == x else 0.0  # a missing cell lies on its anchor
+        sums[r] += entries[at, start] + entries[at, start + 1] * away
+        off[r] += entries[at, start + 2]
+
+
+@compiled
+def choose_side(sides: Sides, sums: Any, off: Any, side: Any, margins: Any, errors: Any) -> None:
+    """Write the side that each row surely is on, -1 if on none, and its margin there."""
+    for r in range(len(sums)):
+        side[r] = -1
+        for s in range(len(sides.signs)):
+            margin = sides.signs[s] * sums[r] + sides.constants[s]
+            error = (off[r] + sides.errors[s]) * WIDER
+            if margin > error:
+                side[r], margins[r], errors[r] = s, margin, error
+
+
+@compiled
+def write_drops(entries: Any, column: Any, entry: Any, side: Any, drops: Any, bounds: Any) -> None:
+    """Write the drops of a column of cells, each for the side its row is on, and their errors."""
+    for r in range(len(column)):
+        at, x = entry[r], column[r]
+        start = 4 + 3 * max(side[r], 0)
+        away = x - entries[at, 0] if x == x else 0.0
+        drops[r] = entries[at, start] + entries[at, start + 1] * away
+        bounds[r] = entries[at, start + 2]
 
 
 @compiled
@@ -185,26 +205,26 @@ def is_settled(drops: Any, bounds: Any, margin: float, error: float, freed: Any,
     return True
 
 
-@compiled
+@inlined
 def slack_error(total: float, doubt: float, margin: float, error: float, count: int) -> float:
     """Return how far `margin - total` may be off: both were rounded, and the sum of up to `count` drops with them."""
     return (doubt + error + (count + 8) * ROUNDING * (total + margin)) * WIDER
 
 
-@compiled
+@inlined
 def fits(total: float, doubt: float, margin: float, error: float, count: int) -> bool:
     """Whether a fall is surely allowed; one of exactly 0 always is, for the claim holds at the row."""
     is_nothing = total == 0.0 and doubt == 0.0
     return is_nothing or margin - total > slack_error(total, doubt, margin, error, count)
 
 
-@compiled
+@inlined
 def exceeds(total: float, doubt: float, margin: float, error: float, count: int) -> bool:
     """Whether a fall surely breaks the claim."""
     return total == np.inf or total - margin > slack_error(total, doubt, margin, error, count)
 
 
-@compiled
+@inlined
 def is_before(drops: Any, bounds: Any, i: int, j: int) -> bool:
     """Whether feature `i` surely comes before `j`: the larger drop first, of equal ones the earlier feature."""
     if bounds[i] == 0.0 and bounds[j] == 0.0:
@@ -212,7 +232,7 @@ def is_before(drops: Any, bounds: Any, i: int, j: int) -> bool:
     return drops[i] - drops[j] > (bounds[i] + bounds[j]) * WIDER
 
 
-@compiled
+@inlined
 def sift(drops: Any, heap: Any, place: int, count: int) -> None:
     """Let an index sink until none below it has a larger drop, or the same and an earlier feature."""
     moved = heap[place]
@@ -230,7 +250,7 @@ def sift(drops: Any, heap: Any, place: int, count: int) -> None:
         heap[place] = moved
 
 
-@compiled
+@inlined
 def comes_first(drops: Any, i: int, j: int) -> bool:
     """Whether `i` is to leave the heap before `j`."""
     return drops[i] > drops[j] or (drops[i] == drops[j] and i < j)
@@ -241,32 +261,31 @@ def comes_first(drops: Any, i: int, j: int) -> bool:
 
 @compiled
 def add_up(tables: Tables, outputs: int, cells: Any, vague: Any) -> Any:
-    """Return the sum of each value column over the features of each row, and its error."""
+    """Return the sum of each value column (first index) over the features of each row, and its error."""
     features, rows = cells.shape
-    sums = np.zeros((rows, outputs))
-    errors = np.zeros((rows, outputs))
+    sums, errors = np.zeros((outputs, rows)), np.zeros((outputs, rows))
+    entry = np.empty(rows, np.int64)
     for i in range(features):
-        for r in range(rows):
-            x = cells[i, r]
-            at = locate(tables, i, x, len(vague) > 0 and vague[i, r])
-            away = offset(tables, at, x)
-            for j in range(outputs):
-                sums[r, j] += tables.entries[at, 1 + 3 * j] + tables.entries[at, 2 + 3 * j] * away
-                errors[r, j] += tables.entries[at, 3 + 3 * j]
-    return sums, errors * WIDER
+        locate(tables, i, cells[i], column_of(vague, i, 0, rows), entry)
+        for j in range(outputs):
+            add_values(tables.entries, cells[i], entry, 1 + 3 * j, sums[j], errors[j])
+    return sums, errors
 
 
 @compiled
-def look_up(tables: Tables, cells: Any, vague: Any, rows: Any, drops: Any, bounds: Any) -> None:
-    """Write the drops of some rows, and their errors, from tables of one column."""
-    for i in range(len(cells)):
-        for place, r in enumerate(rows):
-            x = cells[i, r]
-            at = locate(tables, i, x, len(vague) > 0 and vague[i, r])
-            drops[place, i] = max(tables.entries[at, 1] + tables.entries[at, 2] * offset(tables, at, x), 0.0)
-            bounds[place, i] = tables.entries[at, 3]
-            if not tables.entries[at, 1] >= -np.inf:
-                drops[place, i] = np.nan
+def all_drops(tables: Tables, cells: Any, vague: Any) -> Any:
+    """Return the drop of each feature of each row (first index), and its error, from tables of one column."""
+    features, rows = cells.shape
+    drops, bounds = np.zeros((rows, features)), np.zeros((rows, features))
+    entry = np.empty(rows, np.int64)
+    for i in range(features):
+        locate(tables, i, cells[i], column_of(vague, i, 0, rows), entry)
+        add_values(tables.entries, cells[i], entry, 1, drops[:, i], bounds[:, i])
+    for r in range(rows):
+        for i in range(features):
+            if drops[r, i] < 0.0:  # by rounding alone: no drop is
+                drops[r, i] = 0.0
+    return drops, bounds
 
 
 @compiled

@@ -128,9 +128,9 @@ class _SeveralParts:
 
     def answer(self, cells: Floats, vague: Mask) -> Answers:
         outputs, rows = len(self.intercept), cells.shape[1]
-        scores, errors = kernel.add_up(self.values, outputs, cells, vague)
-        scores += np.array([near for near, _ in self.intercept])
-        errors = (errors + np.array([error for _, error in self.intercept])) * WIDER
+        sums, doubts = kernel.add_up(self.values, outputs, cells, vague)
+        scores = sums.T + np.array([near for near, _ in self.intercept])
+        errors = (doubts.T + np.array([error for _, error in self.intercept])) * WIDER
         winners = self._winners(scores, errors)
         sizes = np.full(rows, kernel.OPEN, np.int32)
         margins, margin_errors = np.full(rows, np.nan), np.full(rows, np.nan)
@@ -192,11 +192,9 @@ class _SeveralParts:
         else:
             count = len(self.intercept)
             parts = [tuple((j == winner) - (j == rival) for j in range(count)) for rival in self._rivals(winner)]
-        drops = np.empty((len(parts), len(rows), self.terms))
-        bounds = np.empty_like(drops)
-        for c, factors in enumerate(parts):
-            kernel.look_up(self._table(factors), cells, vague, rows, drops[c], bounds[c])
-        return drops, bounds
+        chosen, marks = np.ascontiguousarray(cells[:, rows]), vague[:, rows] if len(vague) else vague
+        found = [kernel.all_drops(self._table(factors), chosen, np.ascontiguousarray(marks)) for factors in parts]
+        return np.stack([drops for drops, _ in found]), np.stack([bounds for _, bounds in found])
 
     def _table(self, factors: tuple[int, ...]) -> Tables:
         """Return the tables of the drops of one part, made when the first row needs them."""
