@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flint import fmpq
 
@@ -23,6 +23,9 @@ from suffice.rows import Row, read_row
 from suffice.search.covering import smallest_cover
 from suffice.search.smallest import smallest_sufficient
 from suffice.shapes.pieces import Pieces, combine
+
+if TYPE_CHECKING:
+    from suffice.batch.result import BatchResult
 
 
 class Status(Enum):
@@ -130,6 +133,22 @@ class Explainer:
             kept, lower_bound = cover.kept, cover.lower_bound
         status = Status.PROVEN if lower_bound == len(kept) else Status.BOUNDED
         return Explanation(self.model, *question, kept, lower_bound, status)
+
+    def explain_batch(self, table: Any, radius: Radius, *, threads: int | None = None, **options: Any) -> BatchResult:
+        """Return explanations of all rows of a table, in columns; each is the one that `explain` gives for the row.
+
+        Parameters
+        ----------
+        table : NumPy array, pandas or Polars DataFrame, Arrow table
+            The rows, in the user's own units; an array by position, all others by feature name.
+        threads : int, optional
+            How many to use; all by default. The result does not depend on it.
+        radius, **options
+            As `explain` takes them. A row that cannot be explained gets the status "failed" and a message.
+        """
+        from suffice.batch.run import BatchQuestion
+
+        return BatchQuestion.of(self, radius, **options).answer(table, threads=threads)
 
     def is_sufficient(
         self,

@@ -277,6 +277,7 @@ def _grid(feature: FeatureTable) -> tuple[NDArray[np.int64], float, float, float
     breaks are; what lies outside belongs to the first cell or the last.
     """
     inner = feature.breaks[(feature.breaks >= feature.low) & (feature.breaks <= feature.high)]
+    inner = inner if len(inner) else np.array([feature.low])
     ranges = [np.quantile(inner, [share, 1 - share], method="nearest") for share in (0.0, 0.01, 0.03, 0.1, 0.2)]
     made = [_cells(feature.breaks, float(low), float(high)) for low, high in ranges]
     return min(made, key=lambda one: float(np.mean(np.log2(1.0 + np.diff(one[0])) * np.diff(one[0]))))

@@ -1,0 +1,171 @@
+"""Explaining many rows: the kernel first, exact arithmetic for what it leaves open.
+
+In: an `Explainer`, a table, a question. Out: a `BatchResult`, every row of it as `Explainer.explain` would answer it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from suffice.batch import kernel
+from suffice.batch.cells import Source, read_source
+from suffice.batch.plan import Answers, Plan, end_to_end, make_plan
+from suffice.batch.result import FAILED, STATUSES, BatchResult
+from suffice.batch.tables import ROUNDING, TINY, WIDER
+from suffice.claims import Claim, inequalities_at
+from suffice.errors import ClaimError, DataError, RowError
+from suffice.explain import SAME, Explainer
+from suffice.rational import ZERO, nearest_float, rational
+from suffice.regions import Radius, Unit, read_radii
+
+_CELLS_AT_ONCE = 1 << 17  # of a chunk: a megabyte stays in the cache, and starting a chunk costs nothing beside it
+
+
+@dataclass(frozen=True, slots=True)
+class BatchQuestion:
+    """A question compiled for many rows; `answer` may be called any number of times.
+
+    Parameters
+    ----------
+    explainer : Explainer
+        The compiled model.
+    options : dict
+        Radius, unit, held, claim and budgets, as `Explainer.explain` takes them.
+    """
+
+    explainer: Explainer
+    options: dict[str, Any]
+    plan: Plan
+
+    @classmethod
+    def of(
+        cls,
+        explainer: Explainer,
+        radius: Radius,
+        *,
+        unit: Unit = "raw",
+        held: Iterable[str] = (),
+        claim: Claim = SAME,
+        **budgets: Any,
+    ) -> BatchQuestion:
+        """Compile a question; what is wrong with it for every row is said here, before any work."""
+        names = tuple(held)
+        radii = read_radii(explainer.model, radius, unit=unit, held=names)
+        _check_claim(explainer, claim)
+        options = {"radius": radius, "unit": unit, "held": names, "claim": claim, **budgets}
+        return cls(explainer, options, make_plan(explainer, radii, claim))
+
+    def answer(self, table: Any, *, threads: int | None = None) -> BatchResult:
+        """Answer every row of a table."""
+        source = read_source(self.explainer.model, table)
+        size = max(1, min(_CELLS_AT_ONCE // len(source.columns), -(-source.rows // _threads(threads)) or 1))
+        starts = range(0, source.rows, size)
+        work = partial(_answer_chunk, self.plan, source, size)
+        if _threads(threads) == 1 or len(starts) < 2:
+            chunks = [work(start) for start in starts]
+        else:
+            with ThreadPoolExecutor(_threads(threads)) as pool:
+                chunks = list(pool.map(work, starts))
+        return self._complete(source, _join(chunks) if chunks else work(0))
+
+    def _complete(self, source: Source, found: Answers) -> BatchResult:
+        """Answer what was left open, the way of one row."""
+        open_rows = np.flatnonzero(found.sizes == kernel.OPEN)
+        status_codes = np.zeros(len(found.sizes), np.int8)
+        lower_bounds = found.sizes.copy()
+        was_exact = found.sizes == kernel.OPEN
+        predictions, prediction_errors = self._predictions(found), found.score_errors.copy()
+        sizes, margins, errors = found.sizes.copy(), found.margins.copy(), found.margin_errors.copy()
+        messages: dict[int, str] = {}
+        kept: list[int] = []
+        for row in open_rows.tolist():
+            try:
+                why = self.explainer.explain(source.row(row), **self.options)
+            except (RowError, ClaimError) as error:
+                messages[row] = str(error)
+                status_codes[row], predictions[row] = FAILED, None if predictions.dtype == object else np.nan
+                prediction_errors[row] = margins[row] = errors[row] = np.nan
+                continue
+            sizes[row], lower_bounds[row] = why.size, why.lower_bound
+            status_codes[row] = STATUSES.index(why.status.value)
+            if self.explainer.model.task == "regression":
+                predictions[row], prediction_errors[row] = _rounded(why.prediction)
+            else:
+                predictions[row] = why.prediction
+            margins[row], errors[row] = _rounded(why.margin)
+            kept += why.kept
+        is_settled = ~was_exact
+        groups = [
+            (np.flatnonzero(is_settled), found.sizes[is_settled], found.kept),
+            (open_rows, sizes[open_rows], np.array(kept, np.int32)),
+        ]
+        return BatchResult(
+            self.explainer,
+            self.options,
+            source,
+            predictions,
+            prediction_errors if self.explainer.model.task == "regression" else np.zeros(len(sizes)),
+            sizes,
+            lower_bounds,
+            margins,
+            errors,
+            status_codes,
+            was_exact,
+            end_to_end(sizes, groups),
+            messages,
+        )
+
+    def _predictions(self, found: Answers) -> Any:
+        classes = self.explainer.model.classes
+        if not classes:
+            return found.scores.copy()
+        names = np.empty(len(classes), dtype=object)
+        names[:] = classes
+        return names[found.classes]
+
+
+def _rounded(value: Fraction) -> tuple[float, float]:
+    """Return the nearest float, and a bound on how far it is off."""
+    near = nearest_float(rational(value))
+    return near, abs(near) * ROUNDING * WIDER + TINY
+
+
+def _answer_chunk(plan: Plan, source: Source, size: int, start: int) -> Answers:
+    return plan.answer(*source.cells(start, min(start + size, source.rows)))
+
+
+def _join(chunks: Sequence[Answers]) -> Answers:
+    return Answers(*(np.concatenate(columns) for columns in zip(*chunks, strict=True)))
+
+
+def _threads(wanted: int | None) -> int:
+    if wanted is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if type(wanted) is not int or wanted < 1:
+        raise DataError(f"threads must be a whole number from 1 up, got {wanted!r}")
+    return wanted
+
+
+def _check_claim(explainer: Explainer, claim: Claim) -> None:
+    """Raise what a claim has against the model itself, rather than against one row."""
+    model = explainer.model
+    if not isinstance(claim, Claim):
+        inequalities_at(claim, model, (ZERO,))
+    for winner in range(max(1, len(model.classes))):
+        # Scores that make each class the winner once: a claim that fits the model fits at least one of them.
+        signs = [ZERO + (1 if j == winner else 0) for j in range(len(model.intercept))]
+        scores = signs if model.task == "multiclass" else [ZERO + (1 if winner else -1)]
+        try:
+            claim.inequalities(model, scores)
+            return
+        except ClaimError as error:
+            refused = error
+    raise refused
