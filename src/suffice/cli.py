@@ -1,6 +1,7 @@
 """The command line: thin commands over the library, for people, and with `--json` for machines.
 
-Exit codes: 0 answered, 1 the question cannot be answered (one sentence on stderr), 2 wrong usage.
+Exit codes: 0 answered, 1 the question cannot be answered (one sentence on stderr), 2 wrong usage, 3 (`batch` alone) some
+rows failed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from suffice import __version__
+from suffice.batch.command import Engine, run_batch
 from suffice.claims import AtLeast, AtMost, Beats, Claim, Same, Within
 from suffice.errors import DataError, ModelFileError, RowError, SufficeError
 from suffice.explain import Explainer, Explanation
@@ -407,6 +409,40 @@ def _radii(given: Sequence[str], names: Sequence[str]) -> Radius:
 def _some(names: Sequence[str], most: int = 4) -> str:
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more columns"
+
+
+# --- batch ------------------------------------------------------------------------------------------------------------
+
+
+@app.command("batch")
+def batch_command(
+    model: ModelPath,
+    table: TablePath,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="RESULTS", help="Parquet file to write.", show_default=False)
+    ],
+    radius: Radii,
+    unit: UnitOption = Unit.RAW,
+    held: Held = None,
+    within: WithinOption = None,
+    at_least: AtLeastOption = None,
+    at_most: AtMostOption = None,
+    beats: BeatsOption = None,
+    keep: Annotated[
+        list[str] | None, typer.Option("--id", metavar="COLUMN", help="Column to carry over; may be repeated.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads to use; all by default.")] = None,
+    engine: Annotated[Engine, typer.Option(help="Where the work is done.")] = Engine.LOCAL,
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster; one on this machine by default.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Explain every row of a file, larger than memory if need be; exit code 3 if some rows failed."""
+    additive = load_model(model)
+    claim = _claim(additive, within, at_least, at_most, beats)
+    options = {"radius": _radii(radius, additive.names), "unit": unit.value, "held": held or (), "claim": claim}
+    settings: Json = {"keep": keep or [], "threads": threads, "engine": engine, "address": address}
+    run_batch(model, table, output, options, **settings, quiet=quiet, as_json=as_json)
 
 
 # --- info -------------------------------------------------------------------------------------------------------------
