@@ -49,9 +49,13 @@ class ArrowExplainer:
         keep: Sequence[str] = (),
         threads: int | None = None,
     ) -> None:
-        self.content = Path(model).read_bytes()
         self.options: dict[str, Any] = {"radius": radius, "unit": unit, "held": tuple(held), "claim": claim}
         self.keep, self.threads = tuple(keep), threads
+        self._question: BatchQuestion | None = BatchQuestion.of(Explainer(load_model(model)), **self.options)
+        self.content = Path(model).read_bytes()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_question": None}  # compiled again where it is sent
 
     @property
     def model_hash(self) -> str:
@@ -61,7 +65,9 @@ class ArrowExplainer:
     @property
     def question(self) -> BatchQuestion:
         """The compiled question, made once in each process."""
-        return _compiled(_Key(self.content, self.options))
+        if self._question is None:
+            self._question = _compiled(_Key(self.content, self.options))
+        return self._question
 
     @property
     def model(self) -> AdditiveModel:

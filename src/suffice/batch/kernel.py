@@ -34,7 +34,6 @@ def inlined(function: Function) -> Function:
     return cast(Function, njit(inline="always")(function))
 
 
-BLOCK = 256  # rows whose drops fit into the cache together
 OPEN = -1  # size of a row that is left to exact arithmetic
 
 
@@ -80,41 +79,67 @@ def locate(tables: Tables, i: int, column: Any, vague: Any, entry: Any) -> None:
 
 
 @inlined
-def column_of(vague: Any, i: int, start: int, stop: int) -> Any:
-    """Return some of the marks of a column, none if there are no marks at all."""
-    return vague[i, start:stop] if len(vague) > 0 else vague.reshape(-1)
+def column_of(vague: Any, i: int) -> Any:
+    """Return the marks of a column, none if there are no marks at all."""
+    return vague[i] if len(vague) > 0 else vague.reshape(-1)
 
 
-@compiled
 def decide_one(tables: Tables, sides: Sides, cells: Any, vague: Any) -> Any:
     """Answer rows whose claim has one part; columns of the tables: the value, then the drop for each side.
 
     Returns the sums of the values and their errors, sizes, margins and their errors, and the kept features of all rows.
     """
+    sums, off, margins, errors, drops, bounds = measure(tables, sides, cells, vague)
+    return sums, off, *decide_rows(drops, bounds, margins, errors)
+
+
+@compiled
+def measure(tables: Tables, sides: Sides, cells: Any, vague: Any) -> Any:
+    """Return sums and their errors, margins and their errors (NaN where no side is sure), drops and their errors."""
     features, rows = cells.shape
     sums, off = np.zeros(rows), np.zeros(rows)
-    sizes = np.full(rows, OPEN, np.int32)
     margins, errors = np.full(rows, np.nan), np.full(rows, np.nan)
-    kept = np.empty(rows * features, np.int32)
-    used = 0
-    side = np.empty(BLOCK, np.int64)
-    entry = np.empty((features, BLOCK), np.int64)
-    drops, bounds = np.empty((BLOCK, features)), np.empty((BLOCK, features))
-    heap = np.empty(features, np.int32)
-    for start in range(0, rows, BLOCK):
-        stop = min(start + BLOCK, rows)
+    side = np.empty(rows, np.int64)
+    entry = np.empty((features, rows), np.int64)
+    drops, bounds = np.empty((rows, features)), np.empty((rows, features))
+    for i in range(features):
+        locate(tables, i, cells[i], column_of(vague, i), entry[i])
+        add_values(tables.entries, cells[i], entry[i], 1, sums, off)
+    choose_side(sides, sums, off, side, margins, errors)
+    for i in range(features):
+        write_drops(tables.entries, cells[i], entry[i], side, drops[:, i], bounds[:, i])
+    return sums, off, margins, errors, drops, bounds
+
+
+def decide_rows(drops: Any, bounds: Any, margins: Any, errors: Any) -> Any:
+    """Return sizes, margins and their errors, and the kept features of all rows, from drops of shape (rows, features)."""
+    keys = order_keys(drops)
+    keys.sort(axis=1)  # NumPy sorts short rows of integers several at a time, far faster than a compiled loop
+    sizes, kept = cut_rows(keys, drops, bounds, margins, errors)
+    return sizes, margins, errors, kept
+
+
+@compiled
+def order_keys(drops: Any) -> Any:
+    """Return integers that order features by their drops, and tell the feature in their last bits.
+
+    Floats that are not negative are ordered as their bits are. The last bits give way to the feature, the later first
+    among equal drops; so drops that differ in those bits alone may be out of order, which leaves the row open.
+    """
+    rows, features = drops.shape
+    mask = np.int64(1)
+    while mask < features:
+        mask *= 2
+    keys = np.empty((rows, features), np.int64)
+    for r in range(rows):
         for i in range(features):
-            locate(tables, i, cells[i, start:stop], column_of(vague, i, start, stop), entry[i])
-            add_values(tables.entries, cells[i, start:stop], entry[i], 1, sums[start:stop], off[start:stop])
-        choose_side(sides, sums[start:stop], off[start:stop], side, margins[start:stop], errors[start:stop])
+            if drops[r, i] < 0.0:  # by rounding alone: no drop is
+                drops[r, i] = 0.0
+    bits = drops.view(np.int64)
+    for r in range(rows):
         for i in range(features):
-            write_drops(tables.entries, cells[i, start:stop], entry[i], side, drops[:, i], bounds[:, i])
-        for r in range(start, stop):
-            if side[r - start] >= 0:
-                place = kept[used : used + features]
-                sizes[r] = cut(drops[r - start], bounds[r - start], margins[r], errors[r], heap, place)
-                used += max(sizes[r], 0)
-    return sums, off, sizes, margins, errors, kept[:used].copy()
+            keys[r, i] = (bits[r, i] & -mask) | (features - 1 - i)
+    return keys
 
 
 @compiled
@@ -151,58 +176,51 @@ def write_drops(entries: Any, column: Any, entry: Any, side: Any, drops: Any, bo
 
 
 @compiled
-def cut(drops: Any, bounds: Any, margin: float, error: float, heap: Any, kept: Any) -> int:
-    """Write the features to keep, largest drop first, and return how many; `OPEN` if the bounds cannot tell."""
-    count = len(drops)
-    room, doubt = 0.0, 0.0
-    for i in range(count):
-        if drops[i] < 0.0:  # by rounding alone: no drop is
-            drops[i] = 0.0
-        if not drops[i] >= 0.0:
-            return OPEN
-        heap[i] = i
-        if drops[i] < np.inf:
-            room += drops[i]
-            doubt += bounds[i]
-        else:
-            doubt = np.inf
-    if fits(room, doubt, margin, error, count):
-        return 0
-    for place in range(count // 2 - 1, -1, -1):
-        sift(drops, heap, place, count)
-    left, size = count, 0
-    while left > 0 and (size == 0 or room > margin or drops[heap[0]] == np.inf):
-        i = heap[0]
-        left -= 1
-        heap[0] = heap[left]
-        sift(drops, heap, 0, left)
-        kept[size] = i
-        size += 1
-        if drops[i] < np.inf:
-            room -= drops[i]
-    return size if is_settled(drops, bounds, margin, error, heap[:left], kept[:size]) else OPEN
+def cut_rows(keys: Any, drops: Any, bounds: Any, margins: Any, errors: Any) -> Any:
+    """Return how many features each row keeps, and which: all that do not fit, largest drop first.
 
-
-@compiled
-def is_settled(drops: Any, bounds: Any, margin: float, error: float, freed: Any, kept: Any) -> bool:
-    """Whether the bounds prove that these are freed and those kept, in this order."""
-    total, doubt = 0.0, 0.0
-    for i in freed:
-        total += drops[i]
-        doubt += bounds[i]
-    last = kept[-1]
-    count = len(drops)
-    if not fits(total, doubt, margin, error, count) or not exceeds(
-        total + drops[last], doubt + bounds[last], margin, error, count
-    ):
-        return False
-    for place in range(1, len(kept)):
-        if not is_before(drops, bounds, kept[place - 1], kept[place]):
-            return False
-    for i in freed:
-        if not is_before(drops, bounds, last, i):
-            return False
-    return True
+    A row is left open unless the bounds prove that the smallest drops fit, that one more would not, and that the order of
+    those kept is right.
+    """
+    rows, features = drops.shape
+    sizes = np.full(rows, OPEN, np.int32)
+    kept = np.empty(rows * features, np.int32)
+    mask = np.int64(1)
+    while mask < features:
+        mask *= 2
+    used = 0
+    for r in range(rows):
+        margin, error = margins[r], errors[r]
+        total, doubt, freed = 0.0, 0.0, 0
+        highest, earliest = -np.inf, features  # the most that a freed drop can be, and the first feature of those
+        while freed < features:
+            i = features - 1 - (keys[r, freed] & (mask - 1))
+            if not total + drops[r, i] <= margin:
+                break
+            total += drops[r, i]
+            doubt += bounds[r, i]
+            most = drops[r, i] + bounds[r, i]
+            earliest = i if most > highest else min(i, earliest) if most == highest else earliest
+            highest = max(most, highest)
+            freed += 1
+        if not fits(total, doubt, margin, error, features):
+            continue
+        size = features - freed
+        is_sure = True
+        for place in range(size):
+            i = features - 1 - (keys[r, features - 1 - place] & (mask - 1))
+            kept[used + place] = i
+            if place > 0:
+                j = kept[used + place - 1]
+                is_sure &= is_before(drops[r, j], bounds[r, j], j, drops[r, i], bounds[r, i], i)
+        if size > 0:
+            i = kept[used + size - 1]
+            is_sure &= exceeds(total + drops[r, i], doubt + bounds[r, i], margin, error, features)
+            is_sure &= is_before(drops[r, i], bounds[r, i], i, highest, doubt, earliest)
+        if is_sure:
+            sizes[r] = size
+            used += size
+    return sizes, kept[:used].copy()
 
 
 @inlined
@@ -225,35 +243,11 @@ def exceeds(total: float, doubt: float, margin: float, error: float, count: int)
 
 
 @inlined
-def is_before(drops: Any, bounds: Any, i: int, j: int) -> bool:
+def is_before(drop: float, bound: float, i: int, other: float, other_bound: float, j: int) -> bool:
     """Whether feature `i` surely comes before `j`: the larger drop first, of equal ones the earlier feature."""
-    if bounds[i] == 0.0 and bounds[j] == 0.0:
-        return drops[i] > drops[j] or (drops[i] == drops[j] and i < j)
-    return drops[i] - drops[j] > (bounds[i] + bounds[j]) * WIDER
-
-
-@inlined
-def sift(drops: Any, heap: Any, place: int, count: int) -> None:
-    """Let an index sink until none below it has a larger drop, or the same and an earlier feature."""
-    moved = heap[place]
-    while True:
-        child = 2 * place + 1
-        if child >= count:
-            break
-        if child + 1 < count and comes_first(drops, heap[child + 1], heap[child]):
-            child += 1
-        if not comes_first(drops, heap[child], moved):
-            break
-        heap[place] = heap[child]
-        place = child
-    if count > 0:
-        heap[place] = moved
-
-
-@inlined
-def comes_first(drops: Any, i: int, j: int) -> bool:
-    """Whether `i` is to leave the heap before `j`."""
-    return drops[i] > drops[j] or (drops[i] == drops[j] and i < j)
+    if bound == 0.0 and other_bound == 0.0:
+        return drop > other or (drop == other and i < j)
+    return drop - other > (bound + other_bound) * WIDER
 
 
 # --- claims of several parts ------------------------------------------------------------------------------------------
@@ -266,7 +260,7 @@ def add_up(tables: Tables, outputs: int, cells: Any, vague: Any) -> Any:
     sums, errors = np.zeros((outputs, rows)), np.zeros((outputs, rows))
     entry = np.empty(rows, np.int64)
     for i in range(features):
-        locate(tables, i, cells[i], column_of(vague, i, 0, rows), entry)
+        locate(tables, i, cells[i], column_of(vague, i), entry)
         for j in range(outputs):
             add_values(tables.entries, cells[i], entry, 1 + 3 * j, sums[j], errors[j])
     return sums, errors
@@ -279,7 +273,7 @@ def all_drops(tables: Tables, cells: Any, vague: Any) -> Any:
     drops, bounds = np.zeros((rows, features)), np.zeros((rows, features))
     entry = np.empty(rows, np.int64)
     for i in range(features):
-        locate(tables, i, cells[i], column_of(vague, i, 0, rows), entry)
+        locate(tables, i, cells[i], column_of(vague, i), entry)
         add_values(tables.entries, cells[i], entry, 1, drops[:, i], bounds[:, i])
     for r in range(rows):
         for i in range(features):
@@ -293,25 +287,21 @@ def decide_several(drops: Any, bounds: Any, margins: Any, errors: Any) -> Any:
     """Answer rows whose claim has several parts (first index), where the answer is plain to see.
 
     A feature that alone breaks a part is in every sufficient set. Where all others can be freed together, these are
-    the only smallest set; elsewhere the row is left open. With one part the answer is always a matter of sorting.
+    the only smallest set; elsewhere the row is left open.
     """
-    parts, rows, features = drops.shape
+    _, rows, features = drops.shape
     sizes = np.full(rows, OPEN, np.int32)
     tightest = np.zeros(rows, np.int64)
     kept = np.empty(rows * features, np.int32)
-    heap = np.empty(features, np.int32)
     used = 0
     for r in range(rows):
         place = kept[used : used + features]
-        if parts == 1:
-            sizes[r] = cut(drops[0, r], bounds[0, r], margins[0, r], errors[0, r], heap, place)
-        else:
-            sizes[r] = keep_necessary(drops[:, r], bounds[:, r], margins[:, r], errors[:, r], place)
-            if sizes[r] != OPEN:
-                tightest[r] = tightest_part(drops[:, r], bounds[:, r], margins[:, r], errors[:, r], place[: sizes[r]])
-                if tightest[r] < 0:
-                    sizes[r] = OPEN
-        used += max(sizes[r], 0)
+        size = keep_necessary(drops[:, r], bounds[:, r], margins[:, r], errors[:, r], place)
+        if size != OPEN:
+            tightest[r] = tightest_part(drops[:, r], bounds[:, r], margins[:, r], errors[:, r], place[:size])
+            if tightest[r] >= 0:
+                sizes[r] = size
+                used += size
     return sizes, tightest, kept[:used].copy()
 
 

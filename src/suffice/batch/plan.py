@@ -139,7 +139,11 @@ class _SeveralParts:
             chosen = np.flatnonzero(winners == winner)
             group_margins, group_errors = self._margins(winner, scores[chosen], errors[chosen])
             drops, bounds = self._drops(winner, cells, vague, chosen)
-            group_sizes, tightest, kept = kernel.decide_several(drops, bounds, group_margins, group_errors)
+            if len(drops) == 1:
+                group_sizes, *_, kept = kernel.decide_rows(drops[0], bounds[0], group_margins[0], group_errors[0])
+                tightest = np.zeros(len(chosen), np.int64)
+            else:
+                group_sizes, tightest, kept = kernel.decide_several(drops, bounds, group_margins, group_errors)
             sizes[chosen] = group_sizes
             margins[chosen] = group_margins[tightest, np.arange(len(chosen))]
             margin_errors[chosen] = group_errors[tightest, np.arange(len(chosen))]

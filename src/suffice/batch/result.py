@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.batch.tables import ROUNDING, TINY, WIDER, Floats
 from suffice.errors import DataError, RowError
+from suffice.rational import nearest_float, rational
 
 if TYPE_CHECKING:
     from suffice.batch.cells import Source
+    from suffice.batch.plan import Answers
     from suffice.explain import Explainer, Explanation
 
-Floats = NDArray[np.float64]
 Whole = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 
@@ -24,65 +27,114 @@ STATUSES = ("proven", "bounded", "failed")
 FAILED = STATUSES.index("failed")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BatchResult:
-    """What `Explainer.explain_batch` found, one entry of each array for each row.
+    """What `Explainer.explain_batch` found: arrays with one entry for each row, and summaries of them.
 
-    Attributes
-    ----------
-    predictions, prediction_errors : array, array of float
-        The class predicted (None where the row failed); of a regression the score as a float, and a proven bound on
-        its error.
-    sizes : array of int
-        How many features are kept; -1 where the row failed.
-    lower_bounds : array of int
-        No sufficient set has fewer features; the size itself where it is proven.
-    margins, margin_errors : arrays of float
-        By how much the claim holds at the row (for its tightest part), and a proven bound on the float's error.
-    status_codes : array of int
-        Index into `STATUSES`.
-    was_exact : array of bool
-        Whether the row was settled by exact arithmetic because error bounds left something open.
-    messages : mapping of row to str
-        Why a row failed.
+    `result[k]` is the full `Explanation` of a row, found again in exact arithmetic.
+
+    Examples
+    --------
+    >>> import numpy as np, suffice
+    >>> model = suffice.AdditiveModel([suffice.Steps([18], [-1, 2]), suffice.Steps([0.5], [0, 0.5])])
+    >>> result = suffice.Explainer(model).explain_batch(np.array([[30.0, 0.5], [17.5, 0.0]]), radius=1)
+    >>> result
+    <BatchResult: 2 rows, 0 failed, 0 by exact arithmetic>
+    >>> result.predictions.tolist(), result.sizes.tolist(), result.features_of(1)
+    ([1, 0], [0, 1], ('x0',))
+    >>> result.times_kept, result.size_counts, result.exact_rows.tolist()
+    ({'x0': 1, 'x1': 0}, {0: 1, 1: 1}, [])
     """
 
     explainer: Explainer
     question: Mapping[str, Any]
     source: Source
-    predictions: NDArray[Any]
-    prediction_errors: Floats
-    sizes: Whole
-    lower_bounds: Whole
-    margins: Floats
-    margin_errors: Floats
-    status_codes: NDArray[np.int8]
-    was_exact: Mask
-    kept: Whole = field(repr=False)  # the kept features of all rows, end to end
-    messages: Mapping[int, str] = field(default_factory=dict)
+    answers: Answers
+    status_codes: NDArray[np.int8]  # index into `STATUSES`
+    was_exact: Mask  # whether the row was left to exact arithmetic because error bounds could not settle it
+    lower_bounds_: dict[int, int] = field(default_factory=dict)  # where they are not the size itself
+    messages: dict[int, str] = field(default_factory=dict)  # why a row failed
+
+    def set(self, row: int, why: Explanation) -> None:
+        """Enter the answer to a row, except for what is kept."""
+        found = self.answers
+        found.sizes[row] = why.size
+        found.margins[row], found.margin_errors[row] = _rounded(why.margin)
+        self.status_codes[row] = STATUSES.index(why.status.value)
+        if why.lower_bound != why.size:
+            self.lower_bounds_[row] = why.lower_bound
+        if self.explainer.model.task == "regression":
+            found.scores[row], found.score_errors[row] = _rounded(why.prediction)
+        else:
+            found.classes[row] = self.explainer.model.classes.index(why.prediction)
+
+    def fail(self, row: int, message: str) -> None:
+        """Enter why a row cannot be answered."""
+        self.messages[row], self.status_codes[row] = message, FAILED
+        self.answers.classes[row] = -1
+        for column in (self.answers.scores, self.answers.score_errors, self.answers.margins, self.answers.margin_errors):
+            column[row] = np.nan
+
+    # --- columns ------------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        return len(self.sizes)
+        return len(self.status_codes)
 
-    def __getitem__(self, row: int) -> Explanation:
-        """Return the full explanation of a row, found again in exact arithmetic; `RowError` if the row failed."""
-        k = range(len(self))[row]
-        if k in self.messages:
-            raise RowError(f"row {k}: {self.messages[k]}")
-        return self.explainer.explain(self.source.row(k), **self.question)
+    @cached_property
+    def predictions(self) -> NDArray[Any]:
+        """The class predicted, None where the row failed; of a regression the score as a float, NaN where it failed."""
+        classes = self.explainer.model.classes
+        if not classes:
+            return self.answers.scores
+        names = np.empty(len(classes) + 1, dtype=object)
+        names[:-1] = classes
+        return names[self.answers.classes]
 
-    def __iter__(self) -> Iterator[Explanation]:
-        return (self[k] for k in range(len(self)))
+    @property
+    def prediction_errors(self) -> Floats:
+        """A proven bound on the error of each prediction of a regression; 0 for classes, which are exact."""
+        is_regression = not self.explainer.model.classes
+        return self.answers.score_errors if is_regression else np.zeros(len(self))
+
+    @property
+    def sizes(self) -> Whole:
+        """How many features each row keeps; -1 where the row failed."""
+        return self.answers.sizes
+
+    @cached_property
+    def lower_bounds(self) -> Whole:
+        """No sufficient set of a row has fewer features: the size itself where that is proven smallest."""
+        bounds = self.sizes.copy()
+        for row, bound in self.lower_bounds_.items():
+            bounds[row] = bound
+        return bounds
+
+    @property
+    def margins(self) -> Floats:
+        """By how much the claim holds at each row, for its tightest part."""
+        return self.answers.margins
+
+    @property
+    def margin_errors(self) -> Floats:
+        """A proven bound on the error of each margin, which is exact in an `Explanation` and a float here."""
+        return self.answers.margin_errors
 
     @property
     def statuses(self) -> NDArray[np.str_]:
-        """The status of each row as text: proven, bounded or failed."""
+        """What is known of each row: proven, bounded or failed."""
         return np.array(STATUSES)[self.status_codes]
+
+    # --- what is kept -------------------------------------------------------------------------------------------------
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
         """Where the kept features of each row begin in `kept`; one entry more than rows."""
         return np.concatenate([[0], np.cumsum(np.maximum(self.sizes, 0), dtype=np.int64)])
+
+    @property
+    def kept(self) -> Whole:
+        """The kept features of all rows end to end, each row's with the largest drop first."""
+        return self.answers.kept
 
     def kept_of(self, row: int) -> tuple[int, ...]:
         """Return the kept features of a row, largest drop first."""
@@ -111,6 +163,16 @@ class BatchResult:
     @property
     def _row_of_kept(self) -> NDArray[np.int64]:
         return np.repeat(np.arange(len(self)), np.maximum(self.sizes, 0))
+
+    def __getitem__(self, row: int) -> Explanation:
+        """Return the full explanation of a row; `RowError` if the row failed."""
+        k = range(len(self))[row]
+        if k in self.messages:
+            raise RowError(f"row {k}: {self.messages[k]}")
+        return self.explainer.explain(self.source.row(k), **self.question)
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return (self[k] for k in range(len(self)))
 
     # --- summaries ----------------------------------------------------------------------------------------------------
 
@@ -142,42 +204,53 @@ class BatchResult:
         return np.flatnonzero(self.status_codes == FAILED)
 
     def to_arrow(self) -> Any:
-        """Return an Arrow table: prediction, size, lower_bound, margin, margin_error, status, path, kept, message."""
-        try:
-            import pyarrow as pa
-        except ImportError as error:
-            raise DataError(f"Arrow tables need pyarrow ({error}): pip install 'suffice[batch]'") from None
+        """Return an Arrow table with a column for each of the arrays, and the names of the features kept as lists.
+
+        Its columns: prediction, prediction_error (of a regression alone), size, lower_bound, margin, margin_error, status,
+        path ("bounds" or "exact": what settled the row), kept, message (why a row failed).
+        """
+        pa = _arrow()
         failed = self.status_codes == FAILED
         names = pa.array(self.explainer.model.names, pa.string())
-        kept = pa.ListArray.from_arrays(
-            pa.array(self.offsets, pa.int32()), names.take(pa.array(self.kept))
-        )
         messages = np.full(len(self), None, dtype=object)
         for row, message in self.messages.items():
             messages[row] = message
-        return pa.table(
-            {
-                "prediction": pa.array(self.predictions.tolist(), _type_of(self.explainer.model.classes)),
-                "size": pa.array(self.sizes, mask=failed),
-                "lower_bound": pa.array(self.lower_bounds, mask=failed),
-                "margin": pa.array(self.margins, mask=failed),
-                "margin_error": pa.array(self.margin_errors, mask=failed),
-                "status": pa.array(STATUSES, pa.string()).take(pa.array(self.status_codes)),
-                "path": pa.array(("bounds", "exact"), pa.string()).take(pa.array(self.was_exact.astype(np.int8))),
-                "kept": kept,
-                "message": pa.array(messages, pa.string()),
-            }
-        )
+        columns = {
+            **self._prediction_columns(pa, failed),
+            "size": pa.array(self.sizes, mask=failed),
+            "lower_bound": pa.array(self.lower_bounds, mask=failed),
+            "margin": pa.array(self.margins, mask=failed),
+            "margin_error": pa.array(self.margin_errors, mask=failed),
+            "status": pa.array(STATUSES, pa.string()).take(pa.array(self.status_codes)),
+            "path": pa.array(("bounds", "exact"), pa.string()).take(pa.array(self.was_exact.astype(np.int8))),
+            "kept": pa.ListArray.from_arrays(pa.array(self.offsets, pa.int32()), names.take(pa.array(self.kept))),
+            "message": pa.array(messages, pa.string()),
+        }
+        return pa.table(columns)
+
+    def _prediction_columns(self, pa: Any, failed: Mask) -> dict[str, Any]:
+        classes = self.explainer.model.classes
+        if not classes:
+            errors = pa.array(self.prediction_errors, mask=failed)
+            return {"prediction": pa.array(self.predictions, mask=failed), "prediction_error": errors}
+        is_one_kind = len({type(name) for name in classes}) == 1
+        names = pa.array(list(classes) if is_one_kind else [str(name) for name in classes])
+        return {"prediction": names.take(pa.array(self.answers.classes, mask=failed))}
 
     def __repr__(self) -> str:
-        failed, exact = len(self.failed_rows), int(self.was_exact.sum())
+        failed, exact = len(self.failed_rows), int(self.was_exact.sum()) - len(self.failed_rows)
         return f"<BatchResult: {len(self)} rows, {failed} failed, {exact} by exact arithmetic>"
 
 
-def _type_of(classes: tuple[Any, ...]) -> Any:
-    """Return the Arrow type of predictions: that of the classes, text if they are of several kinds."""
-    import pyarrow as pa
+def _rounded(value: Fraction) -> tuple[float, float]:
+    """Return the nearest float, and a bound on how far it is off."""
+    near = nearest_float(rational(value))
+    return near, abs(near) * ROUNDING * WIDER + TINY
 
-    if not classes:
-        return pa.float64()
-    return pa.infer_type(list(classes)) if len({type(name) for name in classes}) == 1 else pa.string()
+
+def _arrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise DataError(f"Arrow tables need pyarrow ({error}): pip install 'suffice[batch]'") from None
+    return pyarrow

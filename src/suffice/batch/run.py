@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,15 +17,14 @@ import numpy as np
 from suffice.batch import kernel
 from suffice.batch.cells import Source, read_source
 from suffice.batch.plan import Answers, Plan, end_to_end, make_plan
-from suffice.batch.result import FAILED, STATUSES, BatchResult
-from suffice.batch.tables import ROUNDING, TINY, WIDER
+from suffice.batch.result import BatchResult
 from suffice.claims import Claim, inequalities_at
 from suffice.errors import ClaimError, DataError, RowError
 from suffice.explain import SAME, Explainer
-from suffice.rational import ZERO, nearest_float, rational
+from suffice.rational import ZERO
 from suffice.regions import Radius, Unit, read_radii
 
-_CELLS_AT_ONCE = 1 << 17  # of a chunk: a megabyte stays in the cache, and starting a chunk costs nothing beside it
+_CELLS_AT_ONCE = 1 << 15  # of a chunk: its drops, errors and keys stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,64 +76,26 @@ class BatchQuestion:
 
     def _complete(self, source: Source, found: Answers) -> BatchResult:
         """Answer what was left open, the way of one row."""
-        open_rows = np.flatnonzero(found.sizes == kernel.OPEN)
-        status_codes = np.zeros(len(found.sizes), np.int8)
-        lower_bounds = found.sizes.copy()
         was_exact = found.sizes == kernel.OPEN
-        predictions, prediction_errors = self._predictions(found), found.score_errors.copy()
-        sizes, margins, errors = found.sizes.copy(), found.margins.copy(), found.margin_errors.copy()
-        messages: dict[int, str] = {}
+        open_rows = np.flatnonzero(was_exact)
+        result = BatchResult(self.explainer, self.options, source, found, np.zeros(len(was_exact), np.int8), was_exact)
+        if not len(open_rows):
+            return result
         kept: list[int] = []
         for row in open_rows.tolist():
             try:
                 why = self.explainer.explain(source.row(row), **self.options)
             except (RowError, ClaimError) as error:
-                messages[row] = str(error)
-                status_codes[row], predictions[row] = FAILED, None if predictions.dtype == object else np.nan
-                prediction_errors[row] = margins[row] = errors[row] = np.nan
-                continue
-            sizes[row], lower_bounds[row] = why.size, why.lower_bound
-            status_codes[row] = STATUSES.index(why.status.value)
-            if self.explainer.model.task == "regression":
-                predictions[row], prediction_errors[row] = _rounded(why.prediction)
+                result.fail(row, str(error))
             else:
-                predictions[row] = why.prediction
-            margins[row], errors[row] = _rounded(why.margin)
-            kept += why.kept
-        is_settled = ~was_exact
+                result.set(row, why)
+                kept += why.kept
+        settled = np.flatnonzero(~was_exact)
         groups = [
-            (np.flatnonzero(is_settled), found.sizes[is_settled], found.kept),
-            (open_rows, sizes[open_rows], np.array(kept, np.int32)),
+            (settled, found.sizes[settled], found.kept),
+            (open_rows, found.sizes[open_rows], np.array(kept, np.int32)),
         ]
-        return BatchResult(
-            self.explainer,
-            self.options,
-            source,
-            predictions,
-            prediction_errors if self.explainer.model.task == "regression" else np.zeros(len(sizes)),
-            sizes,
-            lower_bounds,
-            margins,
-            errors,
-            status_codes,
-            was_exact,
-            end_to_end(sizes, groups),
-            messages,
-        )
-
-    def _predictions(self, found: Answers) -> Any:
-        classes = self.explainer.model.classes
-        if not classes:
-            return found.scores.copy()
-        names = np.empty(len(classes), dtype=object)
-        names[:] = classes
-        return names[found.classes]
-
-
-def _rounded(value: Fraction) -> tuple[float, float]:
-    """Return the nearest float, and a bound on how far it is off."""
-    near = nearest_float(rational(value))
-    return near, abs(near) * ROUNDING * WIDER + TINY
+        return replace(result, answers=found._replace(kept=end_to_end(found.sizes, groups)))
 
 
 def _answer_chunk(plan: Plan, source: Source, size: int, start: int) -> Answers:

@@ -36,7 +36,7 @@ LABELS = 2.0**1000  # the k-th label of a feature sits at (k + 1) times this
 ROUNDING = 2.0**-53  # rounding to nearest changes a float64 by at most this share of it
 TINY = 2.0**-1060  # more than all underflow in one entry
 WIDER = 1.0 + 2.0**-20  # covers products of rounding errors, and the rounding of a bound itself
-_MOST_GRID = 1 << 17
+_MOST_GRID = 1 << 20
 
 
 class Tables(NamedTuple):
@@ -284,7 +284,7 @@ def _grid(feature: FeatureTable) -> tuple[NDArray[np.int64], float, float, float
 
 
 def _cells(breaks: Floats, low: float, high: float) -> tuple[NDArray[np.int64], float, float, float]:
-    count = min(4 * len(breaks) + 1, _MOST_GRID)
+    count = min(16 * len(breaks) + 1, _MOST_GRID)
     with np.errstate(all="ignore"):
         rate = float(np.float64(count) / (high - low))
         rate = rate if np.isfinite(rate) and rate > 0 else 0.0
