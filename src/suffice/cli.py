@@ -1,7 +1,7 @@
 """The command line: thin commands over the library, for people, and with `--json` for machines.
 
-Exit codes: 0 answered, 1 the question cannot be answered (one sentence on stderr), 2 wrong usage, 3 (`batch` alone) some
-rows failed.
+Exit codes: 0 answered, 1 the question cannot be answered (one sentence on stderr), 2 wrong usage, 3 some rows of a
+batch failed.
 """
 
 from __future__ import annotations

@@ -41,7 +41,10 @@ def tables():
     frame = pandas.DataFrame(ROWS)
     typed = frame.astype({"colour": "category", "count": "Int64", "flag": "boolean", "amount": "Float32"})
     yield "pandas", frame
-    yield "pandas, other types", typed.assign(amount=typed["amount"].astype("float64").where(frame["amount"] != 0.1, 0.1))
+    yield (
+        "pandas, other types",
+        typed.assign(amount=typed["amount"].astype("float64").where(frame["amount"] != 0.1, 0.1)),
+    )
     yield "arrow", arrow.table(ROWS)
     yield "arrow batch", arrow.RecordBatch.from_pydict(ROWS)
     encoded = arrow.table(ROWS)
@@ -74,7 +77,7 @@ def test_every_kind_of_table_gives_the_same(kind, table):
 
 
 def test_text_counts_at_the_value_it_spells():
-    # A tenth lies above the cut at 1/10 by nothing: the float beside it would fall on the other side of 0.1's own float.
+    # A tenth lies at the cut itself, its float above it, and shorter tenths below it have the same float.
     cut = Steps([Fraction(1, 10)], [-1, 1])
     explainer = Explainer(suffice.AdditiveModel([cut], 0))
     texts = ["0.1", "0.0999999999999999999999", " 0.1", "1/10", "1e-1", "0.10000000000000000001", "-3", "+.5", "7."]
@@ -98,7 +101,9 @@ def test_labels_that_look_like_numbers_stay_labels():
     explainer = Explainer(suffice.AdditiveModel([Table({"1": -1, "2": 1})], 0))
     result = explainer.explain_batch(arrow.table({"x0": ["1", "2", "3"]}), radius=1)
     assert result.predictions.tolist() == [0, 1, None]
-    assert explainer.explain_batch(np.array([[1.0]]), radius=1).messages == {0: "feature 'x0' is 1.0, outside its domain: one of 1, 2"}
+    assert explainer.explain_batch(np.array([[1.0]]), radius=1).messages == {
+        0: "feature 'x0' is 1.0, outside its domain: one of 1, 2"
+    }
 
 
 def test_huge_numbers_are_not_taken_for_labels():
@@ -124,7 +129,13 @@ def test_wrong_tables_are_refused(table, message):
 
 def test_a_question_that_fits_no_row_is_refused_at_once():
     explainer = Explainer(mixed_model())
-    for options in ({"claim": suffice.Beats("maybe")}, {"claim": "same"}, {"unit": "metres"}, {"held": ["wrong"]}, {"threads": 0}):
+    for options in (
+        {"claim": suffice.Beats("maybe")},
+        {"claim": "same"},
+        {"unit": "metres"},
+        {"held": ["wrong"]},
+        {"threads": 0},
+    ):
         with pytest.raises(suffice.SufficeError):
             explainer.explain_batch(arrow.table(ROWS), radius=1, **options)
     with pytest.raises(suffice.RadiusError):

@@ -53,14 +53,18 @@ class DyingExplainer(ArrowExplainer):
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_a_killed_worker_changes_nothing(cluster, tmp_path, kind):
     rng = np.random.default_rng(0)
-    shapes = [suffice.PiecewiseLinear(np.sort(rng.normal(size=8)).tolist(), rng.normal(size=8).tolist()) for _ in range(4)]
+    shapes = [
+        suffice.PiecewiseLinear(np.sort(rng.normal(size=8)).tolist(), rng.normal(size=8).tolist()) for _ in range(4)
+    ]
     suffice.AdditiveModel(shapes, 0.1).save(tmp_path / "model.safetensors")
     table = arrow.table({"id": range(4000), **{f"x{i}": rng.normal(size=4000) for i in range(4)}})
     path = tmp_path / f"rows.{kind}"
     if kind == "parquet":
         parquet.write_table(table, path, row_group_size=500)
     else:
-        path.write_text("\n".join([",".join(table.column_names), *(",".join(map(str, row.values())) for row in table.to_pylist())]))
+        path.write_text(
+            "\n".join([",".join(table.column_names), *(",".join(map(str, row.values())) for row in table.to_pylist())])
+        )
     options = {"keep": ["id"], "threads": 1}
     here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
     plain = ArrowExplainer(tmp_path / "model.safetensors", 0.5, **options)

@@ -12,7 +12,9 @@ def demo():
         explainer = Explainer(suffice.load(model))
         names = explainer.model.names
         cells = np.genfromtxt(rows, delimiter=",", names=True, dtype=None, encoding="utf-8")
-        base = np.array([[float(row[k + 1 if len(row) > len(names) + 1 else k]) for k in range(len(names))] for row in cells])
+        base = np.array(
+            [[float(row[k + 1 if len(row) > len(names) + 1 else k]) for k in range(len(names))] for row in cells]
+        )
     return explainer, base
 
 
@@ -61,7 +63,9 @@ def test_columns_and_summaries_agree(demo):
 
 def test_rows_without_freedom_are_named():
     steep = PiecewiseLinear([0], [0], left_slope=1, right_slope=1)
-    result = Explainer(suffice.AdditiveModel([steep, steep], 0)).explain_batch(np.array([[1.0, 1.5], [90.0, 9]]), radius=5)
+    result = Explainer(suffice.AdditiveModel([steep, steep], 0)).explain_batch(
+        np.array([[1.0, 1.5], [90.0, 9]]), radius=5
+    )
     assert result.rows_without_freedom.tolist() == [0]
 
 

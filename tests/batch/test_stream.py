@@ -1,12 +1,10 @@
 """Files: read in parts, written whole or not at all, gone on with after a kill."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import textwrap
-import time
 
 import numpy as np
 import pytest
@@ -60,10 +58,16 @@ def test_parts_of_any_size_give_the_same_rows(folder, tmp_path, part_rows):
     table = parquet.read_table(folder / "rows.parquet")
     output = tmp_path / "out.parquet"
     summary = explain_file(
-        explainer_of(folder, keep=["id"]), TableFile(folder / "rows.parquet"), output, part_rows=part_rows, progress=nothing
+        explainer_of(folder, keep=["id"]),
+        TableFile(folder / "rows.parquet"),
+        output,
+        part_rows=part_rows,
+        progress=nothing,
     )
     found = parquet.read_table(output)
-    expected = Explainer(suffice.load(folder / "model.safetensors")).explain_batch(table.drop_columns("id"), 0.5).to_arrow()
+    expected = (
+        Explainer(suffice.load(folder / "model.safetensors")).explain_batch(table.drop_columns("id"), 0.5).to_arrow()
+    )
     assert found.drop_columns(["id", "row"]).cast(expected.schema).equals(expected)
     assert found["id"].to_pylist() == table["id"].to_pylist()
     assert found["row"].to_pylist() == list(range(2500))
@@ -153,7 +157,15 @@ def test_a_disk_that_takes_no_more_leaves_the_earlier_output(folder, tmp_path):
         from suffice.cli import main
         main()
     """)
-    command = ["batch", str(folder / "model.safetensors"), str(folder / "rows.parquet"), "-o", str(output), "--radius", "0.5"]
+    command = [
+        "batch",
+        str(folder / "model.safetensors"),
+        str(folder / "rows.parquet"),
+        "-o",
+        str(output),
+        "--radius",
+        "0.5",
+    ]
     done = subprocess.run([sys.executable, "-c", script, *command], capture_output=True, text=True)
     assert done.returncode == 1
     assert "cannot be written" in done.stderr.replace("\n", " ")
@@ -184,7 +196,15 @@ def test_rows_that_fail_get_a_status_and_the_exit_code_says_so(folder, tmp_path)
     u = table["u"].to_numpy().copy()
     u[1234], u[1300] = np.nan, 99.0
     parquet.write_table(table.set_column(1, "u", arrow.array(u, from_pandas=False)), tmp_path / "bad.parquet")
-    result = run(folder / "model.safetensors", tmp_path / "bad.parquet", "-o", tmp_path / "o.parquet", "--radius", "0.5", "--json")
+    result = run(
+        folder / "model.safetensors",
+        tmp_path / "bad.parquet",
+        "-o",
+        tmp_path / "o.parquet",
+        "--radius",
+        "0.5",
+        "--json",
+    )
     assert result.exit_code == 3
     document = json.loads(result.stdout)
     assert (document["rows"], document["failed"], document["proven"]) == (2500, 2, 2498)
@@ -197,8 +217,8 @@ def test_rows_that_fail_get_a_status_and_the_exit_code_says_so(folder, tmp_path)
 
 def test_the_command_tells_what_became_of_the_rows(folder, tmp_path):
     result = run(
-        folder / "model.safetensors", folder / "rows.csv", "-o", tmp_path / "o.parquet", "--radius", "0.5", "--id", "id",
-        "--held", "v", "--radius", "w=0.1", "--threads", "1",
+        folder / "model.safetensors", folder / "rows.csv", "-o", tmp_path / "o.parquet", "--radius", "0.5",
+        "--id", "id", "--held", "v", "--radius", "w=0.1", "--threads", "1",
     )  # fmt: skip
     assert result.exit_code == 0
     assert "2,500 rows in" in result.stdout

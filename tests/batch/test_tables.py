@@ -24,7 +24,9 @@ def broken_lines(draw):
 
 
 def value_at(line, x):
-    knots, values, left, right = ([Fraction(v) for v in part] if isinstance(part, list) else Fraction(part) for part in line)
+    knots, values, left, right = (
+        [Fraction(v) for v in part] if isinstance(part, list) else Fraction(part) for part in line
+    )
     if x <= knots[0]:
         return values[0] + left * (x - knots[0])
     for k in range(1, len(knots)):

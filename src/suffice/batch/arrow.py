@@ -1,7 +1,7 @@
 """One function from Arrow to Arrow, which every engine runs: this machine, Ray Data, Spark, Dask.
 
-It holds the bytes of a model file and a question, so it can be sent to another process; there it compiles the model at its
-first call, and keeps it for the next.
+It holds the bytes of a model file and a question, so it can be sent to another process; there it compiles the model at
+its first call, and keeps it for the next.
 """
 
 from __future__ import annotations

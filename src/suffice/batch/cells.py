@@ -1,9 +1,9 @@
 """From a user's table to cells: floats that the kernel looks up, and the original cells for all else.
 
 In: a NumPy array, a pandas or Polars DataFrame, an Arrow table. Out: a `Source`.
-Guaranteed of its cells: a number is the float nearest to what the user's cell says, and marked *vague* if it is not exactly
-that; a label sits at its place; a cell that is anything else is an infinity, which the kernel leaves open, so that the
-way of one row reads it again and says what is wrong with it.
+Guaranteed of its cells: a number is the float nearest to what the user's cell says, and marked *vague* if it is not
+exactly that; a label sits at its place; a cell that is anything else is an infinity, which the kernel leaves open, so
+that the way of one row reads it again and says what is wrong with it.
 """
 
 from __future__ import annotations
@@ -99,9 +99,7 @@ def _named_columns(table: Any) -> tuple[list[Any], Any, int]:
         return list(table.columns), lambda name: _pandas_column(table[name]), len(table)
     if hasattr(table, "to_arrow"):  # Polars
         return _named_columns(table.to_arrow())
-    raise DataError(
-        f"rows come as a NumPy array, a pandas or Polars DataFrame, or an Arrow table; got {brief(type(table).__name__)}"
-    )
+    raise DataError(f"rows come as a NumPy array, a pandas or Polars DataFrame, or an Arrow table; got {brief(table)}")
 
 
 def _one_chunk(column: Any) -> Any:
@@ -126,6 +124,7 @@ def _pandas_column(series: Any) -> Any:
 def _arrow() -> Any:
     try:
         import pyarrow
+        import pyarrow.compute
     except ImportError as error:
         raise DataError(f"such columns need pyarrow ({error}): pip install 'suffice[batch]'") from None
     return pyarrow
@@ -170,8 +169,8 @@ def _encode_numbers(domain: Domain, numbers: NDArray[Any], cells: Floats) -> Non
 
 
 def _encode_text(domain: Domain, column: Any, cells: Floats) -> Mask | None:
-    """Write a column of text; what spells a number the plain way is read by Arrow, the rest one distinct cell at a time."""
-    compute = __import__("pyarrow.compute").compute
+    """Write a column of text: Arrow reads what plainly spells a number, we read each distinct one of the rest."""
+    compute = _arrow().compute
     if not _has_numbers(domain):
         return _encode_dictionary(domain, column.dictionary_encode(), cells)
     is_plain = compute.match_substring_regex(column, _NUMBER)
@@ -195,7 +194,7 @@ def _encode_text(domain: Domain, column: Any, cells: Floats) -> Mask | None:
 
 def _encode_plain(domain: Domain, column: Any, cells: Floats) -> Mask:
     """Write text that spells numbers; Arrow rounds correctly, as Python does."""
-    compute = __import__("pyarrow.compute").compute
+    compute = _arrow().compute
     cells[:] = column.cast("float64").to_numpy(zero_copy_only=False)
     cells[np.abs(cells) >= LABELS] = np.inf
     # An integer and a short decimal that are nearest to the same float are equal. With an exponent they need not be.
@@ -216,7 +215,7 @@ def _encode_dictionary(domain: Domain, column: Any, cells: Floats) -> Mask:
     indices = column.indices.fill_null(len(distinct)) if column.null_count else column.indices
     codes = indices.to_numpy(zero_copy_only=False)
     cells[:] = places[codes]
-    return marks[codes]
+    return np.asarray(marks[codes])
 
 
 def _encode_objects(domain: Domain, column: Sequence[Any], cells: Floats) -> Mask:

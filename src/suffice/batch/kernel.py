@@ -1,7 +1,7 @@
 """The compiled loops: look every cell up, add up, sort as far as needed, cut. Float64 with error bounds throughout.
 
-In: `Tables` and cells. Out: for each row the part of the claim that it falls under, its margin, and what to keep; a size of
--1 where the error bounds leave anything open. Every test below is written so that a NaN leaves the row open.
+In: `Tables` and cells. Out: for each row its margin, and what to keep; a size of -1 where the error bounds leave
+anything open. Every test below is written so that a NaN leaves the row open.
 Guaranteed: a row that is not left open has exactly the kept features, in the order, of `smallest_sufficient`.
 Rows do not touch each other, so results do not depend on how rows are shared out among threads.
 """
@@ -112,7 +112,7 @@ def measure(tables: Tables, sides: Sides, cells: Any, vague: Any) -> Any:
 
 
 def decide_rows(drops: Any, bounds: Any, margins: Any, errors: Any) -> Any:
-    """Return sizes, margins and their errors, and the kept features of all rows, from drops of shape (rows, features)."""
+    """Return sizes, margins and their errors, and the kept features of all rows; rows are the first index of drops."""
     keys = order_keys(drops)
     keys.sort(axis=1)  # NumPy sorts short rows of integers several at a time, far faster than a compiled loop
     sizes, kept = cut_rows(keys, drops, bounds, margins, errors)
@@ -179,8 +179,8 @@ def write_drops(entries: Any, column: Any, entry: Any, side: Any, drops: Any, bo
 def cut_rows(keys: Any, drops: Any, bounds: Any, margins: Any, errors: Any) -> Any:
     """Return how many features each row keeps, and which: all that do not fit, largest drop first.
 
-    A row is left open unless the bounds prove that the smallest drops fit, that one more would not, and that the order of
-    those kept is right.
+    A row is left open unless the bounds prove that the smallest drops fit, that one more would not, and that the order
+    of those kept is right.
     """
     rows, features = drops.shape
     sizes = np.full(rows, OPEN, np.int32)

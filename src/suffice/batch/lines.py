@@ -102,7 +102,8 @@ def drop_lines(function: Pieces, domain: Domain, radius: Rational | None, far: S
         return None
     if not radius:
         return Lines((), (NO_LINE,))
-    breaks, lines = [far[0]], [None]
+    breaks: list[Rational] = [far[0]]
+    lines: list[Line | None] = [None]
     for low, high in pairwise(_breaks(function, domain, radius, far)):
         for end, line in _stretch(function, domain, radius, low, high):
             breaks.append(end)
@@ -202,4 +203,3 @@ def _envelope(lines: Sequence[Line], low: Rational, high: Rational) -> Iterator[
     assert low < crossing < high
     yield from _envelope(lines, low, crossing)
     yield from _envelope(lines, crossing, high)
-

@@ -152,8 +152,8 @@ class _SeveralParts:
         kept = end_to_end(sizes, found)
         if self.model.task == "binary":
             sizes, kept = _reopen(sizes, kept, classes < 0)
-        shown = (scores[:, 0], errors[:, 0]) if outputs == 1 else (np.full(rows, np.nan),) * 2
-        return Answers(classes.astype(np.int32), *shown, sizes, margins, margin_errors, kept)
+        shown, shown_errors = (scores[:, 0], errors[:, 0]) if outputs == 1 else (margins * np.nan, margins * np.nan)
+        return Answers(classes.astype(np.int32), shown, shown_errors, sizes, margins, margin_errors, kept)
 
     def _classes(self, scores: Floats, errors: Floats) -> NDArray[np.int64]:
         if self.model.task == "regression":
@@ -172,7 +172,7 @@ class _SeveralParts:
         winners[~is_sure.all(axis=1)] = -1
         if isinstance(self.claim, Beats):  # a class does not beat itself: the row gets its error
             winners[winners == self.model.classes.index(self.claim.other)] = -1
-        return winners
+        return np.asarray(winners)
 
     def _rivals(self, winner: int) -> list[int]:
         if isinstance(self.claim, Beats):

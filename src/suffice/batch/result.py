@@ -72,7 +72,12 @@ class BatchResult:
         """Enter why a row cannot be answered."""
         self.messages[row], self.status_codes[row] = message, FAILED
         self.answers.classes[row] = -1
-        for column in (self.answers.scores, self.answers.score_errors, self.answers.margins, self.answers.margin_errors):
+        for column in (
+            self.answers.scores,
+            self.answers.score_errors,
+            self.answers.margins,
+            self.answers.margin_errors,
+        ):
             column[row] = np.nan
 
     # --- columns ------------------------------------------------------------------------------------------------------
@@ -206,8 +211,8 @@ class BatchResult:
     def to_arrow(self) -> Any:
         """Return an Arrow table with a column for each of the arrays, and the names of the features kept as lists.
 
-        Its columns: prediction, prediction_error (of a regression alone), size, lower_bound, margin, margin_error, status,
-        path ("bounds" or "exact": what settled the row), kept, message (why a row failed).
+        Its columns: prediction, prediction_error (of a regression alone), size, lower_bound, margin, margin_error,
+        status, path ("bounds" or "exact": what settled the row), kept, message (why a row failed).
         """
         pa = _arrow()
         failed = self.status_codes == FAILED

@@ -1,7 +1,7 @@
 """Files larger than memory: a part at a time, so that a killed run goes on where it stopped.
 
-Finished parts lie in a folder beside the output, `<output>.parts`, with a description of the work. The same command finds
-them and does only the rest; a different question, model or input starts anew. Each part, and at the end the whole
+Finished parts lie in a folder beside the output, `<output>.parts`, with a description of the work. The same command
+finds them and does only the rest; a different question, model or input starts anew. Each part, and at the end the whole
 output, is written under another name and then renamed: a file that bears its name is whole.
 """
 
@@ -62,7 +62,7 @@ class Summary:
             "failed": self.statuses["failed"],
             "exact": self.exact,
             "sizes": {str(size): self.sizes[size] for size in sorted(self.sizes)},
-            "kept": {name: count for name, count in sorted(self.kept.items(), key=lambda item: (-item[1], item[0]))},
+            "kept": dict(sorted(self.kept.items(), key=lambda item: (-item[1], item[0]))),
         }
 
 

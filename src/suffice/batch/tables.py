@@ -3,20 +3,20 @@
 In: for each feature its domain, its radius, and functions of it in exact arithmetic. Out: `Tables`, arrays that the
 kernel looks values and drops up in.
 Guaranteed: where an entry is a number, the kernel's `base + slope · (x - anchor)` differs from the exact value or
-drop of the row by at most the entry's error, for every row that is looked up there. An error of 0 means: exact. An entry
-that is NaN leaves the row to exact arithmetic.
+drop of the row by at most the entry's error, for every row that is looked up there. An error of 0 means: exact. An
+entry that is NaN leaves the row to exact arithmetic.
 
 Cells are floats on one line: a number below `LABELS` stands for the rationals that round to it, labels (categories,
-"missing") have places of their own from `LABELS` up. Between two breaks lies a stretch, at a break a point, so `m` breaks
-make `2m + 1` entries. A float that is equal to the float of a break says on which side the row lies only if the break is
-that float; otherwise its point is NaN. All other floats are sure, for rounding is monotone.
+"missing") have places of their own from `LABELS` up. Between two breaks lies a stretch, at a break a point, so `m`
+breaks make `2m + 1` entries. A float that is equal to the float of a break says on which side the row lies only if the
+break is that float; otherwise its point is NaN. All other floats are sure, for rounding is monotone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -137,7 +137,7 @@ def _join(
     found: list[tuple[Line | None, ...]] = [(None,) * len(columns)]  # beyond the far points there is no error bound
     places = [0] * len(columns)
     ends: list[Rational] = []
-    for low, high in zip(breaks, breaks[1:], strict=False):
+    for low, high in pairwise(breaks):
         lines: list[Line | None] = []
         is_inside = any((s.low is None or s.low <= low) and (s.high is None or high <= s.high) for s in domain.spans)
         for c, column in enumerate(columns):
@@ -158,7 +158,7 @@ def _join(
 def _at_point(
     domain: Domain, radius: Rational | None, values: Sequence[Pieces], drops: Sequence[Pieces], point: Rational
 ) -> list[Drop] | None:
-    """Return all columns at a number; None if the float of it may stand for other numbers, or it is not in the domain."""
+    """Return all columns at a number; None if its float may stand for other numbers, or it is not in the domain."""
     if rational_or_none(nearest_float(point)) != point or not domain.holds(point):
         return None
     return _at_label(radius, values, drops, domain, point)
@@ -263,7 +263,9 @@ def flatten(features: Sequence[FeatureTable]) -> Tables:
         np.concatenate([feature.entries for feature in features]),
         np.concatenate([cells for cells, *_ in grids]).astype(np.int32),
         np.cumsum([0, *(len(cells) for cells, *_ in grids)]),
-        *(np.array([grid[k] for grid in grids]) for k in (1, 2, 3)),
+        np.array([low for _, low, _, _ in grids]),
+        np.array([high for _, _, high, _ in grids]),
+        np.array([rate for *_, rate in grids]),
         np.array([feature.missing for feature in features]),
         np.array([feature.is_integral for feature in features]),
     )
