@@ -3,6 +3,7 @@ import pytest
 
 import suffice
 from suffice import Explainer, PiecewiseLinear
+from suffice.batch.run import BatchQuestion
 from suffice.demo import embedded_files
 
 
@@ -36,7 +37,8 @@ def test_rows_of_a_trained_model_are_settled_by_bounds_and_equal_those_of_one_ro
 def test_the_number_of_threads_changes_nothing(demo):
     explainer, base = demo
     rows = perturbed(base, 9000)
-    one, two, five = (explainer.explain_batch(rows, radius=0.3, unit="std", threads=t).to_arrow() for t in (1, 2, 5))
+    question = BatchQuestion.of(explainer, 0.3, unit="std")
+    one, two, five = (question.answer(rows, threads=t).to_arrow() for t in (1, 2, 5))
     assert one.equals(two)
     assert one.equals(five)
 

@@ -45,9 +45,9 @@ def test_values_and_drops_are_off_by_no_more_than_their_bounds(line, radius, row
     plan = make_plan(explainer, read_radii(explainer.model, radius), suffice.AtLeast(-(10**320)))
     marks = [knot + sign * radius for knot in knots for sign in (-1, 0, 1)]
     rows = [*rows, data.draw(st.sampled_from(marks)), math.nextafter(data.draw(st.sampled_from(marks)), math.inf)]
-    sums, off, _, _, drops, bounds = kernel.measure(
-        plan.tables, plan.sides, np.array([rows], dtype=float), np.zeros((0, 0), dtype=bool)
-    )
+    cells, vague = np.array([rows], dtype=float), np.zeros((0, 0), dtype=bool)
+    entry, drops, bounds, _ = kernel.scratch_of(*cells.shape)
+    sums, off, _, _ = kernel.measure(plan.tables, plan.sides, cells, vague, entry, drops, bounds)
     for k, x in enumerate(map(Fraction, map(float, rows))):
         value = value_at(line, x)
         if math.isnan(sums[k]):

@@ -8,6 +8,7 @@ Rows do not touch each other, so results do not depend on how rows are shared ou
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -50,32 +51,50 @@ def locate(tables: Tables, i: int, column: Any, vague: Any, entry: Any) -> None:
     """Write the entry of each cell of a column; a vague cell stands for any number that rounds to it."""
     breaks = tables.breaks[tables.first_break[i] : tables.first_break[i + 1]]
     grid = tables.grid[tables.first_cell[i] : tables.first_cell[i + 1]]
-    grid_low, grid_high, rate = tables.grid_low[i], tables.grid_high[i], tables.grid_rate[i]
-    first, last_cell = 2 * tables.first_break[i] + i, len(grid) - 2
-    missing, is_integral, has_vague = tables.missing[i], tables.is_integral[i], len(vague) > 0
+    grid_low, rate, last_cell = tables.grid_low[i], tables.grid_rate[i], float(len(grid) - 2)
+    first = 2 * tables.first_break[i] - i  # a feature has one entry less than twice its breaks, the last of them NaN
+    if tables.is_integral[i] or tables.missing[i] < np.inf:
+        column = read_cells(column, tables.missing[i], tables.is_integral[i])
     for r in range(len(column)):
         x = column[r]
-        if x != x:
-            x = missing
-        if is_integral and x != np.floor(x):
-            x = np.inf
-        if x <= grid_low:
-            cell = 0
-        elif x >= grid_high:
-            cell = last_cell
+        place = (x - grid_low) * rate
+        place = place if place > 0.0 else 0.0
+        place = place if place < last_cell else last_cell
+        cell = int(place)
+        # Most cells of the grid hold a break or two: two steps that do nothing where there is none to take are faster
+        # than asking. The break after all others is NaN, so no step is taken past it.
+        k = np.int64(grid[cell])
+        k += breaks[k] < x
+        k += breaks[k] < x
+        if breaks[k] < x:
+            k = search(breaks, x, k + 1, np.int64(grid[cell + 1]))
+        entry[r] = first + 2 * k + (breaks[k] == x)
+    for r in range(len(vague)):
+        # Of a vague cell at a break it is not sure on which side of it the number lies: the first entry is NaN.
+        if vague[r] and (entry[r] - first) % 2 == 1:
+            entry[r] = first
+
+
+@compiled
+def read_cells(column: Any, missing: float, is_integral: bool) -> Any:
+    """Return cells with missing ones at their place, and with infinity for what is no integer where one must be."""
+    read = np.empty(len(column))
+    for r in range(len(column)):
+        x = missing if np.isnan(column[r]) else column[r]
+        read[r] = np.inf if is_integral and x != np.floor(x) else x
+    return read
+
+
+@inlined
+def search(breaks: Any, x: float, low: int, high: int) -> int:
+    """Return the first break from `low` on that is not below a number, `high` if there is none before that."""
+    while low < high:
+        middle = (low + high) >> 1
+        if breaks[middle] < x:
+            low = middle + 1
         else:
-            cell = min(int((x - grid_low) * rate), last_cell)
-        low, high = np.int64(grid[cell]), np.int64(grid[cell + 1])
-        while low < high:
-            middle = (low + high) >> 1
-            if breaks[middle] < x:
-                low = middle + 1
-            else:
-                high = middle
-        entry[r] = first + 2 * low
-        if low < len(breaks) and breaks[low] == x:
-            # Of a vague cell it is not sure on which side of the break it lies: the first entry is NaN.
-            entry[r] = first if has_vague and vague[r] else entry[r] + 1
+            high = middle
+    return low
 
 
 @inlined
@@ -89,39 +108,54 @@ def decide_one(tables: Tables, sides: Sides, cells: Any, vague: Any) -> Any:
 
     Returns the sums of the values and their errors, sizes, margins and their errors, and the kept features of all rows.
     """
-    sums, off, margins, errors, drops, bounds = measure(tables, sides, cells, vague)
-    return sums, off, *decide_rows(drops, bounds, margins, errors)
+    scratch = scratch_of(*cells.shape)
+    sums, off, margins, errors = measure(tables, sides, cells, vague, *scratch[:-1])
+    _, drops, bounds, keys = scratch
+    return sums, off, *decide_rows(drops, bounds, margins, errors, keys)
+
+
+_LOCAL = threading.local()
+
+
+def scratch_of(features: int, rows: int) -> tuple[Any, Any, Any, Any]:
+    """Return arrays for entries, drops, errors and keys of a chunk, the same ones at each call from a thread.
+
+    Fresh memory would be cleared by the system first, which takes as long as all look-ups.
+    """
+    if getattr(_LOCAL, "shape", None) != (features, rows):
+        entry, keys = np.empty((features, rows), np.int32), np.empty((rows, features), np.int64)
+        _LOCAL.arrays = entry, np.empty((rows, features)), np.empty((rows, features)), keys
+        _LOCAL.shape = (features, rows)
+    return _LOCAL.arrays  # type: ignore[no-any-return]
 
 
 @compiled
-def measure(tables: Tables, sides: Sides, cells: Any, vague: Any) -> Any:
-    """Return sums and their errors, margins and their errors (NaN where no side is sure), drops and their errors."""
+def measure(tables: Tables, sides: Sides, cells: Any, vague: Any, entry: Any, drops: Any, bounds: Any) -> Any:
+    """Write drops and their errors; return sums and their errors, margins and their errors (NaN if no side is sure)."""
     features, rows = cells.shape
     sums, off = np.zeros(rows), np.zeros(rows)
     margins, errors = np.full(rows, np.nan), np.full(rows, np.nan)
     side = np.empty(rows, np.int64)
-    entry = np.empty((features, rows), np.int64)
-    drops, bounds = np.empty((rows, features)), np.empty((rows, features))
     for i in range(features):
         locate(tables, i, cells[i], column_of(vague, i), entry[i])
         add_values(tables.entries, cells[i], entry[i], 1, sums, off)
     choose_side(sides, sums, off, side, margins, errors)
     for i in range(features):
         write_drops(tables.entries, cells[i], entry[i], side, drops[:, i], bounds[:, i])
-    return sums, off, margins, errors, drops, bounds
+    return sums, off, margins, errors
 
 
-def decide_rows(drops: Any, bounds: Any, margins: Any, errors: Any) -> Any:
+def decide_rows(drops: Any, bounds: Any, margins: Any, errors: Any, keys: Any) -> Any:
     """Return sizes, margins and their errors, and the kept features of all rows; rows are the first index of drops."""
-    keys = order_keys(drops)
+    order_keys(drops, keys)
     keys.sort(axis=1)  # NumPy sorts short rows of integers several at a time, far faster than a compiled loop
     sizes, kept = cut_rows(keys, drops, bounds, margins, errors)
     return sizes, margins, errors, kept
 
 
 @compiled
-def order_keys(drops: Any) -> Any:
-    """Return integers that order features by their drops, and tell the feature in their last bits.
+def order_keys(drops: Any, keys: Any) -> None:
+    """Write integers that order features by their drops, and tell the feature in their last bits.
 
     Floats that are not negative are ordered as their bits are. The last bits give way to the feature, the later first
     among equal drops; so drops that differ in those bits alone may be out of order, which leaves the row open.
@@ -130,7 +164,6 @@ def order_keys(drops: Any) -> Any:
     mask = np.int64(1)
     while mask < features:
         mask *= 2
-    keys = np.empty((rows, features), np.int64)
     for r in range(rows):
         for i in range(features):
             if drops[r, i] < 0.0:  # by rounding alone: no drop is
@@ -139,7 +172,6 @@ def order_keys(drops: Any) -> Any:
     for r in range(rows):
         for i in range(features):
             keys[r, i] = (bits[r, i] & -mask) | (features - 1 - i)
-    return keys
 
 
 @compiled
@@ -258,7 +290,7 @@ def add_up(tables: Tables, outputs: int, cells: Any, vague: Any) -> Any:
     """Return the sum of each value column (first index) over the features of each row, and its error."""
     features, rows = cells.shape
     sums, errors = np.zeros((outputs, rows)), np.zeros((outputs, rows))
-    entry = np.empty(rows, np.int64)
+    entry = np.empty(rows, np.int32)
     for i in range(features):
         locate(tables, i, cells[i], column_of(vague, i), entry)
         for j in range(outputs):
@@ -271,7 +303,7 @@ def all_drops(tables: Tables, cells: Any, vague: Any) -> Any:
     """Return the drop of each feature of each row (first index), and its error, from tables of one column."""
     features, rows = cells.shape
     drops, bounds = np.zeros((rows, features)), np.zeros((rows, features))
-    entry = np.empty(rows, np.int64)
+    entry = np.empty(rows, np.int32)
     for i in range(features):
         locate(tables, i, cells[i], column_of(vague, i), entry)
         add_values(tables.entries, cells[i], entry, 1, drops[:, i], bounds[:, i])

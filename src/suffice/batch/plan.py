@@ -140,7 +140,9 @@ class _SeveralParts:
             group_margins, group_errors = self._margins(winner, scores[chosen], errors[chosen])
             drops, bounds = self._drops(winner, cells, vague, chosen)
             if len(drops) == 1:
-                group_sizes, *_, kept = kernel.decide_rows(drops[0], bounds[0], group_margins[0], group_errors[0])
+                group_sizes, *_, kept = kernel.decide_rows(
+                    drops[0], bounds[0], group_margins[0], group_errors[0], np.empty(drops[0].shape, np.int64)
+                )
                 tightest = np.zeros(len(chosen), np.int64)
             else:
                 group_sizes, tightest, kept = kernel.decide_several(drops, bounds, group_margins, group_errors)

@@ -45,13 +45,12 @@ class Tables(NamedTuple):
     `entries` has a row for each stretch and point: anchor, then base, slope and error for each column.
     """
 
-    breaks: Floats
+    breaks: Floats  # of each feature in order, and after them NaN
     first_break: NDArray[np.int64]  # of each feature, and the number of all
     entries: Floats
     grid: NDArray[np.int32]  # for each cell of a uniform grid, the first break that can be at or above a number there
     first_cell: NDArray[np.int64]
     grid_low: Floats
-    grid_high: Floats
     grid_rate: Floats  # cells per unit
     missing: Floats  # where a missing cell sits; infinity where the feature has no such label
     is_integral: NDArray[np.bool_]
@@ -258,21 +257,20 @@ def flatten(features: Sequence[FeatureTable]) -> Tables:
     """Return the tables of all features end to end, with a grid that narrows each search to a few breaks."""
     grids = [_grid(feature) for feature in features]
     return Tables(
-        np.concatenate([feature.breaks for feature in features]),
-        np.cumsum([0, *(len(feature.breaks) for feature in features)]),
+        np.concatenate([[*feature.breaks, np.nan] for feature in features]),
+        np.cumsum([0, *(len(feature.breaks) + 1 for feature in features)]),
         np.concatenate([feature.entries for feature in features]),
         np.concatenate([cells for cells, *_ in grids]).astype(np.int32),
         np.cumsum([0, *(len(cells) for cells, *_ in grids)]),
-        np.array([low for _, low, _, _ in grids]),
-        np.array([high for _, _, high, _ in grids]),
+        np.array([low for _, low, _ in grids]),
         np.array([rate for *_, rate in grids]),
         np.array([feature.missing for feature in features]),
         np.array([feature.is_integral for feature in features]),
     )
 
 
-def _grid(feature: FeatureTable) -> tuple[NDArray[np.int64], float, float, float]:
-    """Return for each cell the first break that can be at or above a number of the cell, the range, cells per unit.
+def _grid(feature: FeatureTable) -> tuple[NDArray[np.int64], float, float]:
+    """Return for each cell the first break that can be at or above a number of the cell, where it begins, cells per unit.
 
     The cell of a number is a monotone function of it, the very one of the kernel: breaks of lower cells are below it,
     breaks of higher cells above. Of some ranges the one that leaves least to search is taken, for rows that are where
@@ -285,12 +283,10 @@ def _grid(feature: FeatureTable) -> tuple[NDArray[np.int64], float, float, float
     return min(made, key=lambda one: float(np.mean(np.log2(1.0 + np.diff(one[0])) * np.diff(one[0]))))
 
 
-def _cells(breaks: Floats, low: float, high: float) -> tuple[NDArray[np.int64], float, float, float]:
+def _cells(breaks: Floats, low: float, high: float) -> tuple[NDArray[np.int64], float, float]:
     count = min(16 * len(breaks) + 1, _MOST_GRID)
     with np.errstate(all="ignore"):
         rate = float(np.float64(count) / (high - low))
         rate = rate if np.isfinite(rate) and rate > 0 else 0.0
-        cells = np.minimum((np.clip(breaks, low, high) - low) * rate, count - 1).astype(np.int64)
-    cells[breaks >= high] = count - 1
-    cells[breaks <= low] = 0
-    return np.searchsorted(cells, np.arange(count + 1)), low, high, rate
+        cells = np.clip((breaks - low) * rate, 0.0, count - 1.0).astype(np.int64)
+    return np.searchsorted(cells, np.arange(count + 1)), low, rate
