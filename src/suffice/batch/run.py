@@ -25,6 +25,7 @@ from suffice.rational import ZERO
 from suffice.regions import Radius, Unit, read_radii
 
 _CELLS_AT_ONCE = 1 << 15  # of a chunk: its drops, errors and keys stay in the cache
+_LEAST_ROWS = 1024  # of a chunk, so that a feature's table is worth loading
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class BatchQuestion:
     def answer(self, table: Any, *, threads: int | None = None) -> BatchResult:
         """Answer every row of a table."""
         source = read_source(self.explainer.model, table)
-        size = max(1, min(_CELLS_AT_ONCE // len(source.columns), -(-source.rows // _threads(threads)) or 1))
+        size = max(_LEAST_ROWS, _CELLS_AT_ONCE // len(source.columns))
         starts = range(0, source.rows, size)
         work = partial(_answer_chunk, self.plan, source, size)
         if _threads(threads) == 1 or len(starts) < 2:

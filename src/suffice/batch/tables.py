@@ -270,7 +270,7 @@ def flatten(features: Sequence[FeatureTable]) -> Tables:
 
 
 def _grid(feature: FeatureTable) -> tuple[NDArray[np.int64], float, float]:
-    """Return for each cell the first break that can be at or above a number of the cell, where it begins, cells per unit.
+    """Return for each cell the first break that can be at or above a number in it; the grid's start, cells per unit.
 
     The cell of a number is a monotone function of it, the very one of the kernel: breaks of lower cells are below it,
     breaks of higher cells above. Of some ranges the one that leaves least to search is taken, for rows that are where
