@@ -50,7 +50,7 @@ def cpu_times(functions, rounds=5):
 
 
 def stacked_weights(rng, features, hidden):
-    """Draw weights of one network for each feature, as PyTorch draws them, a little larger: one array for each layer."""
+    """Draw weights of one network for each feature, as PyTorch draws them, a little larger: one array a layer."""
     layers = []
     for inputs, outputs in pairwise([1, *hidden, 1]):
         bound = 1 / np.sqrt(inputs)
@@ -94,7 +94,7 @@ def forward_pass(layers):
 # --- sections ---------------------------------------------------------------------------------------------------------
 
 
-def speed(_):
+def speed(*_):
     import torch
 
     torch.set_num_threads(1)
@@ -146,7 +146,7 @@ def speed(_):
         print(f"  sent to exact path      {result.was_exact.mean():.4%}")
 
 
-def rows_(_):
+def rows_(*_):
     rng = np.random.default_rng(1)
     question = BatchQuestion.of(suffice.Explainer(line_model(rng, 10, 100)), 0.3)
     table = rng.normal(size=(10**7, 10))
@@ -158,7 +158,7 @@ def rows_(_):
         print(f"  {count:>10,} rows  {1e6 * taken / count:.3f} µs a row")
 
 
-def features_(_):
+def features_(*_):
     rng = np.random.default_rng(2)
     print("100 knots a feature")
     for count in (10, 30, 100, 300, 1000):
@@ -169,7 +169,7 @@ def features_(_):
         print(f"  {count:>5} features  {1e9 * taken / table.size:.1f} ns a cell")
 
 
-def pieces_(_):
+def pieces_(*_):
     rng = np.random.default_rng(3)
     print("2 features")
     for count in (10**2, 10**3, 10**4, 10**5):
@@ -183,7 +183,7 @@ def pieces_(_):
         print(f"  {count:>7,} pieces  {1e9 * taken / table.size:.1f} ns a cell; tables made in {took:.2f} s")
 
 
-def threads_(_):
+def threads_(*_):
     rng = np.random.default_rng(4)
     question = BatchQuestion.of(suffice.Explainer(line_model(rng, 30, 100)), 0.3)
     table = rng.normal(size=(1_000_000, 30))
@@ -197,8 +197,8 @@ def threads_(_):
     print(f"30 features, a million rows: 2 threads are {walls[1] / walls[2]:.2f} times as fast as 1 (wall time)")
 
 
-def stress(_):
-    """Identical features, values on a grid, radii that end at knots: drops tie, sums meet the margin, breaks are thirds."""
+def stress(*_):
+    """Identical features, values on a grid, radii that end at knots: drops tie, sums meet margins."""
     rng = np.random.default_rng(5)
     step = suffice.Steps(["1/3", 1, 2], [0, 1, 2, 4])
     line = suffice.PiecewiseLinear([0, 1, 2], [0, 1, 3], left_slope=1, right_slope=1)
@@ -226,7 +226,7 @@ def stress(_):
     print(f"  {tied / (one_by_one * 10):.2f} times the time of the one-row path over the same rows")
 
 
-def memory(_):
+def memory(*_):
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
@@ -248,12 +248,9 @@ def memory(_):
         took = time.perf_counter() - began
         size = (folder / "rows.parquet").stat().st_size
         assert parquet.ParquetFile(folder / "out.parquet").metadata.num_rows == 10**7
-    print(
-        f"10 million rows of 10 features in a Parquet file of {size / 1e6:,.0f} MB: {took:.0f} s of wall time, all threads"
-    )
-    print(
-        f"  peak memory {most / 1e6:,.0f} MB, interpreter with imports {base / 1e6:,.0f} MB: {(most - base) / 1e6:,.0f} MB above"
-    )
+    print(f"10 million rows of 10 features, a file of {size / 1e6:,.0f} MB: {took:.0f} s of wall time, all threads")
+    above = f"{(most - base) / 1e6:,.0f} MB above the interpreter with its imports, {base / 1e6:,.0f} MB"
+    print(f"  peak memory {most / 1e6:,.0f} MB, {above}")
 
 
 def peak(command, cwd=None):
@@ -262,39 +259,41 @@ def peak(command, cwd=None):
         "import resource, subprocess, sys; done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL);"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024); sys.exit(done.returncode)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", watch, *command], cwd=cwd, stdout=subprocess.PIPE, text=True, check=True
-    )
-    return int(done.stdout)
+    command = [sys.executable, "-c", watch, *command]
+    return int(subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
-def data(folder):
+def data(folder, sets):
     import torch
 
     from suffice import datasets
     from suffice.nam import NAMClassifier
 
     torch.set_num_threads(1)
-    for load in (datasets.load_heloc, datasets.load_adult, datasets.load_cdc_diabetes):
-        found = load(folder)
+    for name in sets.split(","):
+        found = getattr(datasets, f"load_{name}")(folder)
         few = np.random.default_rng(0).permutation(len(found.frame))[:8000]
         estimator = NAMClassifier(max_epochs=8, random_state=0, special_codes=found.special_codes or None)
-        # Categories, codes and missing cells that the model never saw would be refused: it learns from every kind of row.
         estimator.fit(found.frame.iloc[few], found.target.iloc[few])
         explainer = suffice.Explainer(estimator)
         for radius in (0.1, 0.5):
-            question = BatchQuestion.of(explainer, radius, unit="std")
-            (taken,) = cpu_times([lambda q=question, f=found.frame: q.answer(f, threads=1)], rounds=1)
-            result = question.answer(found.frame, threads=1)
-            fine = result.status_codes == 0
-            exact = result.was_exact & fine
-            chosen = np.random.default_rng(1).permutation(len(result))[:2000]
-            wrong = sum(not same_as_one_row(explainer, result, found.frame, k, radius) for k in chosen.tolist())
-            print(
-                f"{found.name}, radius {radius}: {len(result):,} rows at {len(result) / taken:,.0f} a second, mean size "
-                f"{result.sizes[fine].mean():.2f}; exact path {exact.sum() / len(result):.4%}, failed {len(result.failed_rows)}; "
-                f"{wrong} of 2,000 differ from the one-row path"
-            )
+            compare(found, explainer, radius)
+
+
+def compare(found, explainer, radius):
+    question = BatchQuestion.of(explainer, radius, unit="std")
+    result = question.answer(found.frame, threads=1)
+    (taken,) = cpu_times([lambda: question.answer(found.frame, threads=1)], rounds=2)
+    is_answered = result.status_codes == 0
+    exact = (result.was_exact & is_answered).mean()
+    chosen = np.random.default_rng(1).permutation(len(result))[:2000]
+    wrong = sum(not same_as_one_row(explainer, result, found.frame, k, radius) for k in chosen.tolist())
+    print(
+        f"{found.name}, radius {radius}: {len(result):,} rows at {len(result) / taken:,.0f} a second, "
+        f"mean size {result.sizes[is_answered].mean():.2f}; exact path {exact:.4%}, "
+        f"failed {len(result.failed_rows)}; {wrong} of 2,000 differ from the one-row path",
+        flush=True,
+    )
 
 
 def same_as_one_row(explainer, result, frame, k, radius):
@@ -302,17 +301,15 @@ def same_as_one_row(explainer, result, frame, k, radius):
         why = explainer.explain(frame.iloc[k], radius, unit="std")
     except suffice.RowError as error:
         return result.messages.get(k) == str(error)
-    return (result.kept_of(k), result.predictions[k], result.statuses[k]) == (
-        why.kept,
-        why.prediction,
-        why.status.value,
-    )
+    found = (result.kept_of(k), result.predictions[k], result.statuses[k])
+    return found == (why.kept, why.prediction, why.status.value)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder with the data sets")
     parser.add_argument("--only", default=",".join(SECTIONS))
+    parser.add_argument("--sets", default="heloc,adult,cdc_diabetes", help="for the section data")
     arguments = parser.parse_args()
     print(f"Python {platform.python_version()}, {platform.machine()}, NumPy {np.__version__}")
     functions = dict(zip(SECTIONS, (speed, rows_, features_, pieces_, threads_, stress, memory, data), strict=True))
@@ -321,7 +318,7 @@ def main():
             print("\ndata: left out, give --data")
             continue
         print(f"\n{name}")
-        functions[name](arguments.data)
+        functions[name](arguments.data, arguments.sets)
     print(f"\npeak memory of this process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:,.0f} MB")
 
 
