@@ -108,3 +108,12 @@ def test_each_row_is_answered_as_one_row_is(question):
         table[k] = row
     result = explainer.explain_batch(table, radius, claim=claim, threads=1)
     assert_same_as_one_row(explainer, result, rows, radius, claim)
+
+
+def test_of_equal_drops_the_one_that_is_only_approached_comes_last():
+    rising = PiecewiseLinear([0, 1], [0, 3])
+    features = [Feature(name, Domain.interval(0, 10)) for name in ("approached", "attained")]
+    model = suffice.AdditiveModel([Table({0: 5}, otherwise=rising), rising], -4, features=features)
+    result = Explainer(model).explain_batch(np.array([[5.0, 5.0], [6.0, 7.0]]), radius=10)
+    assert result.features_of(0) == result.features_of(1) == ("attained", "approached")
+    assert_same_as_one_row(Explainer(model), result, [[5.0, 5.0], [6.0, 7.0]], 10, Same())
