@@ -302,7 +302,7 @@ def classes(folder, _):
             [lambda r=radius, s=some: [explainer.explain(found.frame.iloc[k], r, unit="std") for k in s]], rounds=1
         )
         print(
-            f"{found.name}, radius {radius}: {(answers.sizes < 0).mean():.1%} of {len(answers.sizes):,} rows are left open; "
+            f"{found.name}, radius {radius}: {(answers.sizes < 0).mean():.1%} of {len(answers.sizes):,} rows left open; "
             f"one row takes {1e3 * taken / len(some):.1f} ms"
         )
 

@@ -117,3 +117,31 @@ def test_of_equal_drops_the_one_that_is_only_approached_comes_last():
     result = Explainer(model).explain_batch(np.array([[5.0, 5.0], [6.0, 7.0]]), radius=10)
     assert result.features_of(0) == result.features_of(1) == ("attained", "approached")
     assert_same_as_one_row(Explainer(model), result, [[5.0, 5.0], [6.0, 7.0]], 10, Same())
+
+
+SHAPES = [
+    (PiecewiseLinear([0, 1], [0, 1]), Domain.interval(0, 1), 1),
+    (PiecewiseLinear([0, 3], [0, 1]), Domain.interval(0, 3), 3),
+]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_drops_that_only_rounding_tells_apart_are_ordered_exactly(order):
+    # At x and 3x the drops of the two features are both x; floats give one of them exactly, the other within rounding.
+    # A third feature, which cannot move, keeps the margin so small that both are kept.
+    falling = PiecewiseLinear([0, 1], [0.001, -1.999])
+    features = [*(Feature(f"f{i}", SHAPES[i][1]) for i in order), Feature("held", Domain.interval(0, 1))]
+    explainer = Explainer(suffice.AdditiveModel([*(SHAPES[i][0] for i in order), falling], 0, features=features))
+    x = np.arange(20, 1024) / 1024
+    rows = np.stack([*(x * SHAPES[i][2] for i in order), x], axis=1)
+    result = explainer.explain_batch(rows, radius=math.inf, held=["held"])
+    assert (result.order == [0, 1, -1]).all()  # equal drops: the earlier feature first
+    assert result.was_exact.all()
+
+
+@pytest.mark.parametrize(("ties", "size"), [("positive", 0), ("negative", 1)])
+def test_a_drop_that_uses_the_margin_up_is_settled_exactly(ties, size):
+    shape, domain, factor = SHAPES[1]
+    explainer = Explainer(suffice.AdditiveModel([shape], 0, features=[Feature("f", domain)], ties=ties))
+    x = np.arange(20, 1024)[:, None] / 1024
+    assert (explainer.explain_batch(x * factor, radius=math.inf).sizes == size).all()
