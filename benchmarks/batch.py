@@ -301,10 +301,9 @@ def classes(folder, _):
         (taken,) = cpu_times(
             [lambda r=radius, s=some: [explainer.explain(found.frame.iloc[k], r, unit="std") for k in s]], rounds=1
         )
-        print(
-            f"{found.name}, radius {radius}: {(answers.sizes < 0).mean():.1%} of {len(answers.sizes):,} rows left open; "
-            f"one row takes {1e3 * taken / len(some):.1f} ms"
-        )
+        share, count = (answers.sizes < 0).mean(), len(answers.sizes)
+        print(f"{found.name}, radius {radius}: {share:.1%} of {count:,} rows are left open")
+        print(f"  one row takes {1e3 * taken / len(some):.1f} ms")
 
 
 def compare(found, explainer, radius):
