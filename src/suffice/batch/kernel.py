@@ -86,7 +86,7 @@ def read_cells(column: Any, missing: float, is_integral: bool) -> Any:
 
 
 @inlined
-def search(breaks: Any, x: float, low: int, high: int) -> int:
+def search(breaks: Any, x: float, low: Any, high: Any) -> Any:
     """Return the first break from `low` on that is not below a number, `high` if there is none before that."""
     while low < high:
         middle = (low + high) >> 1
