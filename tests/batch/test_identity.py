@@ -98,7 +98,7 @@ def assert_same_as_one_row(explainer, result, rows, radius, claim):
             assert result.predictions[k] == why.prediction
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(questions())
 def test_each_row_is_answered_as_one_row_is(question):
     model, radius, claim, rows = question

@@ -36,7 +36,7 @@ def value_at(line, x):
     return values[-1] + right * (x - knots[-1])
 
 
-@settings(max_examples=120)
+@settings(max_examples=80)
 @given(broken_lines(), st.sampled_from([0.5, 0.1, 3, 1e-7, 1e4]), st.lists(places, min_size=1, max_size=12), st.data())
 def test_values_and_drops_are_off_by_no_more_than_their_bounds(line, radius, rows, data):
     knots, values, left, right = line

@@ -57,6 +57,7 @@ def locate(tables: Tables, i: int, column: Any, vague: Any, entry: Any) -> None:
         column = read_cells(column, tables.missing[i], tables.is_integral[i])
     for r in range(len(column)):
         x = column[r]
+        # A missing cell that has no place of its own is NaN here: it gets the first entry of all, which is NaN too.
         place = (x - grid_low) * rate
         place = place if place > 0.0 else 0.0
         place = place if place < last_cell else last_cell
