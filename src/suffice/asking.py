@@ -182,7 +182,7 @@ def _common(
 ) -> Asked:
     """Return what all commands need: this function's options are theirs."""
     additive = load_model(model)
-    claim = _claim(additive, within, at_least, at_most, beats, probability)
+    claim = read_claim(additive, within, at_least, at_most, beats, probability)
     data = read_table(table)
     _check_columns(data, additive.names)
     rows = tuple((k, {name: cells[name] for name in additive.names}) for k, cells in ((k, data.row(k)) for k in row))
@@ -229,7 +229,7 @@ def explain_command(
     options = asked.options | _preferences(keep, free, cost, group, moving)
     options |= {"norm": float(norm.value), "semantics": semantics.value}
     options |= {"max_nodes": max_nodes, "max_seconds": max_seconds}
-    radii = _radii(radius, asked.model.names)
+    radii = read_radius_options(radius, asked.model.names)
 
     def ask(explainer: Explainer, cells: Json) -> tuple[Explanation, Change | None]:
         why = explainer.explain(cells, radii, **options)
@@ -250,7 +250,7 @@ def explain_command(
 
 def contrast_command(asked: Asked, radius: Radii, moving: Moving = None, certificate: CertificatePath = None) -> None:
     """Find a smallest set of features whose change can change a prediction, with an input that shows it."""
-    radii = _radii(radius, asked.model.names)
+    radii = read_radius_options(radius, asked.model.names)
     answers = asked.answers(lambda explainer, x: explainer.contrast(x, radii, at_most=moving, **asked.options))
     asked.save_certificates(certificate, answers)
     asked.show(answers, "contrasts", documents.contrast_document)
@@ -258,7 +258,7 @@ def contrast_command(asked: Asked, radius: Radii, moving: Moving = None, certifi
 
 def counterfactual_command(asked: Asked, radius: Radii) -> None:
     """Find the nearest input with another prediction that changes as few features as can be."""
-    radii = _radii(radius, asked.model.names)
+    radii = read_radius_options(radius, asked.model.names)
     answers = asked.answers(lambda explainer, x: explainer.counterfactual(x, radii, **asked.options))
     asked.show(answers, "counterfactuals", documents.counterfactual_document)
 
@@ -271,7 +271,7 @@ def relevance_command(
     max_seconds: MaxSeconds = 60.0,
 ) -> None:
     """Tell which features are in every minimal explanation, in some, or in none."""
-    radii = _radii(radius, asked.model.names)
+    radii = read_radius_options(radius, asked.model.names)
     options = asked.options | {"at_most": moving, "max_nodes": max_nodes, "max_seconds": max_seconds}
     answers = asked.answers(lambda explainer, x: explainer.relevance(x, radii, **options))
     asked.show(answers, "relevance", documents.relevance_document)
@@ -296,7 +296,7 @@ def explanations_command(
     """List all minimal explanations, or count them."""
     options = asked.options | _preferences(keep, free, cost, group, moving)
     options |= {"max_nodes": max_nodes, "max_seconds": max_seconds}
-    radii = _radii(radius, asked.model.names)
+    radii = read_radius_options(radius, asked.model.names)
 
     def ask(explainer: Explainer, cells: Json) -> documents.Listing:
         found = explainer.explanations(cells, radii, minimal=minimal.value, **options)
@@ -337,7 +337,7 @@ def inflate_command(
     ] = None,
 ) -> None:
     """Tell for each kept feature the widest range over which the prediction stays."""
-    radii = _radii(radius, asked.model.names)
+    radii = read_radius_options(radius, asked.model.names)
     answers = asked.answers(lambda explainer, x: explainer.inflate(x, radii, features=feature, **asked.options))
     asked.show(answers, "inflated", documents.inflated_document)
 
@@ -388,7 +388,7 @@ def _of_row(k: int, ask: Callable[[], Answer]) -> Answer:
         raise RowError(f"row {k}: {error}") from None
 
 
-def _claim(
+def read_claim(
     model: AdditiveModel,
     within: str | None,
     at_least: str | None,
@@ -452,7 +452,7 @@ def _find_change(explainer: Explainer, why: Explanation, without: str) -> Change
     return Change(without, point, explainer.predict(point))
 
 
-def _radii(given: Sequence[str], names: Sequence[str]) -> Radius:
+def read_radius_options(given: Sequence[str], names: Sequence[str]) -> Radius:
     """Return one radius for all features, or one for each."""
     read: dict[str, str] = {}
     for text in given:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from flint import fmpq
 
@@ -47,6 +47,9 @@ from suffice.search.problem import Problem
 from suffice.search.radius import nearest_break, sizes_by_radius
 from suffice.search.relevance import roles
 from suffice.shapes.pieces import Pieces, combine
+
+if TYPE_CHECKING:
+    from suffice.batch.result import BatchResult
 
 Answer = TypeVar("Answer")
 
@@ -191,6 +194,22 @@ class Explainer:
             )
 
         return self._decide(answer)
+
+    def explain_batch(self, table: Any, radius: Radius, *, threads: int | None = None, **options: Any) -> BatchResult:
+        """Return explanations of all rows of a table, in columns; each is the one that `explain` gives for the row.
+
+        Parameters
+        ----------
+        table : NumPy array, pandas or Polars DataFrame, Arrow table
+            The rows, in the user's own units; an array by position, all others by feature name.
+        threads : int, optional
+            How many to use; all by default. The result does not depend on it.
+        radius, **options
+            As `explain` takes them. A row that cannot be explained gets the status "failed" and a message.
+        """
+        from suffice.batch.run import BatchQuestion
+
+        return BatchQuestion.of(self, radius, **options).answer(table, threads=threads)
 
     def is_sufficient(
         self,
