@@ -1,8 +1,10 @@
 """suffice: proven minimal explanations of additive models."""
 
+from suffice.adapters import Layout, from_model
 from suffice.claims import AtLeast, AtMost, Beats, Same, Within
 from suffice.domain import Domain
 from suffice.errors import (
+    AdapterError,
     ClaimError,
     DataError,
     FeatureNameError,
@@ -24,6 +26,7 @@ from suffice.shapes import Activation, Pieces, PiecewiseLinear, Readout, ReluNet
 __all__ = [
     "MISSING",
     "Activation",
+    "AdapterError",
     "AdditiveModel",
     "AtLeast",
     "AtMost",
@@ -34,6 +37,7 @@ __all__ = [
     "Explanation",
     "Feature",
     "FeatureNameError",
+    "Layout",
     "ClaimError",
     "DataError",
     "ModelError",
@@ -54,6 +58,7 @@ __all__ = [
     "SufficeError",
     "Table",
     "Within",
+    "from_model",
     "load",
 ]
 __version__ = "0.1.0"

@@ -53,6 +53,10 @@ class ModelFileError(SufficeError, ValueError):
         return f"{self.path}: {self.reason}"
 
 
+class AdapterError(SufficeError, ValueError):
+    """A model of another package cannot be taken over exactly; the message names the part that is in the way."""
+
+
 class PieceBudgetError(SufficeError, RuntimeError):
     """A network has more affine pieces than the budget allows."""
 

@@ -1,0 +1,105 @@
+"""Models of other packages, taken over exactly and checked against the original.
+
+Each package has a file of its own, imported when a model of it is given; the package itself is never imported here: a
+model is recognised by the name of its class's module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from suffice.adapters.draft import Draft, Options, narrowed
+from suffice.adapters.layout import Layout
+from suffice.adapters.verify import Check, verify
+from suffice.domain import Domain
+from suffice.errors import AdapterError
+from suffice.model import AdditiveModel, Feature
+
+# Top-level package of a class -> the adapter's file. The first class of the inheritance chain that is known decides, so
+# a subclass of a user's own counts as what it derives from.
+_ADAPTERS: Mapping[str, str] = {
+    "nam": "torch_nam",
+    "torch": "torch_nam",
+}
+
+
+class Imported(NamedTuple):
+    """A model taken over, and what it was checked on."""
+
+    model: AdditiveModel
+    source: str
+    check: Check
+
+
+def from_model(
+    obj: Any,
+    reference: Any = None,
+    *,
+    features: Sequence[str | Feature] | None = None,
+    domains: Mapping[str, Domain] | None = None,
+    task: str | None = None,
+    classes: Sequence[Any] | None = None,
+    layout: str | Layout | None = None,
+) -> AdditiveModel:
+    """Return the exact additive model of a fitted model of another package.
+
+    Parameters
+    ----------
+    obj : fitted model, or what it was saved as
+        A PyTorch module or state_dict (or a list of these: an ensemble). See `docs/models.md` for all of them.
+    reference : rows, or a pair (rows, predictions), optional
+        Rows in the user's units, and the scores or probabilities that the original gives for them. A live model is
+        asked itself; without rows it is asked at places where its shapes bend or jump. Required where the original
+        cannot say all about itself.
+    features : sequence of str or Feature, optional
+        For originals without names: names, or features with the scaling that comes before the model.
+    domains : mapping of name to Domain, optional
+        What features can be, where that is less than all values the original takes.
+    task, classes : optional
+        What the score decides, where the original does not say: "binary", "multiclass" or "regression".
+    layout : str or Layout, optional
+        How a PyTorch code base names and means its parameters, where the keys do not show it.
+
+    Raises
+    ------
+    AdapterError
+        If any part of the model cannot be taken over exactly, or the result does not predict what the original does.
+    """
+    return convert(obj, reference, Options(features, domains, task, classes, layout)).model
+
+
+def convert(obj: Any, reference: Any, options: Options) -> Imported:
+    """Read a model and check it against its original."""
+    draft = _draft(obj, options)
+    checked = verify(draft, reference)
+    return Imported(narrowed(draft.model, options.domains), draft.source, checked)
+
+
+def _draft(obj: Any, options: Options) -> Draft:
+    if isinstance(obj, AdditiveModel):
+        return Draft(obj, "the model")
+    name = _adapter(obj)
+    draft: Draft = import_module(f"suffice.adapters.{name}").convert(obj, options)
+    return draft
+
+
+def _adapter(obj: Any) -> str:
+    if isinstance(obj, type):
+        raise AdapterError(f"{obj.__name__} is a class; give a fitted object of it")
+    if isinstance(obj, (list, tuple)) and obj:
+        return _adapter(obj[0])
+    for kind in type(obj).__mro__:
+        package = kind.__module__.split(".")[0]
+        if package in _ADAPTERS:
+            return _ADAPTERS[package]
+    if isinstance(obj, Mapping):
+        return "torch_nam"
+    raise AdapterError(
+        f"a {type(obj).__module__}.{type(obj).__name__} is not a model that suffice knows; docs/models.md lists those "
+        "it takes. Any additive model can be written down by hand: suffice.AdditiveModel"
+    )
+
+
+__all__ = ["Imported", "Layout", "from_model"]
