@@ -20,6 +20,7 @@ from suffice.model import AdditiveModel, Feature
 # Top-level package of a class -> the adapter's file. The first class of the inheritance chain that is known decides, so
 # a subclass of a user's own counts as what it derives from.
 _ADAPTERS: Mapping[str, str] = {
+    "interpret": "ebm",
     "nam": "torch_nam",
     "torch": "torch_nam",
 }
@@ -95,7 +96,7 @@ def _adapter(obj: Any) -> str:
         if package in _ADAPTERS:
             return _ADAPTERS[package]
     if isinstance(obj, Mapping):
-        return "torch_nam"
+        return "ebm" if "ebm" in obj else "torch_nam"
     raise AdapterError(
         f"a {type(obj).__module__}.{type(obj).__name__} is not a model that suffice knows; docs/models.md lists those "
         "it takes. Any additive model can be written down by hand: suffice.AdditiveModel"
