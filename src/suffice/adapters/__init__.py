@@ -21,6 +21,7 @@ from suffice.model import AdditiveModel, Feature
 # a subclass of a user's own counts as what it derives from.
 _ADAPTERS: Mapping[str, str] = {
     "interpret": "ebm",
+    "sklearn": "sk_model",
     "nam": "torch_nam",
     "torch": "torch_nam",
 }

@@ -8,6 +8,7 @@ explains. The tolerance can only refuse a model; it decides nothing about one th
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -145,7 +146,9 @@ def _check_is_function(draft: Draft, cells: list[list[Cell]], first: NDArray[np.
 
 def _ask(live: Live, cells: list[list[Cell]], source: str) -> NDArray[Any]:
     try:
-        return np.asarray(live(cells))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about unknown categories or column names: the answer is what counts
+            return np.asarray(live(cells))
     except AdapterError:
         raise
     except Exception as error:  # whatever the package raises: an unfitted part, a damaged pickle
