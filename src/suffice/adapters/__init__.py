@@ -22,9 +22,15 @@ from suffice.model import AdditiveModel, Feature
 _ADAPTERS: Mapping[str, str] = {
     "interpret": "ebm",
     "sklearn": "sk_model",
+    "xgboost": "xgboost_trees",
+    "lightgbm": "lightgbm_trees",
+    "catboost": "catboost_trees",
     "nam": "torch_nam",
     "torch": "torch_nam",
 }
+
+# A field at the top of a JSON document -> the adapter's file.
+_DOCUMENTS: Mapping[str, str] = {"ebm": "ebm", "learner": "xgboost_trees", "oblivious_trees": "catboost_trees"}
 
 
 class Imported(NamedTuple):
@@ -97,7 +103,9 @@ def _adapter(obj: Any) -> str:
         if package in _ADAPTERS:
             return _ADAPTERS[package]
     if isinstance(obj, Mapping):
-        return "ebm" if "ebm" in obj else "torch_nam"
+        return next((name for key, name in _DOCUMENTS.items() if key in obj), "torch_nam")
+    if isinstance(obj, str) and obj.startswith("tree\n"):
+        return "lightgbm_trees"
     raise AdapterError(
         f"a {type(obj).__module__}.{type(obj).__name__} is not a model that suffice knows; docs/models.md lists those "
         "it takes. Any additive model can be written down by hand: suffice.AdditiveModel"

@@ -7,13 +7,14 @@ so the crossing is found by halving over the float64 numbers themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.rational import Rational, rational
+from suffice.rational import ZERO, Rational, nearest_float, rational
+from suffice.shapes import Pieces
 
 Floats: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -60,7 +61,7 @@ def float32_cut(threshold: float) -> tuple[Rational, bool]:
     at = np.float32(threshold)
     below = np.nextafter(at, np.float32(-np.inf))
     middle = (rational(float(at)) + rational(float(below))) / 2
-    return middle, bool(np.float32(float(middle.p) / float(middle.q)) == at)
+    return middle, bool(np.float32(nearest_float(middle)) == at)
 
 
 def _to_float(places: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -74,3 +75,11 @@ def _number(place: int) -> Rational:
     if abs(place) > top:
         return rational(2**1024 if place > 0 else -(2**1024))
     return rational(float(_to_float(np.array([place], dtype=np.int64))[0]))
+
+
+def float32_steps(thresholds: Sequence[float], values: Sequence[Rational]) -> Pieces:
+    """Return the step function that jumps where the float32 of its input reaches each threshold."""
+    found = [float32_cut(threshold) for threshold in thresholds]
+    knots = [cut for cut, _ in found]
+    at_knots = [values[k + 1] if is_included else values[k] for k, (_, is_included) in enumerate(found)]
+    return Pieces.tidy(knots, [ZERO] * len(values), values, at_knots)
