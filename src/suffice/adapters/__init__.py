@@ -25,6 +25,8 @@ _ADAPTERS: Mapping[str, str] = {
     "xgboost": "xgboost_trees",
     "lightgbm": "lightgbm_trees",
     "catboost": "catboost_trees",
+    "aplr": "aplr_model",
+    "pygam": "pygam_model",
     "nam": "torch_nam",
     "torch": "torch_nam",
 }
