@@ -26,6 +26,7 @@ _ADAPTERS: Mapping[str, str] = {
     "lightgbm": "lightgbm_trees",
     "catboost": "catboost_trees",
     "aplr": "aplr_model",
+    "dnamite": "dnamite_model",
     "pygam": "pygam_model",
     "nam": "torch_nam",
     "torch": "torch_nam",
