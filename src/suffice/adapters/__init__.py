@@ -30,6 +30,7 @@ _ADAPTERS: Mapping[str, str] = {
     "pygam": "pygam_model",
     "nam": "torch_nam",
     "torch": "torch_nam",
+    "onnx": "onnx_graph",
 }
 
 # A field at the top of a JSON document -> the adapter's file.
