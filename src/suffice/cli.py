@@ -17,12 +17,13 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperGroup
 
-from suffice import __version__
+from suffice import __version__, cli_convert
+from suffice.adapters.files import load_any as load_model
 from suffice.claims import AtLeast, AtMost, Beats, Claim, Same, Within
 from suffice.errors import DataError, ModelFileError, RowError, SufficeError
 from suffice.explain import Explainer, Explanation
 from suffice.model import AdditiveModel
-from suffice.model_file import file_hash, load_model
+from suffice.model_file import file_hash
 from suffice.present.json import (
     Change,
     Json,
@@ -421,6 +422,9 @@ def info_command(model: ModelPath, as_json: AsJson = False) -> None:
         _print_json({"model": _file(model), **model_document(additive, pieces)})
     else:
         show_model(new_console(), additive, pieces, _file(model))
+
+
+cli_convert.register(app)
 
 
 if __name__ == "__main__":

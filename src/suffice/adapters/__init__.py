@@ -6,8 +6,10 @@ model is recognised by the name of its class's module.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from suffice.adapters.draft import Draft, Options, narrowed
@@ -60,7 +62,9 @@ def from_model(
     Parameters
     ----------
     obj : fitted model, or what it was saved as
-        A PyTorch module or state_dict (or a list of these: an ensemble). See `docs/models.md` for all of them.
+        A PyTorch module or state_dict (a list of these is an ensemble), a fitted model or pipeline of scikit-learn,
+        InterpretML, XGBoost, LightGBM, CatBoost, dnamite, APLR or pyGAM, an ONNX model; their JSON or text; or the path
+        of such a file, or of PyTorch weights. See `docs/models.md`.
     reference : rows, or a pair (rows, predictions), optional
         Rows in the user's units, and the scores or probabilities that the original gives for them. A live model is
         asked itself; without rows it is asked at places where its shapes bend or jump. Required where the original
@@ -78,15 +82,43 @@ def from_model(
     ------
     AdapterError
         If any part of the model cannot be taken over exactly, or the result does not predict what the original does.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> fitted = LogisticRegression().fit([[0.0, 1.0], [1.0, 0.0], [2.0, 0.5], [3.0, 0.0]], ["no", "no", "yes", "yes"])
+    >>> model = from_model(fitted, features=["income", "debt"])
+    >>> model.task, model.classes, model.names
+    ('binary', ('no', 'yes'), ('income', 'debt'))
     """
     return convert(obj, reference, Options(features, domains, task, classes, layout)).model
 
 
 def convert(obj: Any, reference: Any, options: Options) -> Imported:
     """Read a model and check it against its original."""
+    if isinstance(obj, os.PathLike) or (isinstance(obj, str) and "\n" not in obj):
+        obj, reference, options = _from_file(obj, reference, options)
     draft = _draft(obj, options)
     checked = verify(draft, reference)
     return Imported(narrowed(draft.model, options.domains), draft.source, checked)
+
+
+def _from_file(path: str | os.PathLike[str], reference: Any, options: Options) -> tuple[Any, Any, Options]:
+    """Return what a file holds, with what it says of itself where the user does not say it."""
+    from suffice.adapters.files import load_weights, read_file
+
+    if Path(path).suffix in (".pt", ".pth", ".ckpt"):
+        return load_weights(path), reference, options
+    found = read_file(path)
+    told = found.options
+    joined = Options(
+        options.features or told.features,
+        options.domains,
+        options.task or told.task,
+        options.classes or told.classes,
+        options.layout or told.layout,
+    )
+    return found.obj, found.reference if reference is None else reference, joined
 
 
 def _draft(obj: Any, options: Options) -> Draft:
@@ -116,4 +148,4 @@ def _adapter(obj: Any) -> str:
     )
 
 
-__all__ = ["Imported", "Layout", "from_model"]
+__all__ = ["Imported", "Layout", "Options", "convert", "from_model"]

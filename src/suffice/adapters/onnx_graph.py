@@ -232,7 +232,8 @@ def _add(a: Sum, b: Sum) -> Sum:
 def _plus(row: Row, constant: Array) -> Row:
     width = sum(block.width for block in row)
     values = np.broadcast_to(np.ravel(constant), (width,))
-    first, made = 0, []
+    first = 0
+    made: list[Block] = []
     for block in row:
         mine = values[first : first + block.width]
         first += block.width
@@ -242,7 +243,7 @@ def _plus(row: Row, constant: Array) -> Row:
         elif not block.layers:  # a shift of the input itself is exact
             made.append(replace(block, center=block.center - rational(float(mine[0])) * block.scale))
         else:
-            made.append(block.plus(mine))  # type: ignore[arg-type]
+            made.append(block.plus(mine))
     return tuple(made)
 
 
@@ -250,7 +251,8 @@ def _times(row: Row, constant: Array, *, is_division: bool = False) -> Row:
     width = sum(block.width for block in row)
     values = [rational(float(v)) for v in np.broadcast_to(np.ravel(constant), (width,))]
     factors = [1 / value for value in values] if is_division else values
-    first, made = 0, []
+    first = 0
+    made: list[Block] = []
     for block in row:
         mine = factors[first : first + block.width]
         first += block.width
@@ -265,7 +267,7 @@ def _times(row: Row, constant: Array, *, is_division: bool = False) -> Row:
             floats = np.array([nearest_float(value) for value in mine])
             if any(rational(float(f)) != value for f, value in zip(floats, mine, strict=True)):
                 raise AdapterError("hidden units are divided by a number that is no power of two; multiply instead")
-            made.append(block.linear(np.diag(floats)))  # type: ignore[arg-type]
+            made.append(block.linear(np.diag(floats)))
     return tuple(made)
 
 

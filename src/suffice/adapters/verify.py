@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -224,6 +225,10 @@ def _read(model: AdditiveModel, given: Any) -> Row:
 
 
 def _marked(domain: Domain, cell: Any) -> Any:
+    # The original reads "0.1" as a float, so here that text is no tenth.
+    if isinstance(cell, str) and cell not in domain.labels:
+        with suppress(ValueError):
+            cell = float(cell)
     return UNSEEN if UNSEEN in domain.codes_ and cell not in domain else cell
 
 
