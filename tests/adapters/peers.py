@@ -178,9 +178,9 @@ def note(name, package, model, error, explained):
     except metadata.PackageNotFoundError:
         version = "source"
     known[name] = {
-        "version": f"{package} {version}",
+        "package": package,
+        "version": version,
         "task": model.task,
-        "features": len(model.features),
         "rows": ROWS,
         "error": f"{error:.0e}",
         "explanations": explained,

@@ -123,6 +123,7 @@ def test_several_tasks_and_ensembles():
             "lemeln several tasks",
             suffice.from_model(tasks, task="multiclass"),
             asking(tasks),
+            package="lemeln",
             precision=1e-5,
             single=True,
         )
@@ -132,6 +133,7 @@ def test_several_tasks_and_ensembles():
             "lemeln ensemble",
             model,
             lambda rows: np.mean([asking(member)(rows) for member in members], axis=0),
+            package="lemeln",
             precision=1e-5,
             single=True,
         )

@@ -243,6 +243,8 @@ def _read_basis_model(state: State) -> tuple[list[Shape], list[Fraction]]:
     deciding, bias = state.take("classifier.weight"), state.take("classifier.bias")
     state.check_all_read()
     count = len(reading) // len(bases)
+    if np.float64 in (reading.dtype, deciding.dtype):
+        raise AdapterError("a neural basis model in float64 is not read; convert it with model.float() first")
     # The product of two float32 numbers is a float64, exactly.
     doubled = deciding.astype(np.float64)
     shapes: list[Shape] = []
