@@ -28,6 +28,16 @@ UNSEEN = "(unseen)"
 RECORD = os.environ.get("SUFFICE_RECORD")  # file to note in what was measured; docs/models.md is written from it
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small networks gain nothing from threads, and lose much on a busy machine; for modules that import it."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @contextmanager
 def code_base(name):
     """Import from a NAM code base: a folder below $SUFFICE_PEERS, for most of them are all called `nam`."""

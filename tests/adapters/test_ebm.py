@@ -139,6 +139,14 @@ def test_a_domain_can_be_narrowed(ebms):
     assert str(model.domains[1]) == "the integers from 0 to 8"
 
 
+def test_reference_rows_give_standard_deviations(ebms):
+    X = frame(200)
+    model = suffice.from_model(ebms["binary"], X)
+    assert float(model.features[1].deviation) == pytest.approx(X["count"].std(ddof=0))
+    assert model.features[2].deviation is None
+    assert Explainer(model).explain(X.iloc[0], dict.fromkeys(TYPES, 1), unit="raw").status is suffice.Status.PROVEN
+
+
 def test_interactions_are_refused_by_name():
     ebm = fit("ExplainableBoostingClassifier", TARGETS["binary"], interactions=2)
     with pytest.raises(AdapterError, match=r"2 interaction terms \(.* & .*\).*interactions=0"):

@@ -3,7 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
-from peers import check
+from peers import check, one_thread  # noqa: F401  (for every test here)
 
 import suffice
 from suffice import AdapterError

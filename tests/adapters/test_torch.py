@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from peers import check
+from peers import check, one_thread  # noqa: F401  (for every test here)
 
 import suffice
 from suffice import AdapterError, Explainer, Feature, Layout

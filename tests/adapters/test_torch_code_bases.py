@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from peers import check, code_base
+from peers import check, code_base, one_thread  # noqa: F401  (for every test here)
 
 import suffice
 from suffice import AdapterError

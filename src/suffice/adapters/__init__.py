@@ -12,11 +12,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from suffice.adapters.draft import Draft, Options, narrowed
+from suffice.adapters.draft import Draft, Options, with_facts
 from suffice.adapters.layout import Layout
-from suffice.adapters.verify import Check, verify
+from suffice.adapters.verify import Check, deviations, read_rows, split, verify
 from suffice.domain import Domain
-from suffice.errors import AdapterError
+from suffice.errors import AdapterError, FeatureNameError, PieceBudgetError, SufficeError
 from suffice.model import AdditiveModel, Feature
 
 # Top-level package of a class -> the adapter's file. The first class of the inheritance chain that is known decides, so
@@ -68,7 +68,7 @@ def from_model(
     reference : rows, or a pair (rows, predictions), optional
         Rows in the user's units, and the scores or probabilities that the original gives for them. A live model is
         asked itself; without rows it is asked at places where its shapes bend or jump. Required where the original
-        cannot say all about itself.
+        cannot say all about itself. The rows also give the standard deviations that radii can be counted in.
     features : sequence of str or Feature, optional
         For originals without names: names, or features with the scaling that comes before the model.
     domains : mapping of name to Domain, optional
@@ -100,7 +100,9 @@ def convert(obj: Any, reference: Any, options: Options) -> Imported:
         obj, reference, options = _from_file(obj, reference, options)
     draft = _draft(obj, options)
     checked = verify(draft, reference)
-    return Imported(narrowed(draft.model, options.domains), draft.source, checked)
+    rows, _ = split(reference)
+    spread = {} if rows is None else deviations(draft.model, read_rows(draft.model, rows))
+    return Imported(with_facts(draft.model, options.domains or {}, spread), draft.source, checked)
 
 
 def _from_file(path: str | os.PathLike[str], reference: Any, options: Options) -> tuple[Any, Any, Options]:
@@ -125,8 +127,34 @@ def _draft(obj: Any, options: Options) -> Draft:
     if isinstance(obj, AdditiveModel):
         return Draft(obj, "the model")
     name = _adapter(obj)
-    draft: Draft = import_module(f"suffice.adapters.{name}").convert(obj, options)
+    read = import_module(f"suffice.adapters.{name}").convert
+    try:
+        draft: Draft = read(obj, options)
+    except (AdapterError, FeatureNameError, PieceBudgetError):
+        raise
+    except SufficeError as error:
+        raise AdapterError(f"{_describe(obj)} cannot be taken over: {error}") from None
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        text = " ".join(str(error).split())[:120]
+        raise AdapterError(
+            f"{_describe(obj)} lacks or garbles something ({type(error).__name__}: {text}); it is damaged, or not what "
+            "it says it is"
+        ) from error
     return draft
+
+
+def _describe(obj: Any) -> str:
+    if isinstance(obj, (Mapping, str)):
+        return "the document" if isinstance(obj, Mapping) else "the text"
+    return f"the {type(obj).__name__}"
 
 
 def _adapter(obj: Any) -> str:

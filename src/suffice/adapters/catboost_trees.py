@@ -30,10 +30,7 @@ def convert(obj: Any, options: Options) -> Draft:
     """Return the draft of a fitted model, or of a JSON model as Python's `json` reads it."""
     source = "the CatBoost JSON" if isinstance(obj, Mapping) else f"the {type(obj).__name__}"
     document = obj if isinstance(obj, Mapping) else _saved(obj, source)
-    try:
-        model = _model(document, options, source)
-    except (LookupError, TypeError, AttributeError) as error:
-        raise AdapterError(f"{source} lacks or garbles {error}; save it again with save_model(path, 'json')") from None
+    model = _model(document, options, source)
     return Draft(model, source, None if isinstance(obj, Mapping) else _live(obj))
 
 

@@ -90,15 +90,21 @@ def with_domain(feature: Feature, domain: Domain) -> Feature:
     return Feature(feature.name, kept, feature.center, feature.scale, feature.deviation)
 
 
-def narrowed(model: AdditiveModel, domains: Mapping[str, Domain] | None) -> AdditiveModel:
-    """Return the model with the domains that a user gives by name."""
-    if not domains:
+def with_facts(model: AdditiveModel, domains: Mapping[str, Domain], spread: Mapping[str, float]) -> AdditiveModel:
+    """Return the model with the domains that a user gives by name, and standard deviations where it has none."""
+    if not domains and not spread:
         return model
     for name in domains:
         if name not in model.names:
             raise FeatureNameError(name, model.names)
     features = [
-        Feature(f.name, domains.get(f.name, known), f.center, f.scale, f.deviation)
+        Feature(
+            f.name,
+            domains.get(f.name, known),
+            f.center,
+            f.scale,
+            spread.get(f.name) if f.deviation is None else f.deviation,
+        )
         for f, known in zip(model.features, model.domains, strict=True)
     ]
     shapes = [term.shape for term in model.terms]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from suffice.adapters.cells import category_keys, object_table, plain_classes
 from suffice.adapters.draft import UNSEEN, Cell, Draft, Link, Live, Options, name_features, part, with_domain
 from suffice.domain import Domain
-from suffice.errors import AdapterError, SufficeError
+from suffice.errors import AdapterError
 from suffice.labels import MISSING
 from suffice.model import AdditiveModel
 from suffice.rational import Rational, rational
@@ -27,16 +27,9 @@ _LINKS: Mapping[str, Link] = {"logit": "score", "mlogit": "score", "identity": "
 def convert(obj: Any, options: Options) -> Draft:
     """Return the draft of a fitted EBM, or of its JSON export as Python's `json` reads it."""
     source = "the EBM's JSON" if isinstance(obj, Mapping) else f"the {type(obj).__name__}"
-    try:
-        document = obj["ebm"] if isinstance(obj, Mapping) else _document(obj, source)
-        model = _model(document, options)
-        link = _LINKS[document["outputs"][0]["link"]]
-    except AdapterError:
-        raise
-    except SufficeError as error:
-        raise AdapterError(f"{source} cannot be taken over: {error}") from None
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise AdapterError(f"{source} lacks or garbles {error}; export it again with ebm.to_json(path)") from None
+    document = obj["ebm"] if isinstance(obj, Mapping) else _document(obj, source)
+    model = _model(document, options)
+    link = _LINKS[document["outputs"][0]["link"]]
     live = None if isinstance(obj, Mapping) else _live(obj, model.task)
     return Draft(model, source, live, link)
 

@@ -129,7 +129,7 @@ def _read_tensors(file: Path) -> Found:
         tensors = load_file(file)
         with safe_open(file, framework="numpy") as content:
             facts = content.metadata() or {}
-    except (SafetensorError, OSError, ValueError) as error:
+    except (SafetensorError, LookupError, OSError, TypeError, ValueError) as error:
         raise ModelFileError(file, f"is damaged, or no safetensors file ({error})") from None
     rows, scores = tensors.pop(_ROWS, None), tensors.pop(_SCORES, None)
     try:

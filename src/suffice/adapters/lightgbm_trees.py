@@ -70,12 +70,7 @@ def convert(obj: Any, options: Options) -> Draft:
     if not isinstance(obj, str) and not hasattr(booster, "model_to_string"):
         raise AdapterError(f"{source} is not fitted; fit it first")
     text = obj if isinstance(obj, str) else booster.model_to_string()
-    try:
-        model, categories = _model(text, options, getattr(obj, "classes_", None), source)
-    except (LookupError, ValueError) as error:
-        if isinstance(error, AdapterError):
-            raise
-        raise AdapterError(f"{source} lacks or garbles {error}; save it again with save_model('model.txt')") from None
+    model, categories = _model(text, options, getattr(obj, "classes_", None), source)
     return Draft(model, source, None if isinstance(obj, str) else _live(booster, categories))
 
 

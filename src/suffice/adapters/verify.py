@@ -59,13 +59,8 @@ def verify(draft: Draft, reference: Any = None) -> Check:
     """
     pieces = draft.model.compile()
     checks = []
-    rows, predictions = _split(reference)
-    if rows is not None:
-        values = [_read(draft.model, row) for row in _listed(rows)]
-        if not values:
-            raise AdapterError("the reference has no rows; give some, with what the model predicts for them")
-    else:
-        values = _probes(draft.model, pieces)
+    rows, predictions = split(reference)
+    values = _probes(draft.model, pieces) if rows is None else read_rows(draft.model, rows)
     if predictions is not None:
         links = {"score": _score, draft.link: _LINKS[draft.link], **_probability(draft.model)}
         given = _table(predictions, len(values), draft.model)
@@ -80,6 +75,24 @@ def verify(draft: Draft, reference: Any = None) -> Check:
             f"{draft.source} {draft.doubt}; give reference rows and predictions: from_model(obj, (rows, scores))"
         )
     return max(checks, key=lambda check: check.error) if checks else UNCHECKED
+
+
+def read_rows(model: AdditiveModel, rows: Any) -> list[Row]:
+    """Return the rows of a reference, exactly as the original would read them."""
+    values = [_read(model, row) for row in _listed(rows)]
+    if not values:
+        raise AdapterError("the reference has no rows; give some, with what the model predicts for them")
+    return values
+
+
+def deviations(model: AdditiveModel, rows: Sequence[Row]) -> dict[str, float]:
+    """Return the standard deviation of each feature over the rows that hold a number of its spans."""
+    found = {}
+    for name, domain, column in zip(model.names, model.domains, zip(*rows, strict=True), strict=True):
+        numbers = [nearest_float(v) for v in column if isinstance(v, fmpq) and any(s.holds(v) for s in domain.spans)]
+        if numbers:
+            found[name] = float(np.std(numbers))
+    return found
 
 
 def exact_parts(pieces: Compiled, row: Row) -> list[tuple[Rational, ...]]:
@@ -199,7 +212,8 @@ def _probability(model: AdditiveModel) -> dict[str, Callable[[NDArray[np.float64
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
-def _split(reference: Any) -> tuple[Any, Any]:
+def split(reference: Any) -> tuple[Any, Any]:
+    """Return the rows and the predictions of a reference, None for what it lacks."""
     if isinstance(reference, tuple):
         if len(reference) != 2:
             raise AdapterError(f"a reference is rows, or a pair of rows and predictions, got {len(reference)} things")

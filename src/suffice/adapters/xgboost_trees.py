@@ -44,10 +44,7 @@ def convert(obj: Any, options: Options) -> Draft:
     """Return the draft of a booster, an estimator, or a JSON model as Python's `json` reads it."""
     source = "the XGBoost JSON" if isinstance(obj, Mapping) else f"the {type(obj).__name__}"
     document, rounds = (obj, None) if isinstance(obj, Mapping) else _saved(obj, source)
-    try:
-        model = _model(document["learner"], rounds, options, getattr(obj, "classes_", None), source)
-    except (LookupError, TypeError, AttributeError) as error:
-        raise AdapterError(f"{source} lacks or garbles {error}; save it again with save_model('model.json')") from None
+    model = _model(document["learner"], rounds, options, getattr(obj, "classes_", None), source)
     live = None if isinstance(obj, Mapping) else _live(obj)
     return Draft(model, source, live, "score", FLOAT32)
 
