@@ -233,6 +233,14 @@ def test_bare_boosting_with_categories_and_missing_cells(kind, classes, options)
     )
 
 
+def test_a_column_that_no_tree_uses_is_a_feature_that_does_nothing():
+    X = frame(missing=False)[["age", "income"]].assign(always=1.0)
+    boosting = HistGradientBoostingClassifier(max_iter=5, max_depth=1)
+    model = suffice.from_model(make_pipeline(StandardScaler(), boosting).fit(X, target(frame(missing=False))))
+    assert model.names == ("age", "income", "always")
+    assert model.compile()[2][0].knots == ()
+
+
 def test_arrays_have_numbered_columns():
     X = frame(missing=False).drop(columns="job").to_numpy()
     pipeline = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, target(frame(missing=False)))

@@ -139,6 +139,29 @@ def test_several_tasks_and_ensembles():
         )
 
 
+def test_the_estimator_around_an_ensemble(tmp_path, monkeypatch):
+    pytest.importorskip("loguru", reason="loguru, which lemeln's trainer imports, is not installed")
+    pytest.importorskip("tensorboard", reason="tensorboard, which lemeln's trainer imports, is not installed")
+    monkeypatch.chdir(tmp_path)
+    with code_base("lemeln"):
+        from nam.wrapper import NAMClassifier
+
+        with pytest.raises(AdapterError, match="not be fitted"):
+            suffice.from_model(NAMClassifier())
+        X, y = data()
+        fitted = NAMClassifier(num_epochs=2, num_learners=2, metric="auroc", n_jobs=1, hidden_sizes=[16]).fit(X, y)
+        for network in fitted.models:
+            network.train()
+        with pytest.raises(AdapterError, match="training mode"):
+            suffice.from_model(fitted)
+        for network in fitted.models:
+            network.eval()
+        explainer = suffice.Explainer(suffice.from_model(fitted))
+        assert explainer.model.task == "binary"
+        ours = [1 / (1 + np.exp(-float(explainer.score(row)))) for row in X[:30]]
+        assert np.allclose(ours, fitted.predict_proba(X[:30]).reshape(30, -1)[:, -1], atol=1e-5)
+
+
 def test_the_wrong_activation_is_refused():
     with code_base("nam"):
         torch.manual_seed(0)

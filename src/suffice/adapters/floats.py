@@ -28,6 +28,8 @@ def first_at_least(function: Floats, levels: NDArray[np.float64]) -> list[Ration
     increasing.
     """
     levels = np.asarray(levels, dtype=np.float64)
+    if not len(levels):
+        return []
     reached = function(np.zeros(len(levels))) >= levels
     # Ranks of floats: below the level at `low`, not below it at `high`; the outermost two are no floats.
     low, high = np.where(reached, -_TOP - 1, 0), np.where(reached, 0, _TOP + 1)

@@ -45,7 +45,7 @@ def convert(obj: Any, options: Options) -> Draft:
         raise AdapterError("the members of an ensemble must have the same features")
     intercept = [sum(column, Fraction(0)) / len(parts) for column in zip(*(p.intercept for p in parts), strict=True)]
     features = name_features(None, len(shapes), options.features)
-    task = _task(parts[0], len(intercept), options.task)
+    task = _task(parts[0], len(intercept), options.task or _told_task(obj))
     model = AdditiveModel(shapes, intercept, task, features, options.classes)
     modules = [part.module for part in parts]
     live = None if any(module is None for module in modules) else _live(modules, features)
@@ -57,9 +57,20 @@ def _source(obj: Any) -> str:
     return "the state_dict" if isinstance(obj, Mapping) else f"the {type(obj).__name__}"
 
 
+def _is_wrapper(obj: Any) -> bool:
+    """Whether an object is an estimator of lemeln's, which holds its networks in a list."""
+    return type(obj).__module__.split(".")[0] == "nam" and not hasattr(obj, "state_dict")
+
+
+def _told_task(obj: Any) -> str | None:
+    if not _is_wrapper(obj) or getattr(obj, "num_tasks", 1) != 1:
+        return None
+    return {"NAMClassifier": "binary", "NAMRegressor": "regression"}.get(type(obj).__name__)
+
+
 def _members(obj: Any) -> list[Any]:
-    if type(obj).__module__.split(".")[0] == "nam" and hasattr(obj, "models"):  # lemeln's wrapper
-        obj = obj.models
+    if _is_wrapper(obj):
+        obj = getattr(obj, "models", ())
     members = list(obj) if isinstance(obj, (list, tuple)) or type(obj).__name__ == "ModuleList" else [obj]
     if not members:
         raise AdapterError("the ensemble is empty; it may not be fitted yet")
