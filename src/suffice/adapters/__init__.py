@@ -126,6 +126,8 @@ def _from_file(path: str | os.PathLike[str], reference: Any, options: Options) -
 def _draft(obj: Any, options: Options) -> Draft:
     if isinstance(obj, AdditiveModel):
         return Draft(obj, "the model")
+    if hasattr(obj, "to_additive") and not isinstance(obj, type):  # suffice's own estimators
+        return Draft(obj.to_additive(), f"the {type(obj).__name__}")
     name = _adapter(obj)
     read = import_module(f"suffice.adapters.{name}").convert
     try:
