@@ -40,6 +40,7 @@ def test_modules_import_one_way():
         "breaking",
         "search",
         "explain",
+        "paper",
         "present",
     ]
     for path in (ROOT / "src" / "suffice").rglob("*.py"):

@@ -53,6 +53,10 @@ class ModelFileError(SufficeError, ValueError):
         return f"{self.path}: {self.reason}"
 
 
+class VerifierError(SufficeError, RuntimeError):
+    """A verifier is not installed, cannot be asked such a question, or cannot be trusted with it."""
+
+
 class PieceBudgetError(SufficeError, RuntimeError):
     """A network has more affine pieces than the budget allows."""
 
