@@ -13,7 +13,7 @@ import suffice
 from suffice.paper import BisectionVerifier, ExactVerifier, GridSampling, JointSampling, Problem, Verdict, VerifierError
 from suffice.paper.layers import layers_of
 from suffice.paper.verifiers import Reply, disagreements, enclose_minimum
-from suffice.paper.verifiers.bisection import _Search
+from suffice.paper.verifiers.bisection import _Search, rigorous_bounds
 from suffice.paper.verifiers.propagation import bound, outer_bounds
 from suffice.rational import rational, to_fraction
 
@@ -149,7 +149,8 @@ def test_boxes_that_were_set_aside_still_count(above):
     """Whatever bound is called enough, the lower bound of the whole region never rises above its minimum."""
     weights, biases = random_network(np.random.default_rng(4), hidden=(8, 8))
     minimum = oracles.PlainNetwork(weights, biases, ["relu", "relu"]).minimum(Fraction(-1), Fraction(1))
-    search = _Search(one_feature(suffice.ReluNetwork(weights, biases), -1, 1).sides[0].parts[0])
+    part = one_feature(suffice.ReluNetwork(weights, biases), -1, 1).sides[0].parts[0]
+    search = _Search(part, rigorous_bounds(part))
     for _ in range(12):
         search.refine(float(minimum) + above)
         assert Fraction(search.lower_bound) <= minimum

@@ -7,7 +7,9 @@ the rounding of float64: a minimum that equals the threshold, or differs from it
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,6 +21,15 @@ from suffice.paper.verifiers.propagation import bound, enclosing_floats
 from suffice.rational import Rational, nearest_float, rational
 
 _FIRST, _MOST, _WAYS = 16, 512, 4  # boxes to begin with, boxes bounded at a time, parts that a box is cut into
+
+
+Bounds: TypeAlias = Callable[[Floats, Floats], Floats]  # lower and upper ends of boxes -> lower bounds of the output
+
+
+def rigorous_bounds(part: Part) -> Bounds:
+    """Return our own bounds, outward rounding included."""
+    layers = part.component.layers
+    return lambda low, high: bound(layers, low, high)[0]
 
 
 class BisectionVerifier(Verifier):
@@ -40,7 +51,7 @@ class BisectionVerifier(Verifier):
     def reply(self, query: Query, seconds: float) -> Reply:
         """Return a proof, a point, or what ended the search."""
         deadline = time.perf_counter() + seconds
-        searches = [_Search(part) for part in query.parts]
+        searches = [_Search(part, self.bounds_of(part)) for part in query.parts]
         tried: list[float] = []
         while True:
             lows = [search.lower_bound for search in searches]
@@ -61,6 +72,10 @@ class BisectionVerifier(Verifier):
                 return unknown(f"more than {self.max_boxes} boxes")
             if not self._refine(searches, total, query.constant):
                 return unknown("the boxes are as narrow as floats allow")
+
+    def bounds_of(self, part: Part) -> Bounds:
+        """Return the function that bounds a component from below on many boxes at a time."""
+        return rigorous_bounds(part)
 
     @staticmethod
     def _refine(searches: list[_Search], total: Rational | None, constant: Rational) -> bool:
@@ -85,8 +100,8 @@ class _Level:
 class _Search:
     """The boxes of one part, and the lowest value met so far (a guess in floats; only bounds are rigorous)."""
 
-    def __init__(self, part: Part) -> None:
-        self.part, self.layers = part, part.component.layers
+    def __init__(self, part: Part, bounds: Bounds) -> None:
+        self.part, self.layers, self.bounds = part, part.component.layers, bounds
         low, high = enclosing_floats(part)
         self.boxes, self.floor = 0, np.inf  # lowest bound among boxes that were set aside
         self.reached, self.reached_at = np.inf, low
@@ -122,7 +137,7 @@ class _Search:
         return True
 
     def _add(self, low: Floats, high: Floats) -> None:
-        bottom, _ = bound(self.layers, low, high)
+        bottom = self.bounds(low, high)
         self.boxes += len(low)
         self.open = _Level(
             *(
@@ -146,7 +161,7 @@ def enclose_minimum(part: Part, width: float, seconds: float) -> tuple[Rational,
     bounded.
     """
     deadline = time.perf_counter() + seconds
-    search = _Search(part)
+    search = _Search(part, rigorous_bounds(part))
     while search.reached - search.lower_bound > width and time.perf_counter() < deadline:
         if not search.refine(search.reached - width):
             break
