@@ -7,7 +7,10 @@ threshold it was given, and it is asked for branch and bound alone.
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
@@ -132,17 +135,23 @@ def solve(question: Any) -> tuple[str, list[float] | None]:
     spec = VerificationSpec.build_spec(
         input_vars=x, output_vars=y, input_constraint=(x >= low) & (x <= high), output_constraint=y[0] > 0.0
     )
-    config = ConfigBuilder.from_defaults().set(
-        general__device="cpu",
-        general__double_fp=precision == "float64",
-        general__complete_verifier="bab",
-        bab__timeout=seconds,
-        bab__branching__input_split__enable=len(parts) <= _FEW,
-        bab__branching__method="sb" if len(parts) <= _FEW else "kfsb",
-    )
-    result = ABCrownSolver(spec, model, config=config()).solve()
-    found = result.stats.get("attack_examples") if result.status.startswith("unsafe") else None
-    return result.status, None if found is None else found.reshape(-1)[: len(parts)].double().tolist()
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "counterexample.txt"
+        config = ConfigBuilder.from_defaults().set(
+            general__device="cpu",
+            general__double_fp=precision == "float64",
+            general__complete_verifier="bab",
+            general__save_adv_example=True,
+            attack__cex_path=str(file),
+            bab__timeout=seconds,
+            bab__branching__input_split__enable=len(parts) <= _FEW,
+            bab__branching__method="sb" if len(parts) <= _FEW else "kfsb",
+        )
+        status = ABCrownSolver(spec, model, config=config()).solve().status
+        # Which stage found the point depends on the status; the file has it in every case.
+        text = file.read_text() if status.startswith("unsafe") and file.exists() else ""
+    found = dict(re.findall(r"\(\s*X_(\d+)\s+([^\s()]+)\s*\)", text))
+    return status, [float(found[str(k)]) for k in range(len(parts))] if len(found) == len(parts) else None
 
 
 def _arrays(part: Part) -> Arrays:
