@@ -86,6 +86,7 @@ class Runs:
     def _explain(self, where, wanted, row, instance, verifier):
         options = {"timeout": self.options.timeout, "limit": self.options.limit}
         extra = {}
+        began = time.process_time()
         if wanted["method"] == "ours":
             precision = setting.PRECISION.get(wanted["verifier"], _DEFAULT_PRECISION)
             result, sorting = cardinally_minimal(instance, verifier, precision=precision, **options)
@@ -94,7 +95,7 @@ class Runs:
             order = {"lexicographic": lexicographic, "sensitivity": by_sensitivity}[wanted["method"]](instance)
             result = greedy_subset_minimal(instance, verifier, order, **options)
             assert result.joint_calls <= instance.size
-        times = []
+        spent, times = time.process_time() - began, []
         for _ in range(21):
             began = time.perf_counter()
             why = where.explainer.explain(row, wanted["epsilon"], unit="model")
@@ -102,29 +103,33 @@ class Runs:
         wrong = disagreements(verifier.asked, ExactVerifier(), 60.0)
         names = where.explainer.model.names
         kept = [names[i] for i in result.kept]
-        return extra | {
-            "size": result.size,
-            "smallest": why.size,
-            "explain_seconds": statistics.median(times),
-            "is_sufficient": where.explainer.is_sufficient(row, kept, wanted["epsilon"], unit="model"),
-            "minimality": result.minimality.value,
-            "trust": result.trust.value,
-            "seconds": result.seconds,
-            "sorting_seconds": result.sorting_seconds,
-            "component_calls": result.component_calls,
-            "joint_calls": result.joint_calls,
-            "unknown": result.unknown,
-            "wrong": [
-                [
-                    one.verdict.value,
-                    len(one.query.parts),
-                    None if one.minimum is None else nearest_float(one.minimum),
-                    one.note,
-                ]
-                for one in wrong
-            ],
-            "steps": [[round(step.seconds, 6), *step[1:]] for step in result.steps],
-        }
+        return (
+            extra
+            | {
+                "size": result.size,
+                "smallest": why.size,
+                "explain_seconds": statistics.median(times),
+                "is_sufficient": where.explainer.is_sufficient(row, kept, wanted["epsilon"], unit="model"),
+                "minimality": result.minimality.value,
+                "trust": result.trust.value,
+                "seconds": result.seconds,
+                "cpu_seconds": spent,  # of this process alone: a busy machine does not count, and neither do child processes
+                "sorting_seconds": result.sorting_seconds,
+                "component_calls": result.component_calls,
+                "joint_calls": result.joint_calls,
+                "unknown": result.unknown,
+                "wrong": [
+                    [
+                        one.verdict.value,
+                        len(one.query.parts),
+                        None if one.minimum is None else nearest_float(one.minimum),
+                        one.note,
+                    ]
+                    for one in wrong
+                ],
+                "steps": [[round(step.seconds, 6), *step[1:]] for step in result.steps],
+            }
+        )
 
 
 def check_counts(result, sorting, features, precision):
