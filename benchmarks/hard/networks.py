@@ -42,12 +42,15 @@ def near_identical(shift, hidden=(64, 64, 32), seed=0):
 
 
 def lost_in_rounding(bits=24):
-    """Return a network that equals `-max(x, 0)` for x > -2^bits, through sums where floats of so many bits lose x.
+    """Return a network that equals `-max(x, 0)`, through sums where floats of so many bits lose x.
 
-    `-relu(x + 2^bits) + 2^bits`: a float with `bits` bits rounds x + 2^bits to 2^bits for every |x| < 1/2.
+    `relu(2^bits) - relu(max(x, 0) + 2^bits)`: a float with `bits` bits rounds x + 2^bits to 2^bits for every |x| < 1/2.
     """
     large = 2.0**bits
-    return suffice.ReluNetwork([[[1.0]], [[-1.0]]], [[large], [large]])
+    return suffice.ReluNetwork(
+        [[[1.0]], [[1.0], [0.0]], [[-1.0, 1.0]]],
+        [[0.0], [large, large], [0.0]],
+    )
 
 
 def tiny_weights(seed=0, hidden=(16, 16), tiny=1e-8):

@@ -1,4 +1,5 @@
 import math
+import pickle
 from fractions import Fraction
 from itertools import combinations
 
@@ -165,6 +166,15 @@ def test_workers_do_not_change_the_answer():
     assert (together.kept, same.ascending, same.intervals) == (alone.kept, order.ascending, order.intervals)
     assert (together.component_calls, together.joint_calls) == (alone.component_calls, alone.joint_calls)
     assert len(several.asked) == together.component_calls + together.joint_calls
+
+
+def test_a_component_that_travels_is_one_object_on_arrival():
+    component = vees([1], 2).sides[0].parts[0].component
+    assert component.pieces.knots
+    first, second = (pickle.loads(pickle.dumps(component)) for _ in range(2))
+    assert first is second
+    assert "pieces" not in vars(first)
+    assert first.pieces == component.pieces
 
 
 # --- regression and several classes -----------------------------------------------------------------------------------

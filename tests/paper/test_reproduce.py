@@ -70,4 +70,3 @@ def test_a_killed_run_goes_on_and_measures_nothing_twice(folder):
     said = reproduce(folder, "table1")
     assert said.count("size ") == 1
     assert "lexicographic" in said
-    assert reproduce(folder, "table1") == ""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from uuid import uuid4
 
 from flint import fmpq
 
@@ -32,6 +33,7 @@ class Component:
 
     def __init__(self, model: AdditiveModel, term: Term, factors: tuple[int, ...], max_pieces: int) -> None:
         (self.feature,) = term.features
+        self._token = uuid4().hex
         self.name = model.features[self.feature].name
         self.factors, self.max_pieces = factors, max_pieces
         feature = model.features[self.feature]
@@ -58,9 +60,21 @@ class Component:
         assert isinstance(value, fmpq)
         return layers.at((value - self.center) / self.scale)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave compiled functions behind: flint's numbers travel between processes badly, and they are made again."""
-        return {key: value for key, value in self.__dict__.items() if key not in ("pieces", "layers")}
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel to another process without what is cached, and become the same object there every time."""
+        state = {key: value for key, value in self.__dict__.items() if key not in ("pieces", "layers")}
+        return _revive, (self._token, state)
+
+
+_REVIVED: dict[str, Component] = {}  # in a worker: components that have arrived, with all that they have cached since
+
+
+def _revive(token: str, state: dict[str, Any]) -> Component:
+    if token not in _REVIVED:
+        component = Component.__new__(Component)
+        component.__dict__.update(state)
+        _REVIVED[token] = component
+    return _REVIVED[token]
 
 
 @dataclass(frozen=True, eq=False)
