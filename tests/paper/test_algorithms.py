@@ -1,5 +1,6 @@
 import math
 import pickle
+import time
 from fractions import Fraction
 from itertools import combinations
 
@@ -139,6 +140,14 @@ def test_after_the_limit_nothing_is_asked():
     verifier = ExactVerifier()
     result, _ = cardinally_minimal(vees([1, 2, 3], 5), verifier, limit=0.0)
     assert (result.size, result.minimality, len(verifier.asked)) == (3, Minimality.NONE, 0)
+
+
+def test_a_round_of_questions_ends_with_the_limit():
+    """Thirty questions of a second each, and two seconds for the whole: most are never asked."""
+    slow = Scripted(lambda query: time.sleep(0.2) or "unknown")
+    result, _ = cardinally_minimal(vees(list(range(1, 31)), 5), slow, timeout=1.0, limit=0.7)
+    assert len(slow.asked) <= 6
+    assert result.is_trivial
 
 
 def test_sampling_is_never_called_proof():

@@ -81,7 +81,7 @@ class Run:
     def __init__(self, instance: Instance, verifier: Verifier, timeout: float, limit: float) -> None:
         self.instance, self.verifier, self.timeout = instance, verifier, timeout
         self._began = time.perf_counter()
-        self._deadline = self._began + limit
+        self._end = time.time() + limit
         self.component_calls = self.joint_calls = self.unknown = 0
         self.sorting_seconds = 0.0
         self.steps: list[Step] = []
@@ -89,8 +89,7 @@ class Run:
 
     def components(self, questions: Sequence[tuple[Query, ...]]) -> list[Answer]:
         """Ask a round of questions about single components, as many at a time as the verifier can."""
-        left = self._left()
-        answers = self.verifier.ask_many(questions, left) if left > 0 else [_LATE] * len(questions)
+        answers = self.verifier.ask_many(questions, self.timeout, self._end)
         self.component_calls += sum(answer.calls for answer in answers)
         self.unknown += sum(answer.verdict is Verdict.UNKNOWN for answer in answers)
         self.sorting_seconds = time.perf_counter() - self._began
@@ -98,8 +97,7 @@ class Run:
 
     def suffices(self, fixed: Sequence[int]) -> Answer:
         """Ask whether fixing some features is enough."""
-        left = self._left()
-        answer = self.verifier.ask(self.instance.sufficient(fixed), left) if left > 0 else _LATE
+        answer = self.verifier.ask_until(self.instance.sufficient(fixed), self.timeout, self._end)
         self.joint_calls += answer.calls
         self.unknown += answer.verdict is Verdict.UNKNOWN
         return answer
@@ -123,9 +121,3 @@ class Run:
             self.sorting_seconds,
             tuple(self.steps),
         )
-
-    def _left(self) -> float:
-        return min(self.timeout, self._deadline - time.perf_counter())
-
-
-_LATE = Answer(Verdict.UNKNOWN, None, None, "the time for the whole run was over", 0.0, 0)

@@ -7,12 +7,14 @@ that does not break the claim is turned into "unknown", with the value it really
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
+from itertools import repeat
 from multiprocessing import get_context
 from types import TracebackType
 from typing import NamedTuple
@@ -64,6 +66,7 @@ class Answer:
 
 
 HOLDS = Reply(Verdict.HOLDS)
+LATE = Answer(Verdict.UNKNOWN, None, None, "the time for the whole run was over", 0.0, 0)
 
 
 def unknown(note: str) -> Reply:
@@ -104,9 +107,14 @@ class Verifier(ABC):
                 break
         return Answer(answer.verdict, answer.point, answer.value, answer.note, spent, calls)
 
-    def ask_many(self, questions: Sequence[Sequence[Query]], seconds: float) -> list[Answer]:
+    def ask_until(self, question: Sequence[Query], seconds: float, end: float) -> Answer:
+        """Ask within so many seconds, and before a time of `time.time`; what comes later is unknown at once."""
+        left = min(seconds, end - time.time())
+        return self.ask(question, left) if left > 0 else LATE
+
+    def ask_many(self, questions: Sequence[Sequence[Query]], seconds: float, end: float = math.inf) -> list[Answer]:
         """Return an answer to each of some questions; `Parallel` asks several at a time."""
-        return [self.ask(question, seconds) for question in questions]
+        return [self.ask_until(question, seconds, end) for question in questions]
 
     def _ask_one(self, query: Query, seconds: float) -> Answer:
         if not query.parts:  # nothing is free: no network to ask about
@@ -186,10 +194,10 @@ class Parallel(Verifier):
         """Ask in this process: there is one question only."""
         return self.verifier.reply(query, seconds)
 
-    def ask_many(self, questions: Sequence[Sequence[Query]], seconds: float) -> list[Answer]:
+    def ask_many(self, questions: Sequence[Sequence[Query]], seconds: float, end: float = math.inf) -> list[Answer]:
         """Ask all questions, so many at a time; answers come in the order of the questions."""
         assert self._pool is not None, "a Parallel verifier is used in a `with` block"
-        results = list(self._pool.map(_ask_adopted, questions, [seconds] * len(questions)))
+        results = list(self._pool.map(_ask_adopted, questions, repeat(seconds), repeat(end)))
         for _, log in results:
             self.asked += log
         return [answer for answer, _ in results]
@@ -206,7 +214,7 @@ def _warm(_: int) -> None:
     time.sleep(0.05)  # long enough that every process of the pool starts
 
 
-def _ask_adopted(question: Sequence[Query], seconds: float) -> tuple[Answer, list[tuple[Query, Answer]]]:
+def _ask_adopted(question: Sequence[Query], seconds: float, end: float) -> tuple[Answer, list[tuple[Query, Answer]]]:
     (verifier,) = _ADOPTED
     verifier.asked.clear()
-    return verifier.ask(question, seconds), list(verifier.asked)
+    return verifier.ask_until(question, seconds, end), list(verifier.asked)
