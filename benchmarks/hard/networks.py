@@ -53,6 +53,15 @@ def lost_in_rounding(bits=24):
     )
 
 
+def last_bits(bits=30):
+    """Return a network that equals `-2^(20 - bits) x` for x ≥ -0.9, through two weights that differ in one late bit.
+
+    Float32 holds 24 bits of a weight: there both are 1, and the network is 0.
+    """
+    large = 2.0**20
+    return suffice.ReluNetwork([[[1 + 2.0**-bits], [1.0]], [[-large, large]]], [[1.0, 1.0], [0.0]])
+
+
 def tiny_weights(seed=0, hidden=(16, 16), tiny=1e-8):
     """Return a network with one weight in three shrunk to about `tiny`, as weight decay leaves them."""
     rng = np.random.default_rng(seed)

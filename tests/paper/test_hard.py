@@ -140,6 +140,15 @@ def test_sums_that_floats_lose_are_not_lost_here(bits):
     assert bits == 24 or near[0] == 0.0
 
 
+def test_weights_that_differ_in_their_last_bits_are_told_apart():
+    model = suffice.AdditiveModel([networks.last_bits(30)], Fraction(1, 10**4))
+    query = Problem(model).instance([0], radius=Fraction(9, 10)).sides
+    for verifier in (ExactVerifier(), BisectionVerifier()):
+        assert verifier.ask(query, PATIENCE).verdict is Verdict.COUNTEREXAMPLE
+    weights = query[0].parts[0].component.layers.weights
+    assert weights[0].astype(np.float32).tolist() == [[1.0], [1.0]]
+
+
 def test_drops_that_are_nearly_equal_are_told_apart():
     model = suffice.AdditiveModel(networks.near_equal(4, gap=1e-9), 2.5)
     result, sorting = cardinally_minimal(Problem(model).instance([0] * 4, radius=1), BisectionVerifier())
