@@ -93,6 +93,11 @@ class Verifier(ABC):
     def __init__(self) -> None:
         self.asked: list[tuple[Query, Answer]] = []
 
+    @property
+    def child_seconds(self) -> float:
+        """CPU seconds used by processes that the verifier keeps."""
+        return 0.0
+
     @abstractmethod
     def reply(self, query: Query, seconds: float) -> Reply:
         """Return a verdict on one query with at least one part, within so many seconds."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -23,7 +24,7 @@ class Isolated:
     """
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
-        self.function = function
+        self.function, self.cpu_seconds = function, 0.0  # what the child has used, as far as it lived to tell
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
 
@@ -37,10 +38,11 @@ class Isolated:
             self.close()
             raise TimeoutError
         try:
-            error, result = self._pipe.recv()
+            error, result, spent = self._pipe.recv()
         except EOFError:
             self.close()
             raise VerifierError("the verifier's process ended without an answer") from None
+        self.cpu_seconds += spent
         if error:
             raise VerifierError(f"the verifier failed: {error}")
         return result
@@ -64,7 +66,7 @@ class Isolated:
         self._pipe.recv()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"function": self.function, "_process": None, "_pipe": None}
+        return {"function": self.function, "cpu_seconds": 0.0, "_process": None, "_pipe": None}
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
@@ -82,7 +84,9 @@ def _serve(function: Callable[[Any], Any], pipe: Connection) -> None:
             argument = pipe.recv()
         except EOFError:
             return
+        began = time.process_time()
         try:
-            pipe.send((None, function(argument)))
-        except Exception as error:  # whatever goes wrong inside a verifier is for the caller to read
-            pipe.send((f"{type(error).__name__}: {error}", None))
+            error, result = None, function(argument)
+        except Exception as raised:  # whatever goes wrong inside a verifier is for the caller to read
+            error, result = f"{type(raised).__name__}: {raised}", None
+        pipe.send((error, result, time.process_time() - began))

@@ -96,6 +96,11 @@ class AbcrownVerifier(Verifier):
         self._solver = Isolated(solve)
         self._is_started = False
 
+    @property
+    def child_seconds(self) -> float:
+        """CPU seconds of the process that the solver runs in."""
+        return self._solver.cpu_seconds
+
     def reply(self, query: Query, seconds: float) -> Reply:
         """Return its verdict; what it calls unsafe is evaluated exactly, like any counterexample."""
         if not self._is_started:  # its imports are no part of a query's time

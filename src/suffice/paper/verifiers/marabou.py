@@ -75,6 +75,11 @@ class MarabouVerifier(Verifier):
         self._encoded: dict[Part, Encoded] = {}
         self._tested: dict[tuple[Part, ...], bool] = {}
 
+    @property
+    def child_seconds(self) -> float:
+        """CPU seconds of the process that the solver runs in."""
+        return self._solver.cpu_seconds
+
     def reply(self, query: Query, seconds: float) -> Reply:
         """Return what Marabou says, once it has passed its test on the same network."""
         parts = [self._encode(part) for part in query.parts]
