@@ -126,8 +126,8 @@ def page(options):
         "A wrong verdict is one that the exact verifier refutes: it says that a claim holds and there is a point that "
         "breaks it, or gives a point that breaks nothing. Such points are evaluated exactly and then count as unknown.",
         "",
-        "What to make of it. Marabou cannot be asked about weights between 1e-10 and 1e-6 without guards: ours set them "
-        "to 0 at a charge, and test it on each network before an `unsat` is believed. A verifier in float32 sees "
+        "What to make of it. Marabou cannot be asked about weights between 1e-10 and 1e-6 without guards: ours set "
+        "them to 0 at a charge, and test it on each network before an `unsat` is believed. A verifier in float32 sees "
         "another network where weights need more bits. No verifier in floating point means anything below its "
         "rounding; ours then says unknown. Sampling says what it has seen.",
         "",

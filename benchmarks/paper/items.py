@@ -333,8 +333,8 @@ def verifiers(options):
     page.say(
         "CPU time of the paper's method over the time of `Explainer.explain` on the same row, one after the other in "
         "one run. `explain` is the median of 21 calls, short enough to run undisturbed on a busy machine; wall time of "
-        "the longer runs is not. Neither counts loading or tabulating the model. Where the verifier's process had to be "
-        "killed at a time-out its CPU time is not known, and the ratio is too small."
+        "the longer runs is not. Neither counts loading or tabulating the model. Where the verifier's process had to "
+        "be killed at a time-out its CPU time is not known, and the ratio is too small."
     )
     header = ["data", "verifier", "row", "size", "minimality", "wall [s]", "CPU [s]", "explain [ms]", "ratio"]
     page.table(header, ratios, suffix="-ratios")
