@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import oracles
 import pytest
-from cases import Scripted, random_model, random_network, vees
+from paper_cases import Scripted, random_model, random_network, vees
 
 import suffice
 from suffice.paper import (

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import oracles
 import pytest
-from cases import random_network, vees
+from paper_cases import random_network, vees
 
 import suffice
 from suffice.paper import ExactVerifier, Minimality, Problem, Trust, Verdict, VerifierError, cardinally_minimal

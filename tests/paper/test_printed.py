@@ -1,7 +1,7 @@
 """Each printed form that cannot be followed, on the smallest instance it fails on; see docs/paper.md."""
 
 import pytest
-from cases import vees
+from paper_cases import vees
 
 import suffice
 from suffice.paper import ExactVerifier, Problem, Run, cardinally_minimal, parallel_interval_sorting
@@ -57,7 +57,7 @@ def test_prefixes_of_the_ascending_order_are_not_smallest():
 
 def test_a_negative_prediction_is_sorted_the_same_way():
     """The appendix turns the order round for class 0; drops are distances to the boundary either way."""
-    from cases import vee
+    from paper_cases import vee
 
     model = suffice.AdditiveModel([-1 * vee(4), -1 * vee(1), -1 * vee(1)], intercept=-3)
     run = run_of(Problem(model).instance([0, 0, 0], radius=1))

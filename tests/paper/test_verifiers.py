@@ -5,9 +5,9 @@ import numpy as np
 import oracles
 import pytest
 import strategies
-from cases import Scripted, random_network, vee, vees
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from paper_cases import Scripted, random_network, vee, vees
 
 import suffice
 from suffice.paper import BisectionVerifier, ExactVerifier, GridSampling, JointSampling, Problem, Verdict, VerifierError
