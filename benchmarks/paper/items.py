@@ -88,7 +88,7 @@ def table1(options):
 def _accuracies(options):
     said = []
     for name in options.sets:
-        where = setting.load(name, options.data, options.store)
+        where = setting.load(name, options.data, options.store, options.hidden)
         said.append(f"{setting.TITLES[name]} {where.accuracy:.2f} % (paper: {setting.PAPER_ACCURACY[name]:.2f} %)")
     return f"Test accuracy of the models: {'; '.join(said)}."
 
@@ -172,7 +172,7 @@ def table3(options):
     runs, rows = Runs(options), []
     for epsilon in (0.01, 0.1, 0.2, 0.5):
         for name in options.sets:
-            where = setting.load(name, options.data, options.store)
+            where = setting.load(name, options.data, options.store, options.hidden)
             chosen, tried = where.chosen(epsilon, options.rows)
             found = runs.measure(name, epsilon, "ours", options.verifier, options.rows)
             size, seconds = PAPER_RADIUS.get((name, epsilon), (math.nan, math.nan))

@@ -39,6 +39,7 @@ def parse():
     parser.add_argument("--output", default="build/paper")
     parser.add_argument("--store", default=".cache/paper")
     parser.add_argument("--sets", default="breast_cancer,german_credit,heloc")
+    parser.add_argument("--hidden", default="64,64,32", help="units of each hidden layer; the paper's by default")
     parser.add_argument("--verifier", choices=VERIFIERS, default="bisection")
     parser.add_argument("--rows", type=int, default=50)
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one query")
@@ -53,6 +54,7 @@ def parse():
         options.rows, options.compare_rows, options.timeout, options.limit = 2, 1, 10.0, 60.0
     options.sets = [name for name in options.sets.split(",") if setting.available(name, options.data)]
     options.compare = [name for name in options.compare.split(",") if _is_there(name)]
+    options.hidden = tuple(int(units) for units in options.hidden.split(","))
     options.workers = [int(count) for count in options.workers.split(",")]
     return options
 
@@ -70,6 +72,8 @@ def about(options, item):
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("suffice", "numpy"))
     command = f"python benchmarks/paper/reproduce.py {item} --verifier {options.verifier} --rows {options.rows}"
     command += f" --timeout {options.timeout:g} --limit {options.limit:g} --sets {','.join(options.sets)} --data FOLDER"
+    if options.hidden != setting.HIDDEN:
+        command += f" --hidden {','.join(map(str, options.hidden))}"
     if item == "verifiers":
         command += f" --compare {','.join(options.compare)} --compare-rows {options.compare_rows}"
     left_out = [setting.TITLES[name] for name in setting.TITLES if name not in options.sets]

@@ -46,12 +46,13 @@ class Runs:
     def measure(self, name, epsilon, method, verifier, rows, workers=1):
         """Return a record for each of the first `rows` rows worth explaining."""
         options = self.options
-        where = setting.load(name, options.data, options.store)
+        where = setting.load(name, options.data, options.store, options.hidden)
         chosen, _ = where.chosen(epsilon, rows)
         found = []
         for row in chosen:
             wanted = {
                 "set": name,
+                "hidden": ",".join(map(str, options.hidden)),
                 "epsilon": epsilon,
                 "method": method,
                 "verifier": verifier,
@@ -147,4 +148,4 @@ def check_counts(result, sorting, features, precision):
 
 def _key(record):
     names = ("set", "epsilon", "method", "verifier", "row", "workers", "timeout", "limit")
-    return tuple(record[name] for name in names)
+    return (record.get("hidden", ",".join(map(str, setting.HIDDEN))), *(record[name] for name in names))

@@ -54,7 +54,7 @@ class Setting:
 
 
 @cache
-def load(name, folder, store):
+def load(name, folder, store, hidden=HIDDEN):
     """Return a setting; its model is trained on the first call and kept in the folder `store`."""
     import pandas
     from sklearn.model_selection import train_test_split
@@ -67,9 +67,10 @@ def load(name, folder, store):
     train, test, train_target, test_target = train_test_split(
         frame, target, test_size=0.2, random_state=0, stratify=target
     )
-    file = Path(store) / f"{name}.safetensors"
+    layers = "" if hidden == HIDDEN else "-" + "-".join(map(str, hidden))
+    file = Path(store) / f"{name}{layers}.safetensors"
     if not file.exists():
-        _train(train, train_target, file)
+        _train(train, train_target, file, hidden)
     model = suffice.load(file)
     explainer = suffice.Explainer(model)
     table = test.to_numpy()
@@ -85,13 +86,13 @@ def _read(name, folder):
     return loader(folder)
 
 
-def _train(table, target, file):
+def _train(table, target, file, hidden):
     import torch
 
     from suffice.nam import NAMClassifier
 
     torch.set_num_threads(1)
-    nam = NAMClassifier(HIDDEN, random_state=0).fit(table, target)
+    nam = NAMClassifier(hidden, random_state=0).fit(table, target)
     file.parent.mkdir(parents=True, exist_ok=True)
     nam.to_additive().save(file)
 
