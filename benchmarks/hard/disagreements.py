@@ -158,6 +158,11 @@ def page(options):
             cells = [tally(v, components, margin, is_true, options.timeout) for v in verifiers.values()]
             lines.append(f"| {margin:g} | {'true' if is_true else 'false'} | " + " | ".join(cells) + " |")
             print(lines[-1], flush=True)
+    lines += [
+        "",
+        "Wrong verdicts met while explaining rows are listed on the pages of [reproduction](reproduction/README.md) that "
+        "compare verifiers, with the command that meets them again.",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -291,7 +291,7 @@ def table4(options):
 
 def verifiers(options):
     page = Page(options, "verifiers", "Verifiers on the same rows, and their time over `Explainer.explain`")
-    runs, rows, ratios = Runs(options), [], []
+    runs, rows, ratios, wrong = Runs(options), [], [], []
     for name in options.sets:
         found = {
             verifier: runs.measure(name, setting.EPSILON[name], "ours", verifier, options.compare_rows)
@@ -314,6 +314,19 @@ def verifiers(options):
                 ]
             )
             assert all(one["size"] == one["smallest"] for one in settled), "a minimal size must be the exact one"
+            wrong += [
+                [
+                    setting.TITLES[name],
+                    verifier,
+                    one["row"],
+                    verdict,
+                    free,
+                    "-" if value is None else f"{value:.3g}",
+                    note,
+                ]
+                for one in records
+                for verdict, free, value, note in one["wrong"]
+            ]
             ratios += [
                 [
                     setting.TITLES[name],
@@ -338,6 +351,10 @@ def verifiers(options):
     )
     header = ["data", "verifier", "row", "size", "minimality", "wall [s]", "CPU [s]", "explain [ms]", "ratio"]
     page.table(header, ratios, suffix="-ratios")
+    if wrong:
+        page.say("Verdicts that exact arithmetic contradicts, met in these runs:")
+        header = ["data", "verifier", "row", "verdict", "free features", "exact lowest value", "note"]
+        page.table(header, wrong, suffix="-wrong")
     page.write()
 
 
