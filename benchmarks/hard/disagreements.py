@@ -160,8 +160,8 @@ def page(options):
             print(lines[-1], flush=True)
     lines += [
         "",
-        "Wrong verdicts met while explaining rows are listed on the pages of [reproduction](reproduction/README.md) that "
-        "compare verifiers, with the command that meets them again.",
+        "Wrong verdicts met while explaining rows are listed on the pages of [reproduction](reproduction/README.md) "
+        "that compare verifiers, with the command that meets them again.",
     ]
     return "\n".join(lines) + "\n"
 
