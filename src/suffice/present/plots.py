@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from suffice.domain import show
 from suffice.errors import DataError
+from suffice.present.facts import ranked
 from suffice.present.outline import Outline, outline
 from suffice.rational import ZERO, nearest_float, rational
 from suffice.results import Curve, Explanation
@@ -142,12 +143,6 @@ def shapes(why: Explanation, features: Sequence[str] | None = None, *, most: int
         ax.set_axis_off()
     figure.legend(handles=_shape_entries(), loc="outside lower center", ncols=3, frameon=False, fontsize=_FONT)
     return figure
-
-
-def ranked(why: Explanation) -> list[str]:
-    """Return all features: the kept ones, then the free ones, each with the largest drop first."""
-    drops, kept = why.drops, set(why.features)
-    return [*why.features, *sorted((name for name in drops if name not in kept), key=drops.__getitem__, reverse=True)]
 
 
 # --- many decisions ---------------------------------------------------------------------------------------------------

@@ -7,12 +7,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from suffice.domain import show
+from suffice.present.facts import breaks, strongest_free
 from suffice.rational import rational, to_fraction
 
 if TYPE_CHECKING:
     from suffice.results import Contrast, Counterfactual, Curve, Explanation, Inflated, Range, Relevance
 
 _MOST_ROWS = 12
+_MOST_BREAKS, _MOST_MOVES = 5, 2
 
 
 def describe(why: Explanation) -> str:
@@ -38,7 +40,28 @@ def describe(why: Explanation) -> str:
         lines.append(f"Note: float arithmetic {what}; the proof is about the exact model.")
     if freed:
         lines.append(f"Slack: {_number(why.slack)} of the margin is left when all free features do their worst.")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_strongest(why), *_breaks(why)])
+
+
+def _strongest(why: Explanation) -> list[str]:
+    """Return which free features take most of the margin."""
+    drops = why.drops
+    named = [f"{name} ({_number(drops[name])})" for name in strongest_free(why)]
+    return [f"Strongest free: {', '.join(named)}."] if named else []
+
+
+def _breaks(why: Explanation) -> list[str]:
+    """Return for each kept feature what would break the claim, were it free too."""
+    lines = []
+    for name in why.features[:_MOST_BREAKS]:
+        found = breaks(why, name)
+        if found:
+            first, *others = found
+            told = [f"{move.name} {move.old} -> {move.new}" for move in others[:_MOST_MOVES]]
+            more = f" and {len(others) - _MOST_MOVES} more" if len(others) > _MOST_MOVES else ""
+            company = f" with {', '.join(told)}{more}" if told else ""
+            lines.append(f"If {name} were free: {first.old} -> {first.new}{company} would break it.")
+    return lines
 
 
 def _few(why: Explanation) -> str:
