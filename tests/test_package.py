@@ -33,6 +33,7 @@ def test_modules_import_one_way():
         "shapes",
         "domain",
         "model",
+        "model_file",
         "rows",
         "regions",
         "claims",
@@ -43,6 +44,7 @@ def test_modules_import_one_way():
         "breaking",
         "search",
         "results",
+        "certificate",
         "explain",
         "present",
     ]

@@ -1,9 +1,11 @@
 """suffice: proven minimal explanations of additive models."""
 
+from suffice.certificate import Certificate
 from suffice.claims import AtLeast, AtMost, Beats, ProbabilityAtLeast, Same, Within
 from suffice.domain import Domain
 from suffice.errors import (
     BudgetError,
+    CertificateError,
     ClaimError,
     DataError,
     FeatureNameError,
@@ -44,6 +46,8 @@ __all__ = [
     "AtMost",
     "Beats",
     "BudgetError",
+    "Certificate",
+    "CertificateError",
     "Contrast",
     "Counterfactual",
     "Curve",

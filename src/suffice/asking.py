@@ -26,7 +26,7 @@ from suffice.present import json as documents
 from suffice.present.json import Change, Json
 from suffice.present.terminal import new_console, show_answer
 from suffice.regions import Radius
-from suffice.results import Explanation
+from suffice.results import Contrast, Explanation
 from suffice.tables import DataTable, read_table
 
 Answer = TypeVar("Answer")
@@ -111,6 +111,14 @@ GroupsOption = Annotated[
 Moving = Annotated[
     int | None, typer.Option(min=1, help="How many of the free features may differ from the row at once.")
 ]
+CertificatePath = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write the proof to this file, for suffice check; with several rows, one for each: NAME-ROW.json.",
+        show_default=False,
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +141,14 @@ class Asked:
         if self.ignored:
             typer.echo(f"Ignored (no feature of the model): {_some(self.ignored)}", err=True)
         return found
+
+    def save_certificates(self, path: Path | None, answers: Sequence[tuple[int, Explanation | Contrast]]) -> None:
+        """Write the proof of each answer, if a path is given."""
+        if path is None:
+            return
+        for k, answer in answers:
+            own = path.with_name(f"{path.stem}-{k}{path.suffix}") if len(answers) > 1 else path
+            answer.certificate(self.path).save(own)
 
     def show(self, answers: Iterable[tuple[int, Answer]], title: str, document: Callable[[Answer], Json]) -> None:
         """Print answers, as text or as one document."""
@@ -199,6 +215,7 @@ def explain_command(
     without: Annotated[
         str | None, typer.Option(metavar="NAME", help="Kept feature: show how its change can change the prediction.")
     ] = None,
+    certificate: CertificatePath = None,
 ) -> None:
     """Find a smallest set of features that fixes a prediction, with proof."""
     if without is not None:
@@ -212,6 +229,7 @@ def explain_command(
         return why, None if without is None else _find_change(explainer, why, without)
 
     answers = asked.answers(ask)
+    asked.save_certificates(certificate, [(k, why) for k, (why, _) in answers])
     if asked.as_json:
         shown = [{"row": k, **documents.answer_document(why, change)} for k, (why, change) in answers]
         asked.show_document("explanations", shown)
@@ -223,10 +241,11 @@ def explain_command(
         show_answer(console, f"Row {k}", why, change)
 
 
-def contrast_command(asked: Asked, radius: Radii, moving: Moving = None) -> None:
+def contrast_command(asked: Asked, radius: Radii, moving: Moving = None, certificate: CertificatePath = None) -> None:
     """Find a smallest set of features whose change can change a prediction, with an input that shows it."""
     radii = _radii(radius, asked.model.names)
     answers = asked.answers(lambda explainer, x: explainer.contrast(x, radii, at_most=moving, **asked.options))
+    asked.save_certificates(certificate, answers)
     asked.show(answers, "contrasts", documents.contrast_document)
 
 

@@ -207,7 +207,18 @@ for _name, _command in question_commands().items():
     app.command(_name)(_command)
 
 
-# --- info -------------------------------------------------------------------------------------------------------------
+# --- check, info ------------------------------------------------------------------------------------------------------
+
+
+@app.command("check")
+def check_command(
+    model: ModelPath,
+    certificate: Annotated[Path, typer.Argument(help="A certificate: see --certificate.", show_default=False)],
+) -> None:
+    """Check a certificate, without trusting the explainer: exit 0 proven, 1 a step fails, 2 unreadable."""
+    from suffice_check.__main__ import main as check
+
+    raise typer.Exit(check([str(model), str(certificate)]))
 
 
 @app.command("info")

@@ -61,6 +61,10 @@ class ModelFileError(SufficeError, ValueError):
         return f"{self.path}: {self.reason}"
 
 
+class CertificateError(SufficeError, ValueError):
+    """A certificate cannot be made, or cannot be written."""
+
+
 class PieceBudgetError(SufficeError, RuntimeError):
     """A network has more affine pieces than the budget allows."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from flint import fmpq
 
 from suffice.breaking import breaking_input, easiest_break
+from suffice.certificate import Case, Certificate, certify_radius, certify_set
 from suffice.claims import Claim, Inequality, Same, inequalities_at, predicted
 from suffice.domain import show
 from suffice.drops import Constraint, Drop, Worst, bound_drops, total
@@ -30,6 +32,7 @@ from suffice.results import (
     Limit,
     Range,
     Relevance,
+    Statement,
     Status,
     Step,
     plain,
@@ -176,7 +179,9 @@ class Explainer:
             is_best = bound.lower_bound == cover.cost
             return Explanation(
                 self.model,
-                *question._replace(constraints=proven),
+                *question._replace(
+                    statement=question.statement._replace(at_most=moving, norm=norm), constraints=proven
+                ),
                 cover.kept,
                 choices,
                 _plain_cost(choices.unit * bound.lower_bound),
@@ -209,6 +214,31 @@ class Explainer:
 
         return self._decide(answer)
 
+    def certify(
+        self,
+        x: Any,
+        features: Iterable[str],
+        radius: Radius,
+        *,
+        unit: Unit = "raw",
+        held: Iterable[str] = (),
+        claim: Claim = SAME,
+        at_most: int | None = None,
+        model_file: str | os.PathLike[str] | None = None,
+    ) -> Certificate:
+        """Return the proof of what `is_sufficient` answers: that these features suffice, or that they do not."""
+        kept = tuple(dict.fromkeys(self.model.indices(features)))
+        moving = _read_at_most(at_most)
+
+        def answer(bits: int) -> Certificate:
+            question = self._ask(x, radius, unit, held, claim, bits)
+            limited = _allowing(question.constraints, None, moving)
+            statement = question.statement._replace(at_most=moving)
+            case = Case(statement, question.row, question.region, limited, question.worst)
+            return certify_set(self.model, case, kept, model_file)
+
+        return self._decide(answer)
+
     def contrast(
         self,
         x: Any,
@@ -225,12 +255,13 @@ class Explainer:
         def answer(bits: int) -> Contrast:
             question = self._ask(x, radius, unit, held, claim, bits)
             constraints = _allowing(question.constraints, None, moving)
+            facts = (self.model, question.statement._replace(at_most=moving), *question[1:3], question.prediction)
             best = easiest_break(constraints, (), range(len(self.model.features)))
             if best is None:
-                return Contrast(self.model, question.row, question.prediction, None, ())
+                return Contrast(*facts, None, ())
             c, moved = best
             point = breaking_input(constraints[c], question.worst[c], question.row, question.region, moved)
-            return Contrast(self.model, question.row, question.prediction, tuple(point), tuple(moved))
+            return Contrast(*facts, tuple(point), tuple(moved))
 
         return self._decide(answer)
 
@@ -246,7 +277,7 @@ class Explainer:
         def answer(bits: int) -> Counterfactual:
             question, growth = self._growth(x, radius, unit, held, claim, bits)
             nearest = nearest_break(growth)
-            facts = (self.model, question.row, question.prediction)
+            facts = (self.model, *question[:3], question.prediction)
             if nearest is None:
                 return Counterfactual(*facts, None, (), growth.units, None, is_attained=False)
             reach = nearest.radius if nearest.is_attained else nearest.radius + (1 - nearest.radius) * _CLOSE
@@ -364,6 +395,24 @@ class Explainer:
         growth = self._decide(lambda bits: self._growth(x, 1, unit, held, claim, bits))[1]
         return _limit(growth.reach(freed))
 
+    def certify_radius(
+        self,
+        x: Any,
+        features: Iterable[str],
+        *,
+        unit: Unit = "raw",
+        held: Iterable[str] = (),
+        claim: Claim = SAME,
+        model_file: str | os.PathLike[str] | None = None,
+    ) -> Certificate:
+        """Return the proof of what `radius` answers: these features suffice up to there, and no further."""
+        names = list(features)
+        kept = tuple(dict.fromkeys(self.model.indices(names)))
+        question, growth = self._decide(lambda bits: self._growth(x, 1, unit, held, claim, bits))
+        return certify_radius(
+            self.model, question.statement, growth, growth.reach(self._others(names)), kept, model_file
+        )
+
     def curve(
         self,
         x: Any,
@@ -451,7 +500,8 @@ class Explainer:
         self, x: Any, radius: Radius, unit: Unit, held: Iterable[str], claim: Claim, bits: int = _FIRST_BITS
     ) -> _Question:
         row = read_row(self.model, x)
-        region = region_around(self.model, row, read_radii(self.model, radius, unit=unit, held=held))
+        statement = Statement(read_radii(self.model, radius, unit=unit, held=held), claim, bits)
+        region = region_around(self.model, row, statement.radii)
         parts = self._parts(row)
         scores = self._scores(parts)
         inequalities = inequalities_at(claim, self.model, scores, bits)
@@ -464,7 +514,7 @@ class Explainer:
             worst.append(cases)
         prediction = predicted(self.model, scores)
         floating = prediction if self._float_predict is None else self._float_predict([plain(value) for value in row])
-        return _Question(row, region, inequalities, prediction, floating, tuple(constraints), tuple(worst))
+        return _Question(statement, row, region, inequalities, prediction, floating, tuple(constraints), tuple(worst))
 
     def _growth(
         self, x: Any, radius: Radius, unit: Unit, held: Iterable[str], claim: Claim, bits: int
@@ -525,6 +575,7 @@ class Explainer:
 
 
 class _Question(NamedTuple):
+    statement: Statement
     row: Row
     region: Region
     inequalities: tuple[Inequality, ...]

@@ -12,15 +12,15 @@ cells on which every drop is affine, and every question about radii has an exact
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from flint import fmpq
 
 from suffice.domain import Domain, Span
-from suffice.drops import Constraint, Drop, bound_drops
-from suffice.rational import ONE, ZERO, Rational
+from suffice.drops import NO_DROP, Constraint, Drop, bound_drops
+from suffice.rational import ONE, ZERO, Rational, nearest_float
 from suffice.rows import Row
 from suffice.shapes.pieces import Pieces
 
@@ -45,18 +45,27 @@ class Growth:
     domains: tuple[Domain, ...]
     units: tuple[Rational, ...]
 
-    def at(self, radius: Rational | None) -> tuple[Constraint, ...]:
-        """Return the constraints at a radius (None: the whole domain)."""
-        region = self.region(radius)
-        return self._with_drops(
-            bound_drops(functions, here, self.row, region)[0]
-            for functions, here in zip(self.functions, self.here, strict=True)
-        )
+    def at(self, radius: Rational | None, features: Collection[int] | None = None) -> tuple[Constraint, ...]:
+        """Return the constraints at a radius (None: the whole domain); only these features move, if any are named."""
+        chosen = tuple(range(len(self.row)) if features is None else features)
+        row, region = tuple(self.row[i] for i in chosen), [self._around(i, radius) for i in chosen]
+        found = []
+        for functions, here in zip(self.functions, self.here, strict=True):
+            drops = [NO_DROP] * len(self.row)
+            some, _ = bound_drops([functions[i] for i in chosen], [here[i] for i in chosen], row, region)
+            for i, drop in zip(chosen, some, strict=True):
+                drops[i] = drop
+            found.append(tuple(drops))
+        return self._with_drops(found)
 
     def region(self, radius: Rational | None) -> tuple[Domain, ...]:
         """Return where each feature may go."""
-        reaches = (ZERO if not unit else None if radius is None else radius * unit for unit in self.units)
-        return tuple(map(Domain.around, self.domains, self.row, reaches))
+        return tuple(self._around(i, radius) for i in range(len(self.row)))
+
+    def _around(self, i: int, radius: Rational | None) -> Domain:
+        unit = self.units[i]
+        reach = ZERO if not unit else None if radius is None else radius * unit
+        return self.domains[i].around(self.row[i], reach)
 
     def above(self, radius: Rational) -> tuple[Constraint, ...]:
         """Return the constraints just above a radius: limits, with an edge of 1 where the drop keeps growing."""
@@ -105,11 +114,14 @@ class Growth:
         """For each moving feature the radii above 0 at which an end of its region meets a knot or an end of a span."""
         found = {}
         for i in self._moving:
-            places = {end for span in self.domains[i].spans for end in (span.low, span.high) if end is not None}
-            for functions in self.functions:
-                places.update(functions[i].knots)
-            distances = {abs(place - self._value(i)) / self.units[i] for place in places}
-            found[i] = sorted(distances - {ZERO})
+            places = [end for span in self.domains[i].spans for end in (span.low, span.high) if end is not None]
+            seen: list[tuple[Rational, ...]] = []
+            for functions in self.functions:  # parts of one network's outputs mostly have the same knots
+                if functions[i].knots not in seen:
+                    seen.append(functions[i].knots)
+                    places += functions[i].knots
+            distances = (abs(place - self._value(i)) / self.units[i] for place in places)
+            found[i] = sorted((one for one in distances if one), key=lambda one: (nearest_float(one), one))
         return found
 
     def _value(self, i: int) -> Rational:
@@ -144,17 +156,17 @@ class Growth:
 
     def bends(self, features: Collection[int], low: Rational, high: Rational | None) -> list[Rational]:
         """Return the radii inside a cell at which a drop changes its slope; the cell has no event inside."""
-        found = set()
-        start = self.at(low)
+        found: list[Rational] = []
+        start = self.at(low, features)
         for i in features:
             if i not in self.events:
                 continue
             for constraint, functions, here in zip(start, self.functions, self.here, strict=True):
                 lines = self._lines(functions[i], here[i], i, low)
                 before = max([constraint.drops[i].value, *(value for value, _ in lines)])
-                found |= {low + (before - value) / slope for value, slope in lines if slope > 0}
+                found += (low + (before - value) / slope for value, slope in lines if slope > 0)
                 if len(lines) == 2 and lines[0][1] != lines[1][1]:
-                    found.add(low + (lines[1][0] - lines[0][0]) / (lines[0][1] - lines[1][1]))
+                    found.append(low + (lines[1][0] - lines[0][0]) / (lines[0][1] - lines[1][1]))
         return sorted(radius for radius in found if low < radius and (high is None or radius < high))
 
     def _lines(self, function: Pieces, here: Rational, i: int, radius: Rational) -> list[tuple[Rational, Rational]]:
@@ -162,7 +174,7 @@ class Growth:
         found = []
         for side in (-1, 1):
             end = self._value(i) + side * radius * self.units[i]
-            if any(_goes_on(span, end, side) for span in self.domains[i].spans):
+            if any(goes_on(span, end, side) for span in self.domains[i].spans):
                 k = function.segment_after(end) if side > 0 else function.segment_before(end)
                 slope = function.slopes[k]
                 found.append((here - slope * end - function.offsets[k], -side * slope * self.units[i]))
@@ -170,15 +182,17 @@ class Growth:
 
     # --- how far a property holds -----------------------------------------------------------------------------------
 
-    def reach(self, freed: Collection[int]) -> Reach:
-        """Return up to which radius the constraints admit some freed features."""
+    def reach(self, freed: Collection[int], known: Rational = ZERO) -> Reach:
+        """Return up to which radius the constraints admit some freed features; they do at the one known."""
 
         def holds(radius: Rational | None) -> bool:
-            return all(constraint.admits(freed) for constraint in self.at(radius))
+            return all(constraint.admits(freed) for constraint in self.at(radius, freed))
 
-        cell = _Cell(holds)
+        cell = _Cell(holds, known)
         features = [i for i in self._moving if i in set(freed)]
-        cell.cut({event for i in features for event in self.events[i]})
+        for i in features[:1]:  # a few events of one feature leave few of the others to sort
+            cell.cut(self.events[i])
+        cell.cut(event for i in features for event in cell.inside(self.events[i]))
         for i in features:
             self._cut_at_integers(cell, i)
         cell.cut(self.bends(features, cell.low, cell.high))
@@ -213,7 +227,7 @@ class Growth:
         high = cell.low + 1 if cell.high is None else cell.high
         first, second = self._inside(cell.low, high)
         found = []
-        for one, other in zip(self.at(first), self.at(second), strict=True):
+        for one, other in zip(self.at(first, freed), self.at(second, freed), strict=True):
             fall = one.fall(freed).value
             slope = (other.fall(freed).value - fall) / (second - first)
             if slope:
@@ -236,15 +250,20 @@ class Reach:
 class _Cell:
     """The radii between which a property that holds up to some radius stops holding."""
 
-    def __init__(self, holds: Callable[[Rational | None], bool]) -> None:
+    def __init__(self, holds: Callable[[Rational | None], bool], low: Rational) -> None:
         self.holds = holds
-        self.low: Rational = ZERO  # here it holds
+        self.low = low  # here it holds
         self.high: Rational | None = None  # here it does not; None: no such radius is known
 
     def cut(self, radii: Iterable[Rational]) -> None:
         """Narrow the cell until none of the radii is inside."""
         inside = sorted(r for r in radii if self.low < r and (self.high is None or r < self.high))
         self.cut_range(0, len(inside), inside.__getitem__)
+
+    def inside(self, ascending: Sequence[Rational]) -> Sequence[Rational]:
+        """Return those of some radii, in ascending order, that are inside the cell."""
+        first = bisect_right(ascending, self.low)
+        return ascending[first : len(ascending) if self.high is None else bisect_left(ascending, self.high)]
 
     def cut_range(self, first: int, last: int, radius: Callable[[int], Rational]) -> None:
         """Narrow the cell until none of `radius(first), ..., radius(last - 1)`, in ascending order, is inside."""
@@ -263,7 +282,7 @@ class _Cell:
         return Reach(self.high, is_attained=self.high is None and self.holds(None))
 
 
-def _goes_on(span: Span, end: Rational, side: int) -> bool:
+def goes_on(span: Span, end: Rational, side: int) -> bool:
     """Whether a span of reals goes on beyond a point of it, towards a side."""
     if span.is_integers or not span.holds(end):
         return False

@@ -16,6 +16,7 @@ from suffice.rows import Row, by_feature
 
 Unit: TypeAlias = Literal["raw", "std", "model"]
 Radius: TypeAlias = Number | Mapping[str, Number] | Sequence[Number]
+Radii: TypeAlias = tuple[Rational | None, ...]  # one for each feature, in the user's units; None for infinity
 Region: TypeAlias = tuple[Domain, ...]
 
 

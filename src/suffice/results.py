@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flint import fmpq
 
 from suffice.breaking import breaking_input, easiest_break
-from suffice.claims import Inequality
+from suffice.claims import Claim, Inequality
 from suffice.drops import Constraint, Drop, Worst
 from suffice.errors import ClaimError, FeatureNameError
 from suffice.labels import Label, Value
 from suffice.model import AdditiveModel
 from suffice.preferences import Choices
 from suffice.rational import Rational, to_fraction
-from suffice.regions import Region
+from suffice.regions import Radii, Region
 from suffice.rows import Row
 from suffice.search.covering import Tree
+
+if TYPE_CHECKING:
+    from suffice.certificate import Certificate
 
 
 class Status(Enum):
@@ -34,6 +38,16 @@ class Status(Enum):
         return f"Status.{self.name}"
 
 
+class Statement(NamedTuple):
+    """What was asked of a row, as certificates state it."""
+
+    radii: Radii
+    claim: Claim
+    bits: int  # how closely numbers of the claim that are not rational were enclosed
+    at_most: int | None = None
+    norm: float = math.inf
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """A smallest set of features that keeps a claim true, and what is proven of it.
@@ -43,6 +57,7 @@ class Explanation:
     """
 
     model: AdditiveModel
+    statement: Statement
     row: Row
     region: Region
     inequalities: tuple[Inequality, ...]
@@ -141,6 +156,23 @@ class Explanation:
         point = breaking_input(self.constraints[c], self.worst[c], self.row, self.region, moved)
         return {name: plain(value) for name, value in zip(self.model.names, point, strict=True)}
 
+    def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
+        """Return the proof of this result, for `suffice-check` or anyone else to check.
+
+        Parameters
+        ----------
+        model_file : path, optional
+            The file that the certificate is for. Default: the one that `model.save` writes.
+
+        Raises
+        ------
+        ModelFileError
+            If the file holds another model.
+        """
+        from suffice.certificate import certify_explanation
+
+        return certify_explanation(self, model_file)
+
     def __repr__(self) -> str:
         return f"<Explanation: {self.prediction!r}, {self.size} of {len(self.row)} features, {self.status.value}>"
 
@@ -158,7 +190,9 @@ class Contrast:
     """
 
     model: AdditiveModel
+    statement: Statement
     row: Row
+    region: Region
     prediction: Any
     point: tuple[Value, ...] | None
     moved: tuple[int, ...]
@@ -185,6 +219,12 @@ class Contrast:
         if self.point is None:
             raise ClaimError("no input of the region breaks the claim")
         return {name: plain(value) for name, value in zip(self.model.names, self.point, strict=True)}
+
+    def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
+        """Return the proof that the input breaks the claim and fewer features cannot; see `Explanation.certificate`."""
+        from suffice.certificate import certify_contrast
+
+        return certify_contrast(self, model_file)
 
     def __repr__(self) -> str:
         what = f"{self.size} of {len(self.row)} features" if self.is_possible else "impossible"

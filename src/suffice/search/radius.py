@@ -31,10 +31,10 @@ def sizes_by_radius(
     goes from the end of one set's reach to a best set just beyond, and a stretch ends where that one costs more.
     """
     stretches: list[Stretch] = []
-    cover = _best(solve, growth.at(ZERO), ZERO)
+    cover, known = _best(solve, growth.at(ZERO), ZERO), ZERO
     while True:
         kept = set(cover.kept)
-        reach = growth.reach([i for i in range(len(growth.row)) if i not in kept])
+        reach = growth.reach([i for i in range(len(growth.row)) if i not in kept], known)
         if until is not None and (reach.radius is None or reach.radius >= until):
             is_last = reach.radius is None or reach.radius > until or reach.is_attained
             stretches.append(Stretch(Reach(until, is_attained=is_last), cover))
@@ -50,7 +50,7 @@ def sizes_by_radius(
         following = _best(solve, beyond, reach.radius)
         if following.cost > cover.cost:
             stretches.append(Stretch(reach, cover))
-        cover = following
+        cover, known = following, reach.radius
 
 
 def _best(

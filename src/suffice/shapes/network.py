@@ -104,10 +104,10 @@ class ReluNetwork(Shape):
         return Support(is_everywhere=True)
 
     def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
-        return to_pieces(tabulate(self._integer_layers(), self.skips, budget))
+        return to_pieces(self.lines(budget))
 
     def lines(self, budget: PieceBudget) -> Lines:
-        """Return the outputs as exact lines; made once and kept, for shapes that share this network."""
+        """Return the outputs as exact lines; made once and kept, for shapes that share this network and for proofs."""
         if "_lines" not in self.__dict__:
             object.__setattr__(self, "_lines", tabulate(self._integer_layers(), self.skips, budget))
         lines: Lines = self.__dict__["_lines"]

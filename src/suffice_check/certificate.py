@@ -1,0 +1,107 @@
+"""A certificate as it is written: read, not believed."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from suffice_check.claims import Claim, read_claim
+from suffice_check.drops import Witness
+from suffice_check.reading import MISTAKES, Value, fields, items, number, parse, unreadable, value, whole
+from suffice_check.tree import Choices, Node, read_node
+
+_FIELDS = (
+    "version", "model", "row", "radii", "norm", "at_most", "claim", "charges", "choices", "result", "evidence",
+)  # fmt: skip
+
+
+class Certificate(NamedTuple):
+    """What a certificate says and what it offers as evidence; empty where its kind of result has none."""
+
+    model: str
+    row: list[Value]
+    radii: list[Fraction | None]
+    norm: int | None
+    at_most: int | None
+    claim: Claim
+    charges: list[Fraction] | None
+    choices: Choices | None
+    kind: str
+    features: list[int]
+    lower_bound: int
+    radius: Fraction | None
+    is_attained: bool
+    points: list[list[Fraction]]
+    witnesses: list[list[Witness | None]]
+    tree: list[Node]
+    input: list[Value]
+    beyond: list[Witness | None]
+
+
+def read_certificate(content: bytes) -> Certificate:
+    """Return the certificate of a file's content."""
+    try:
+        return _read(parse(content))
+    except MISTAKES as error:
+        raise unreadable("the certificate", error) from None
+
+
+def _read(document: Any) -> Certificate:
+    version, model, row, radii, norm, at_most, claim, charges, choices, result, evidence = fields(document, *_FIELDS)
+    if type(version) is not int or version != 1:
+        raise ValueError(f"version {str(version)[:40]} of the format is not known")
+    if not isinstance(model, str):
+        raise TypeError("a model is named by its hash")
+    return Certificate(
+        model,
+        [value(cell) for cell in items(row)],
+        [None if radius is None else number(radius) for radius in items(radii)],
+        None if norm is None else whole(norm, 3, start=1),
+        None if at_most is None else whole(at_most, 10**6, start=1),
+        read_claim(claim),
+        None if charges is None else [number(text) for text in items(charges)],
+        None if choices is None else Choices.read(choices),
+        *_read_result(result, evidence),
+    )
+
+
+# For each kind of result the field that names features, its other fields, and the evidence it comes with.
+_KINDS = {
+    "explanation": ("kept", ["lower_bound"], ["points", "witnesses", "tree"]),
+    "contrast": ("moved", ["lower_bound"], ["points", "input"]),
+    "insufficient": ("kept", [], ["input"]),
+    "radius": ("kept", ["radius", "is_attained"], ["points", "input", "beyond"]),
+}
+
+
+def _read_result(result: Any, evidence: Any) -> tuple[Any, ...]:
+    """Return what is said and offered, in the order of the fields of `Certificate`."""
+    chosen, said, offered = _KINDS[result["kind"]]
+    features = fields(result, "kind", chosen, *said)[1]
+    fields(evidence, *offered)
+    radius, is_attained = result.get("radius"), result.get("is_attained", False)
+    if type(is_attained) is not bool:
+        raise TypeError("a radius is attained or not")
+    return (
+        result["kind"],
+        [whole(i, 10**6) for i in items(features)],
+        whole(result.get("lower_bound", 0), 10**1000),
+        None if radius is None else number(radius),
+        is_attained,
+        [[number(point) for point in items(one)] for one in items(evidence.get("points", []))],
+        [[_read_witness(one) for one in items(part)] for part in items(evidence.get("witnesses", []))],
+        [read_node(node) for node in items(evidence.get("tree", []))],
+        [value(cell) for cell in items(evidence.get("input", []))],
+        [_read_witness(one) for one in items(evidence.get("beyond", []))],
+    )
+
+
+def _read_witness(document: Any) -> Witness | None:
+    if document is None:
+        return None
+    if isinstance(document, dict) and "side" in document:
+        at, side, to = fields({"to": None, **document}, "number", "side", "to")
+        if type(side) is not int or side not in (-1, 1):
+            raise ValueError("a side is -1 or 1")
+        return Witness(number(at), side, None if to is None else number(to))
+    return Witness(value(document), 0)

@@ -1,0 +1,223 @@
+"""The model file (docs/model-file.md): safetensors with a JSON document. Read from scratch, exactly."""
+
+from __future__ import annotations
+
+import math
+import struct
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from suffice_check.reading import MISTAKES, Value, fields, items, number, only_field, parse, unreadable, value, whole
+from suffice_check.shapes import (
+    FLOATS,
+    Activation,
+    BrokenLine,
+    Changed,
+    Network,
+    Outputs,
+    Readout,
+    Shape,
+    Steps,
+    Sum,
+    Table,
+    Tensor,
+)
+
+_MOST_HEADER = 10**8
+Tensors = dict[str, Tensor]
+
+
+class Span(NamedTuple):
+    """The numbers from `low` to `high` (None: without end), or only the integers among them."""
+
+    low: Fraction | None
+    high: Fraction | None
+    is_integers: bool
+
+    def holds(self, x: Fraction) -> bool:
+        """Whether a number is in the span."""
+        is_above, is_below = self.low is None or self.low <= x, self.high is None or x <= self.high
+        return is_above and is_below and not (self.is_integers and x.denominator != 1)
+
+
+class Domain(NamedTuple):
+    """The values a feature can take, or those in reach of one of them."""
+
+    spans: list[Span]
+    categories: list[Value]
+    codes: list[Value]
+
+    def holds(self, x: Value) -> bool:
+        """Whether a value is in the domain."""
+        listed = x in self.categories or x in self.codes
+        return listed or (isinstance(x, Fraction) and any(span.holds(x) for span in self.spans))
+
+    def around(self, x: Value, radius: Fraction | None, *, is_open: bool = False) -> Domain:
+        """Return what a free feature may become from `x`: its region; open: all that some finite radius reaches."""
+        if radius is None and not is_open:
+            return self
+        if x in self.codes:
+            return Domain([], [], [x])
+        if x in self.categories:
+            return Domain([], [x] if radius == 0 else self.categories, [])
+        if radius is None or not isinstance(x, Fraction):
+            return Domain(self.spans, [], [])
+        cuts = []
+        for low, high, is_integers in self.spans:
+            first, last = x - radius, x + radius
+            if is_integers:
+                first, last = Fraction(math.ceil(first)), Fraction(math.floor(last))
+            first, last = first if low is None else max(first, low), last if high is None else min(last, high)
+            if first <= last:
+                cuts.append(Span(first, last, is_integers))
+        return Domain(cuts, [], [])
+
+
+class Feature(NamedTuple):
+    """A feature, and its shape as a function of the user's own values."""
+
+    name: str
+    domain: Domain
+    shape: Changed
+
+
+class Model(NamedTuple):
+    """`score_j(x) = intercept_j + Σ_i shape_ij(x_i)`, and what the scores decide."""
+
+    task: str
+    ties: str
+    classes: list[Any]
+    intercept: list[Fraction]
+    features: list[Feature]
+
+
+def read_model(content: bytes) -> Model:
+    """Return the model of a file's content."""
+    try:
+        (length,) = struct.unpack_from("<Q", content)
+        if length > min(_MOST_HEADER, len(content) - 8):
+            raise ValueError("the header is longer than the file")
+        header = parse(content[8 : 8 + length])
+        (document,) = fields(header.pop("__metadata__"), "suffice")
+        data = content[8 + length :]
+        tensors = {name: _tensor(entry, data) for name, entry in header.items()}
+        return _model(parse(document.encode(), has_floats=True), tensors)
+    except (*MISTAKES, struct.error) as error:
+        raise unreadable("the model file", error) from None
+
+
+def _tensor(document: Any, data: bytes) -> Tensor:
+    kind, shape, (start, end) = fields(document, "dtype", "shape", "data_offsets")
+    letter, size = FLOATS[kind][:2]
+    shape = tuple(whole(length, 2**40) for length in items(shape))
+    if not 0 <= start <= end <= len(data) or end - start != size * math.prod(shape):
+        raise ValueError("a tensor does not have the bytes of its shape")
+    entries = struct.unpack(f"<{math.prod(shape)}{letter}", data[start:end])
+    if not all(map(math.isfinite, entries)):
+        raise ValueError("a tensor holds something else than finite numbers")
+    return Tensor(kind, shape, entries)
+
+
+def _model(document: Any, tensors: Tensors) -> Model:
+    version, task, ties, classes, intercept, features, bases, terms = fields(
+        document, "version", "task", "ties", "classes", "intercept", "features", "bases", "terms"
+    )
+    if version != 1 or type(version) is not int:
+        raise ValueError(f"version {version} of the format is not known")
+    scores = [number(text) for text in items(intercept)]
+    wanted = {"binary": 2, "multiclass": len(scores), "regression": 0}[task]
+    fits = len(scores) > 1 if task == "multiclass" else len(scores) == 1
+    if ties not in ("positive", "negative") or len(items(classes)) != wanted or not fits:
+        raise ValueError("task, ties, classes and intercept do not fit together")
+    shared = [_network(basis, tensors) for basis in items(bases)]
+    shapes = []
+    for place, term in enumerate(items(terms)):
+        over, shape = fields(term, "features", "shape")
+        if over != [place]:
+            raise ValueError(f"term {place} is not over feature {place} alone")
+        shapes.append(_shape(shape, tensors, shared))
+    read = [_feature(feature, shape) for feature, shape in zip(items(features), shapes, strict=True)]
+    if any(shape.outputs != len(scores) for shape in shapes) or len({feature.name for feature in read}) != len(read):
+        raise ValueError("shapes need an output for each score, and features names of their own")
+    return Model(task, ties, classes, scores, read)
+
+
+def _feature(document: Any, shape: Shape) -> Feature:
+    name, center, scale, _, domain = fields(document, "name", "center", "scale", "deviation", "domain")
+    spans, categories, codes = fields(domain, "spans", "categories", "codes")
+    read = Domain([_span(*span) for span in spans], [value(v) for v in categories], [value(v) for v in codes])
+    listed = [*read.categories, *read.codes]
+    if not isinstance(name, str) or len(set(listed)) != len(listed):
+        raise ValueError("a feature needs a name, and values that are listed once")
+    if any(isinstance(v, Fraction) and span.holds(v) for v in listed for span in read.spans):
+        raise ValueError("a value is both a number and a category or code")
+    return Feature(name, read, Changed(shape, Fraction(1), number(center), number(scale)))
+
+
+def _span(low: Any, high: Any, is_integers: Any) -> Span:
+    first, last = (None if end is None else number(end) for end in (low, high))
+    known = [end for end in (first, last) if end is not None]
+    if type(is_integers) is not bool or known != sorted(known):
+        raise ValueError("a span needs a low end, a high end, and whether it holds integers only")
+    if is_integers and any(end.denominator != 1 for end in known):
+        raise ValueError("a span of integers has ends that are none")
+    return Span(first, last, is_integers)
+
+
+def _shape(document: Any, tensors: Tensors, bases: list[Network]) -> Shape:
+    kind = document["kind"]
+    rest = {name: content for name, content in document.items() if name != "kind"}
+    if kind == "network":
+        return _network(document, tensors)
+    if kind == "readout":
+        basis, weights = fields(rest, "basis", "weights")
+        return Readout(bases[whole(basis, len(bases))], tensors[weights])
+    if kind == "steps":
+        cuts, values, closed = fields(rest, "cuts", "values", "closed")
+        return Steps(list(_numbers(cuts, tensors)[0]), _numbers(values, tensors), closed)
+    if kind == "piecewise_linear":
+        knots, values, slopes = (_numbers(part, tensors) for part in fields(rest, "knots", "values", "slopes"))
+        return BrokenLine(list(knots[0]), values, slopes)
+    if kind == "table":
+        keys, values, otherwise = fields(rest, "keys", "values", "otherwise")
+        entries = dict(zip(map(value, keys), _numbers(values, tensors), strict=True))
+        if len(entries) != len(keys):
+            raise ValueError("a table has a key twice")
+        return Table(entries, None if otherwise is None else _shape(otherwise, tensors, bases))
+    if kind == "sum":
+        (parts,) = fields(rest, "parts")
+        return Sum([_shape(part, tensors, bases) for part in items(parts)])
+    if kind == "scaled":
+        shape, factor = fields(rest, "shape", "factor")
+        return Changed(_shape(shape, tensors, bases), number(factor), Fraction(0), Fraction(1))
+    if kind == "rescaled":
+        shape, center, scale = fields(rest, "shape", "center", "scale")
+        return Changed(_shape(shape, tensors, bases), Fraction(1), number(center), number(scale))
+    raise ValueError(f"{kind!r} is not a kind of shape")
+
+
+def _network(document: Any, tensors: Tensors) -> Network:
+    kind, weights, biases, activations, skips, exu = fields(
+        document, "kind", "weights", "biases", "activations", "skips", "exu"
+    )
+    jumps = {whole(to, 10**6): whole(source, 10**6) for to, source in skips}
+    if kind != "network" or type(exu) is not bool or len(jumps) != len(skips):
+        raise ValueError("this is not a network")
+    matrices = [tensors[name] for name in items(weights)]
+    offsets = [None if name is None else tensors[name] for name in items(biases)]
+    return Network(matrices, offsets, [_activation(one) for one in items(activations)], jumps, exu)
+
+
+def _activation(document: Any) -> Activation:
+    _, thresholds, slopes, offsets = fields(document, "name", "thresholds", "slopes", "offsets")
+    rows = [[number(text) for text in row] for row in slopes]
+    return Activation([number(text) for text in thresholds], rows, [number(text) for text in offsets])
+
+
+def _numbers(document: Any, tensors: Tensors) -> list[Outputs]:
+    kind, content = only_field(document)
+    if kind == "tensor" and tensors[content].kind == "F64":
+        return [tuple(map(Fraction, row)) for row in tensors[content].rows()]
+    if kind == "numbers":
+        return [tuple(map(number, items(row))) for row in items(content)]
+    raise ValueError(f"{kind!r} is not a way to list numbers")

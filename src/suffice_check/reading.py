@@ -1,0 +1,137 @@
+"""Bytes in, plain values out: files of bounded size, JSON without surprises, exact numbers."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from fractions import Fraction
+from typing import Any, NoReturn
+
+MISSING = None  # the value of a cell that holds nothing
+Value = Fraction | str | None
+
+MODEL_LIMIT = 2**30
+CERTIFICATE_LIMIT = 2**24
+_NUMBER = re.compile(r"(-?[0-9]{1,4000})(?:/([0-9]{1,4000}))?", re.ASCII)
+MISTAKES = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, AttributeError)
+
+
+class UnreadableError(Exception):
+    """A file is not what it should be; nothing has been checked."""
+
+
+class RejectedError(Exception):
+    """A step of the proof fails, or the file says something that is not so; `step` names it."""
+
+    def __init__(self, step: str, reason: str) -> None:
+        super().__init__(step, reason)
+        self.step, self.reason = step, reason
+
+    def __str__(self) -> str:
+        return f"{self.step}: {self.reason}"
+
+
+def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
+    """Return a file's content; no more than `limit` bytes are ever read."""
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise UnreadableError(f"{path}: not a file")
+        with open(path, "rb") as file:
+            content = file.read(limit + 1) if status.st_size <= limit else b""
+    except (OSError, ValueError) as error:
+        raise UnreadableError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    if max(len(content), status.st_size) > limit:
+        raise UnreadableError(f"{path}: larger than {limit} bytes")
+    return content
+
+
+def parse(content: bytes, *, has_floats: bool = False) -> Any:
+    """Return a JSON document; fields given twice, NaN, and floats (but for classes of a model) are refused."""
+    return json.loads(
+        content.decode("utf-8"),
+        object_pairs_hook=_no_duplicates,
+        parse_constant=_refuse,
+        parse_float=str if has_floats else _refuse,
+        parse_int=_integer,
+    )
+
+
+def fields(document: Any, *names: str) -> list[Any]:
+    """Return the fields of an object: all of these, no others."""
+    if not isinstance(document, dict):
+        raise TypeError(f"expected an object with the fields {', '.join(names)}")
+    for name in names:
+        if name not in document:
+            raise ValueError(f"the field {name!r} is missing")
+    for name in document:
+        if name not in names:
+            raise ValueError(f"unknown field {name!r}")
+    return [document[name] for name in names]
+
+
+def only_field(document: Any) -> tuple[str, Any]:
+    """Return name and content of an object's one field."""
+    if not isinstance(document, dict) or len(document) != 1:
+        raise TypeError("expected an object with one field")
+    ((name, content),) = document.items()
+    return name, content
+
+
+def items(document: Any) -> list[Any]:
+    """Return a list, after checking that it is one."""
+    if not isinstance(document, list):
+        raise TypeError("expected a list")
+    return document
+
+
+def number(text: Any) -> Fraction:
+    """Return the number that "p" or "p/q" spells."""
+    match = _NUMBER.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise ValueError(f'{str(text)[:40]!r} is not a number written as "p/q"')
+    return Fraction(int(match[1]), int(match[2] or 1))
+
+
+def whole(document: Any, below: int, start: int = 0) -> int:
+    """Return an integer from a start up and below a limit."""
+    if type(document) is not int or not start <= document < below:
+        raise ValueError(f"{str(document)[:40]} is not an integer from {start} up and in bounds")
+    return document
+
+
+def value(document: Any) -> Value:
+    """Return a value of a feature: a number, a label, or missing."""
+    kind, content = only_field(document)
+    if kind == "number":
+        return number(content)
+    if kind == "label" and isinstance(content, str):
+        return content
+    if kind == "missing" and content is True:
+        return MISSING
+    raise ValueError(f"{kind!r} is not a kind of value")
+
+
+def unreadable(what: str, error: Exception) -> UnreadableError:
+    """Return the error that says in one line why a file cannot be read."""
+    text = f"no {error} there" if isinstance(error, KeyError) else str(error) or type(error).__name__
+    return UnreadableError(f"{what}: {' '.join(text.split())[:200]}")
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("an object has the same field twice")
+    return found
+
+
+def _refuse(text: str) -> NoReturn:
+    raise ValueError(f'{text[:40]} is not allowed; numbers are written as "p/q"')
+
+
+def _integer(text: str) -> int:
+    if len(text) > 4000:
+        raise ValueError(f"an integer of {len(text)} digits is not allowed")
+    return int(text)

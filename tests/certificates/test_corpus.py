@@ -1,0 +1,229 @@
+"""The checker accepts what holds, rejects each attack at its step, and refuses what is no certificate."""
+
+import hashlib
+import json
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from make import ATTACKS, HERE
+from plain import models, plain
+
+import suffice_check
+from suffice.model_file import file_hash, to_bytes
+from suffice_check.__main__ import main
+
+MODELS = {file_hash(path): path for path in sorted((HERE / "models").glob("*.safetensors"))}
+MODELS_BY_NAME = {path.stem: path for path in MODELS.values()}
+VALID = {path.stem: path for path in sorted((HERE / "valid").glob("*.json"))}
+INVALID = {path.stem: path for path in sorted((HERE / "invalid").glob("*.json"))}
+MALFORMED = {path.stem: path for path in sorted((HERE / "malformed").glob("*.json"))}
+
+
+def model_of(path):
+    """The model that a certificate names; of those that name none, the one that the attacked certificate named."""
+    named = json.loads(path.read_bytes())["model"]
+    return MODELS.get(named) or model_of(VALID[ATTACKS[path.stem][0]])
+
+
+def test_models_are_those_that_the_oracle_knows():
+    assert {path.stem: path.read_bytes() for path in MODELS.values()} == {n: to_bytes(m) for n, m in models().items()}
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_what_holds_is_accepted_and_true(name, capsys):
+    path = VALID[name]
+    assert main([str(model_of(path)), str(path)]) == 0
+    said = capsys.readouterr()
+    assert re.fullmatch(r"Proven: .*\.\n", said.out)
+    assert not said.err
+    assert plain(model_of(path).stem).is_true(json.loads(path.read_bytes()))
+
+
+def test_every_attack_is_in_the_corpus():
+    assert set(INVALID) == set(ATTACKS)
+
+
+@pytest.mark.parametrize("name", INVALID)
+def test_an_attack_is_rejected_at_its_step(name, capsys):
+    model = MODELS_BY_NAME["positive"] if name == "another_models_hash" else model_of(INVALID[name])
+    assert main([str(model), str(INVALID[name])]) == 1
+    said = capsys.readouterr()
+    assert re.fullmatch(f"Rejected: {ATTACKS[name][1]}: .*\n", said.err)
+    assert not said.out
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_what_is_no_certificate_is_refused(name, capsys):
+    assert main([str(MODELS_BY_NAME["positive"]), str(MALFORMED[name])]) == 2
+    said = capsys.readouterr()
+    assert re.fullmatch("Cannot read the certificate: .*\n", said.err)
+    assert not said.out
+
+
+def test_the_sentence_says_what_is_proven():
+    def said(name):
+        return suffice_check.check_files(model_of(VALID[name]), VALID[name])
+
+    assert said("one_inequality") == (
+        "Proven: with 'colour', 'jump', 'months' fixed, the prediction stays 'yes', whatever the other 2 features do "
+        "in their regions; no smaller set is enough."
+    )
+    assert said("bounded").endswith("no set of fewer than 5 features is enough.")
+    assert said("sufficient").endswith("do in their regions.")
+    assert "fixing 'months' is not enough" in said("insufficient")
+    assert said("contrast") == (
+        "Proven: changing 'net', 'months' alone can break the claim that the prediction stays 'yes'; no fewer can."
+    )
+
+
+# --- files that are meant to hurt -------------------------------------------------------------------------------------
+
+
+def refused(model, certificate):
+    with pytest.raises(suffice_check.UnreadableError) as caught:
+        suffice_check.check(model, certificate)
+    return str(caught.value)
+
+
+GOOD = MODELS_BY_NAME["positive"].read_bytes()
+CERTIFICATE = VALID["one_inequality"].read_bytes()
+
+
+@pytest.mark.parametrize("text", [b"[" * 10**6, b'{"a":' * 10**6, b"1" * 10**7, b'{"version":' + b"9" * 10**6 + b"}"])
+def test_deep_nesting_and_long_numbers_are_refused(text):
+    assert refused(GOOD, text).startswith("the certificate: ")
+
+
+def test_a_file_beyond_the_limit_is_not_read(tmp_path):
+    large = tmp_path / "large.json"
+    with large.open("wb") as file:
+        file.truncate(2**40)  # a sparse file: a terabyte that takes no place
+    with pytest.raises(suffice_check.UnreadableError, match="larger than"):
+        suffice_check.check_files(MODELS_BY_NAME["positive"], large)
+    with pytest.raises(suffice_check.UnreadableError, match="larger than"):
+        suffice_check.check_files(large, VALID["one_inequality"])
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "no such file", ".", "a\0b"])
+def test_what_is_not_a_file_is_refused(path):
+    with pytest.raises(suffice_check.UnreadableError):
+        suffice_check.check_files(MODELS_BY_NAME["positive"], path)
+
+
+def with_hash_of(model):
+    document = json.loads(CERTIFICATE)
+    document["model"] = hashlib.sha256(model).hexdigest()
+    return json.dumps(document).encode()
+
+
+def damaged():
+    """Model files that are none."""
+    header = json.loads(GOOD[8 : 8 + struct.unpack("<Q", GOOD[:8])[0]])
+    document = json.loads(header["__metadata__"]["suffice"])
+    data = GOOD[8 + struct.unpack("<Q", GOOD[:8])[0] :]
+
+    def packed(header, data=data):
+        text = json.dumps(header).encode()
+        return struct.pack("<Q", len(text)) + text + data
+
+    def changed(change):
+        fresh = json.loads(header["__metadata__"]["suffice"])
+        change(fresh)
+        return packed({**header, "__metadata__": {"suffice": json.dumps(fresh)}})
+
+    name = next(key for key in header if key != "__metadata__")
+    activation = "terms", 0, "shape", "activations", 0
+
+    def put(path, value):
+        def change(document):
+            for key in path[:-1]:
+                document = document[key]
+            document[path[-1]] = value
+
+        return change
+
+    yield "empty", b""
+    yield "short", GOOD[:7]
+    yield "truncated", GOOD[:-1]
+    yield "header beyond the file", struct.pack("<Q", 2**63) + GOOD[8:]
+    yield "not a number", packed(header, b"\xff" * len(data))
+    yield "bytes outside", packed({**header, name: {**header[name], "data_offsets": [0, 10**9]}})
+    yield "negative offset", packed({**header, name: {**header[name], "data_offsets": [-4, 8]}})
+    yield "huge shape", packed({**header, name: {**header[name], "shape": [2**39, 2**39]}})
+    yield "unknown type", packed({**header, name: {**header[name], "dtype": "I8"}})
+    yield "no document", packed({key: entry for key, entry in header.items() if key != "__metadata__"})
+    yield "version", changed(put(["version"], 2))
+    yield "jumping activation", changed(put([*activation, "offsets"], ["1", "0"]))
+    yield "slope of thirds", changed(put([*activation, "slopes"], [["1/3"], ["1"]]))
+    yield "tensor that is not there", changed(put(["terms", 0, "shape", "weights"], ["a", "b", "c"]))
+    yield "term of another feature", changed(put(["terms", 0, "features"], [1]))
+    yield "scale of 0", changed(put(["features", 0, "scale"], "0"))
+    yield "two of one name", changed(put(["features", 0, "name"], "bins"))
+    yield "code among numbers", changed(put(["features", 2, "domain", "codes"], [{"number": "7"}]))
+    yield "cuts that fall", changed(put(["terms", 1, "shape", "cuts"], {"numbers": [["5", "2"]]}))
+    yield "unknown shape", changed(put(["terms", 1, "shape"], {"kind": "magic"}))
+    for depth in (400, 600, 10**5):  # too deep for reading, for evaluating, or even for JSON
+        levels = '{"kind":"sum","parts":[' * depth + json.dumps(document["terms"][1]["shape"]) + "]}" * depth
+        text = json.dumps(document | {"terms": [*document["terms"][:1], "HERE", *document["terms"][2:]]})
+        term = f'{{"features":[1],"shape":{levels}}}'
+        yield f"{depth} levels", packed({**header, "__metadata__": {"suffice": text.replace('"HERE"', term)}})
+
+
+@pytest.mark.parametrize("model", [pytest.param(content, id=name) for name, content in damaged()])
+def test_a_damaged_model_is_refused(model):
+    assert refused(model, with_hash_of(model)).startswith("the model file: ")
+
+
+def test_a_good_model_with_its_hash_is_taken():
+    assert suffice_check.check(GOOD, with_hash_of(GOOD)).startswith("Proven")
+
+
+# --- the checker stands alone -----------------------------------------------------------------------------------------
+
+ISOLATION = """
+import sys
+before = set(sys.modules)
+{code}
+import suffice_check, suffice_check.__main__
+loaded = {{name.partition(".")[0] for name in set(sys.modules) - before}} - {{"suffice_check"}}
+foreign = sorted(loaded - set(sys.stdlib_module_names))
+sys.exit(f"foreign: {{foreign}}" if foreign else 0)
+"""
+
+
+def isolation(code=""):
+    command = [sys.executable, "-W", "error", "-c", ISOLATION.format(code=code)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_the_checker_imports_the_standard_library_only():
+    done = isolation()
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("module", ["suffice.rational", "numpy", "flint"])
+def test_the_isolation_test_would_tell(module):
+    """An import such as one in the checker's files might be: the test above sees it."""
+    done = isolation(f"import {module}")
+    assert done.returncode == 1
+    assert module.partition(".")[0] in done.stderr
+
+
+def test_the_checker_runs_as_a_program():
+    command = [sys.executable, "-m", "suffice_check"]
+    arguments = [str(MODELS_BY_NAME["positive"]), str(VALID["one_inequality"])]
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Proven: ")
+    wrong = subprocess.run([*command, *arguments[:1]], capture_output=True, text=True)
+    assert (wrong.returncode, wrong.stderr) == (2, "usage: suffice-check MODEL CERTIFICATE\n")
+
+
+def test_no_source_of_the_checker_names_the_library():
+    for path in Path(suffice_check.__file__).parent.glob("*.py"):
+        imported = [line.split()[1] for line in path.read_text().splitlines() if line.startswith(("import ", "from "))]
+        assert not [name for name in imported if name.partition(".")[0] in ("suffice", "numpy", "flint", "safetensors")]
