@@ -163,7 +163,7 @@ class Asked:
         print_json({"model": file_facts(self.path), "table": str(self.table), "unit": self.unit.value, title: shown})
 
 
-def _common(
+def read_asked(
     model: ModelPath,
     table: TablePath,
     row: Rows,
@@ -222,7 +222,7 @@ def explain_command(
         asked.model.index(without)
     options = asked.options | _preferences(keep, free, cost, group, moving)
     options |= {"norm": float(norm.value), "semantics": semantics.value}
-    radii = _radii(radius, asked.model.names)
+    radii = read_options_radii(radius, asked.model.names)
 
     def ask(explainer: Explainer, cells: Json) -> tuple[Explanation, Change | None]:
         why = explainer.explain(cells, radii, **options)
@@ -243,7 +243,7 @@ def explain_command(
 
 def contrast_command(asked: Asked, radius: Radii, moving: Moving = None, certificate: CertificatePath = None) -> None:
     """Find a smallest set of features whose change can change a prediction, with an input that shows it."""
-    radii = _radii(radius, asked.model.names)
+    radii = read_options_radii(radius, asked.model.names)
     answers = asked.answers(lambda explainer, x: explainer.contrast(x, radii, at_most=moving, **asked.options))
     asked.save_certificates(certificate, answers)
     asked.show(answers, "contrasts", documents.contrast_document)
@@ -251,14 +251,14 @@ def contrast_command(asked: Asked, radius: Radii, moving: Moving = None, certifi
 
 def counterfactual_command(asked: Asked, radius: Radii) -> None:
     """Find the nearest input with another prediction that changes as few features as can be."""
-    radii = _radii(radius, asked.model.names)
+    radii = read_options_radii(radius, asked.model.names)
     answers = asked.answers(lambda explainer, x: explainer.counterfactual(x, radii, **asked.options))
     asked.show(answers, "counterfactuals", documents.counterfactual_document)
 
 
 def relevance_command(asked: Asked, radius: Radii, moving: Moving = None) -> None:
     """Tell which features are in every minimal explanation, in some, or in none."""
-    radii = _radii(radius, asked.model.names)
+    radii = read_options_radii(radius, asked.model.names)
     answers = asked.answers(lambda explainer, x: explainer.relevance(x, radii, at_most=moving, **asked.options))
     asked.show(answers, "relevance", documents.relevance_document)
 
@@ -281,7 +281,7 @@ def explanations_command(
     if count and minimal is Minimal.SUBSET:
         raise typer.BadParameter("only sets of the smallest size are counted without listing", param_hint="--count")
     options = asked.options | _preferences(keep, free, cost, group, moving)
-    radii = _radii(radius, asked.model.names)
+    radii = read_options_radii(radius, asked.model.names)
 
     def ask(explainer: Explainer, cells: Json) -> documents.Listing:
         found = explainer.explanations(cells, radii, minimal=minimal.value, **options)
@@ -319,7 +319,7 @@ def inflate_command(
     ] = None,
 ) -> None:
     """Tell for each kept feature the widest range over which the prediction stays."""
-    radii = _radii(radius, asked.model.names)
+    radii = read_options_radii(radius, asked.model.names)
     answers = asked.answers(lambda explainer, x: explainer.inflate(x, radii, features=feature, **asked.options))
     asked.show(answers, "inflated", documents.inflated_document)
 
@@ -341,11 +341,11 @@ def question_commands() -> dict[str, Callable[..., None]]:
 
 def _with_common_options(function: Callable[..., None]) -> Callable[..., None]:
     """Return a command that reads the common options and hands the rest on."""
-    shared = _parameters(_common)
+    shared = _parameters(read_asked)
     own = [parameter for parameter in _parameters(function) if parameter.name != "asked"]
 
     def command(**given: Any) -> None:
-        function(_common(**{one.name: given.pop(one.name) for one in shared}), **given)
+        function(read_asked(**{one.name: given.pop(one.name) for one in shared}), **given)
 
     parameters = sorted((*shared, *own), key=lambda one: one.default is not inspect.Parameter.empty)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -425,7 +425,7 @@ def _find_change(explainer: Explainer, why: Explanation, without: str) -> Change
     return Change(without, point, explainer.predict(point))
 
 
-def _radii(given: Sequence[str], names: Sequence[str]) -> Radius:
+def read_options_radii(given: Sequence[str], names: Sequence[str]) -> Radius:
     """Return one radius for all features, or one for each."""
     read: dict[str, str] = {}
     for text in given:

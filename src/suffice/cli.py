@@ -19,6 +19,7 @@ from suffice import __version__
 from suffice.asking import AsJson, ModelPath, TablePath, file_facts, print_json, question_commands
 from suffice.errors import DataError, ModelFileError, SufficeError
 from suffice.explain import Explainer
+from suffice.looking import report_command, serve_command
 from suffice.model import AdditiveModel
 from suffice.model_file import load_model
 from suffice.present.json import answer_document, model_document, training_document
@@ -205,6 +206,8 @@ def _check_writable(path: Path, table: Path) -> None:
 
 for _name, _command in question_commands().items():
     app.command(_name)(_command)
+app.command("report")(report_command)
+app.command("serve")(serve_command)
 
 
 # --- check, info ------------------------------------------------------------------------------------------------------

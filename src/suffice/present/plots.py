@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from io import StringIO
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from suffice.domain import show
 from suffice.errors import DataError
@@ -45,6 +45,10 @@ _FONT, _LINE = 8.0, 11.5  # points: size of the letters, and height of a line of
 _DASHES = (0, (4, 2))
 
 Found = Iterable[Explanation | Collection[str]]  # explanations, or just the names each of them keeps
+
+
+if TYPE_CHECKING:
+    Drawn: TypeAlias = Figure | Axes
 
 
 # --- one decision -----------------------------------------------------------------------------------------------------
@@ -232,11 +236,13 @@ def _kept_names(found: Found) -> Iterable[Collection[str]]:
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def to_svg(figure: Figure, name: str = "figure") -> str:
-    """Return a figure as an SVG element to put into a page: the same bytes each time, text as text.
+def to_svg(drawn: Drawn, name: str = "figure") -> str:
+    """Return a figure, or that of an axis, as an SVG element to put into a page; the same bytes each time.
 
     `name` keeps what one picture of a page refers to apart from the others'.
     """
+    figure = drawn if isinstance(drawn, Figure) else drawn.get_figure(root=True)
+    assert figure is not None
     out = StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*[Gg]lyph.*")  # the reader's fonts count, not those here

@@ -18,29 +18,38 @@ _MOST_BREAKS, _MOST_MOVES = 5, 2
 
 
 def describe(why: Explanation) -> str:
-    """Return a few lines that say what was predicted, what suffices, and what is proven."""
+    """Return a few lines that say what was predicted, what suffices, what is proven, and what would break it."""
+    return "\n".join([*statement(why), *_table(why), *notes(why), *_breaks(why)])
+
+
+def statement(why: Explanation) -> tuple[str, str]:
+    """Return what was predicted, and what is proven, a sentence each."""
     total, freed = len(why.model.features), len(why.freed)
-    lines = [_headline(why)]
     if not why.size:
-        lines.append("Proven: no feature needs to be fixed; whatever moves within the region, the prediction stays.")
+        proven = "Proven: no feature needs to be fixed; whatever moves within the region, the prediction stays."
     elif not freed and why.lower_bound == why.cost == total:
-        lines.append("Proven: every feature is needed; with any one of them free the prediction can change.")
+        proven = "Proven: every feature is needed; with any one of them free the prediction can change."
     else:
         verb = "fixes" if why.size == 1 else "fix"
         others = "the other one does" if freed == 1 else f"the other {freed} do"
-        lines.append(
+        proven = (
             f"Proven: {why.size} of {total} features {verb} it, whatever {others} within the region{_few(why)}; "
             f"{_least(why)}"
         )
-    lines += _table(why)
+    return _headline(why), proven
+
+
+def notes(why: Explanation) -> list[str]:
+    """Return what else is worth a sentence: charges, other predictions in floats, the slack, strong free features."""
+    lines = []
     if any(why.charged):
         lines.append(f"Charged: up to {_number(max(to_fraction(c) for c in why.charged))} of the margin, for rounding.")
     if why.float_prediction != why.prediction:
         what = "overflows" if why.float_prediction is None else f"predicts {why.float_prediction} here, by rounding"
         lines.append(f"Note: float arithmetic {what}; the proof is about the exact model.")
-    if freed:
+    if why.freed:
         lines.append(f"Slack: {_number(why.slack)} of the margin is left when all free features do their worst.")
-    return "\n".join([*lines, *_strongest(why), *_breaks(why)])
+    return [*lines, *_strongest(why)]
 
 
 def _strongest(why: Explanation) -> list[str]:
@@ -52,16 +61,19 @@ def _strongest(why: Explanation) -> list[str]:
 
 def _breaks(why: Explanation) -> list[str]:
     """Return for each kept feature what would break the claim, were it free too."""
-    lines = []
-    for name in why.features[:_MOST_BREAKS]:
-        found = breaks(why, name)
-        if found:
-            first, *others = found
-            told = [f"{move.name} {move.old} -> {move.new}" for move in others[:_MOST_MOVES]]
-            more = f" and {len(others) - _MOST_MOVES} more" if len(others) > _MOST_MOVES else ""
-            company = f" with {', '.join(told)}{more}" if told else ""
-            lines.append(f"If {name} were free: {first.old} -> {first.new}{company} would break it.")
-    return lines
+    told = ((name, describe_break(why, name)) for name in why.features[:_MOST_BREAKS])
+    return [f"If {name} were free: {what} would break it." for name, what in told if what]
+
+
+def describe_break(why: Explanation, without: str) -> str:
+    """Return what breaks the claim once a kept feature is free too; nothing where nothing is known to."""
+    found = breaks(why, without)
+    if not found:
+        return ""
+    first, *others = found
+    told = [f"{move.name} {move.old} -> {move.new}" for move in others[:_MOST_MOVES]]
+    more = f" and {len(others) - _MOST_MOVES} more" if len(others) > _MOST_MOVES else ""
+    return f"{first.old} -> {first.new}" + (f" with {', '.join(told)}{more}" if told else "")
 
 
 def _few(why: Explanation) -> str:
