@@ -188,8 +188,8 @@ def _how_to_check(has_certificates: bool) -> str:
         return ""
     return (
         "<section><h2>How to check it</h2><p>Save a certificate by its link above, get the model file whose hash "
-        "stands at the top, and run the checker. It is a small program on Python's standard library alone; it shares no "
-        "code with what made this report and trusts neither file.</p>"
+        "stands at the top, and run the checker. It is a small program on Python's standard library alone; it shares "
+        "no code with what made this report and trusts neither file.</p>"
         "<pre>suffice-check model.safetensors decision-0.certificate.json</pre>"
         "<p>It prints what is proven and exits with 0; it names the step that fails and exits with 1.</p></section>"
     )
