@@ -37,7 +37,7 @@ RADIUS = 0.5
 def read(name, folder):
     if name == "dry_bean":
         data = load_dry_bean(folder)
-        return data.X, data.y
+        return data.frame, data.target
     return {"wine": load_wine, "digits": load_digits}[name](return_X_y=True)
 
 

@@ -300,7 +300,7 @@ class Explainer:
         held: Iterable[str] = (),
         claim: Claim = SAME,
         at_most: int | None = None,
-        max_nodes: int = 20_000,
+        max_nodes: int = 2_000,
     ) -> Relevance:
         """Return which features are in every subset-minimal explanation, in some, or in none.
 

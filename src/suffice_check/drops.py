@@ -148,8 +148,10 @@ def witness_drop(
     """Return a drop that values of the region (or beyond: as close to it as one likes) attain or approach."""
     if witness is None:
         return NONE
-    value, side, _ = witness
+    value, side, to = witness
     beside = feature.domain if is_beyond else region
+    if to is not None and not is_beyond:
+        raise RejectedError("witnesses", f"that of {feature.name!r} goes on, and only beyond a radius may one")
     if not region.holds(value) or (side and not _has_beside(beside, value, side)):
         raise RejectedError("witnesses", f"that of {feature.name!r} lies outside its region")
     seen = fall(inequality, feature.shape.at(x, 0), feature.shape.at(value, side))

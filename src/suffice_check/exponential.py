@@ -10,20 +10,22 @@ def exp_bounds(exponent: Fraction, bits: int) -> tuple[Fraction, Fraction]:
     if exponent < 0:
         low, high = exp_bounds(-exponent, bits)
         return 1 / high, 1 / low
-    # e^w = (e^v)^(2^n) with v = w / 2^n ≤ 1/2.
+    # e^w = (e^v)^(2^n) with v = w / 2^n ≤ 1/2. Below, integers over 2^bits, rounded down or (by two signs) up.
     halvings = (2 * exponent).__ceil__().bit_length()
-    low, high = _taylor(exponent / 2**halvings, bits)
+    first, second = _taylor(exponent / 2**halvings, bits)
     for _ in range(halvings):
-        low, high = _down(low * low, bits), -_down(-high * high, bits)
-    return low, high
+        first, second = first * first >> bits, -(-second * second >> bits)
+    return Fraction(first, 2**bits), Fraction(second, 2**bits)
 
 
-def _taylor(small: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Return bounds of e^small for 0 ≤ small ≤ 1/2: a lower and an upper sum of Taylor's terms, rounded outwards."""
-    low, high, low_term, high_term, k = Fraction(1), Fraction(1), Fraction(1), Fraction(1), 0
-    while high_term > Fraction(2, 2**bits):
+def _taylor(small: Fraction, bits: int) -> tuple[int, int]:
+    """Return bounds of e^small for 0 ≤ small ≤ 1/2: a lower and an upper sum of Taylor's terms."""
+    p, q = small.as_integer_ratio()
+    low = high = low_term = high_term = 2**bits
+    k = 0
+    while high_term > 2:
         k += 1
-        low_term, high_term = _down(low_term * small / k, bits), -_down(-high_term * small / k, bits)
+        low_term, high_term = low_term * p // (q * k), -(-high_term * p // (q * k))
         low, high = low + low_term, high + high_term
     # Every later term is at most half the one before: all of them together are at most the last one added.
     return low, high + high_term
@@ -36,7 +38,3 @@ def nearest(number: Fraction, digits: int, lowest: int) -> Fraction:
         exponent -= 1  # now 2^exponent ≤ number < 2^(exponent + 1)
     unit = Fraction(2) ** max(exponent - digits + 1, lowest)
     return round(number / unit) * unit  # ties to even
-
-
-def _down(number: Fraction, bits: int) -> Fraction:
-    return Fraction((number.numerator << bits) // number.denominator, 2**bits)

@@ -202,6 +202,11 @@ ATTACKS = {
         "tree",
         lambda d: _set(d["evidence"]["witnesses"][0][4], "side", 1),
     ),
+    "witness_that_goes_on": (
+        "approached_alone",
+        "witnesses",
+        lambda d: _set(d["evidence"]["witnesses"][0][4], "to", "-1"),
+    ),
     "limit_taken_for_a_value": ("approached_alone", "tree", lambda d: d["evidence"]["witnesses"][0][4].pop("side")),
     "limit_that_ties": (
         "tie_that_is_lost",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from suffice.drops import NO_DROP
 from suffice.search.problem import Problem
 
 
@@ -17,7 +18,7 @@ class Roles(NamedTuple):
     undecided: tuple[int, ...]  # not in every one; whether in some is not known
 
 
-def roles(problem: Problem, *, max_nodes: int = 20_000) -> Roles:
+def roles(problem: Problem, *, max_nodes: int = 2_000) -> Roles:
     """Return the role of each item that may be kept or freed.
 
     Parameters
@@ -30,7 +31,8 @@ def roles(problem: Problem, *, max_nodes: int = 20_000) -> Roles:
     An item is necessary if it alone breaks a constraint. It is relevant if some allowed set of other items becomes
     forbidden by freeing the item too: such a set can be filled up with all that still fits, and what it then keeps is
     minimal and holds the item. With one constraint an item with a larger drop is relevant whenever one with a smaller
-    drop is, so that few questions settle all.
+    drop is, so that few questions settle all. With several, sets filled up greedily in many orders show most relevant
+    items, and what is left is searched for.
     """
     necessary = tuple(k for k in problem.open if not problem.admits([k]))
     others = [k for k in problem.open if k not in set(necessary)]
@@ -38,7 +40,10 @@ def roles(problem: Problem, *, max_nodes: int = 20_000) -> Roles:
     if len(problem.constraints) == 1 and problem.at_most is None:
         _settle_in_order(problem, sorted(others, key=problem.drops[0].__getitem__), found, max_nodes)
     else:
-        found = {k: completes(problem, k, others, max_nodes) for k in others}
+        found = dict.fromkeys(_shown_by_filling(problem, others), True)
+        for k in others:
+            if k not in found:
+                found[k] = completes(problem, k, others, max_nodes)
     pick = {verdict: tuple(k for k in others if found[k] is verdict) for verdict in (True, False, None)}
     return Roles(necessary, pick[True], pick[False], pick[None])
 
@@ -60,6 +65,28 @@ def _settle_in_order(problem: Problem, ascending: Sequence[int], found: dict[int
         found[ascending[k]] = completes(problem, ascending[k], ascending, max_nodes)
 
 
+def _shown_by_filling(problem: Problem, others: Sequence[int]) -> set[int]:
+    """Return items that are kept by some set which is filled up until nothing more fits: they are relevant."""
+    rows = [*problem.floats, problem.floats.max(axis=0)]
+    orders = [sorted(others, key=row.__getitem__, reverse=is_down) for row in rows for is_down in (True, False)]
+    found: set[int] = set()
+    for order in orders:
+        found |= _left_out(problem, order)
+    for k in others:  # to show an item, fill up with all others first
+        for order in orders:
+            if k not in found:
+                found |= _left_out(problem, [*(other for other in order if other != k), k])
+    return found
+
+
+def _left_out(problem: Problem, order: Sequence[int]) -> set[int]:
+    freed: list[int] = []
+    for k in order:
+        if problem.admits([*freed, k]):
+            freed.append(k)
+    return set(order).difference(freed)
+
+
 def completes(problem: Problem, item: int, others: Sequence[int], max_nodes: int) -> bool | None:
     """Whether freeing an item makes some allowed set of the others forbidden; None if the budget ends first.
 
@@ -68,6 +95,8 @@ def completes(problem: Problem, item: int, others: Sequence[int], max_nodes: int
     Depth first, weightiest first: an item is freed if it fits, then left out. A branch ends where all that is left,
     freed together with the item, still fits: nothing below it can be forbidden.
     """
+    if all(row[item] == NO_DROP for row in problem.drops):
+        return False
     rest = sorted((k for k in others if k != item), key=lambda k: (-problem.weight(k), k))
     stack: list[tuple[int, tuple[int, ...]]] = [(0, ())]
     for _ in range(max_nodes):
