@@ -2,18 +2,15 @@
 
 import json
 import shutil
-import socket
-import threading
-import time
 
 import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page is tried in a browser by playwright")
-uvicorn = pytest.importorskip("uvicorn", reason="the server needs uvicorn")
+pytest.importorskip("uvicorn", reason="the server needs uvicorn")
 from present.models import HOSTILE, hostile, mixed, wide  # noqa: E402
+from serve.served import Served  # noqa: E402
 
 from suffice.model_file import to_bytes  # noqa: E402
-from suffice.serve import create_app  # noqa: E402
 from suffice.tables import DataTable  # noqa: E402
 from suffice_check import check  # noqa: E402
 
@@ -22,26 +19,6 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no chromium: a
 
 MIXED = mixed()
 ROWS = ((0.5, 50, "green", 7), ("0.25", "30", "red", None), (-3, 110, "blue", -9))
-
-
-class Served:
-    """A server in a thread of its own, on any free port."""
-
-    def __init__(self, explainer, table=None):
-        listener = socket.socket()
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(16)
-        self.address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        app = create_app(explainer, to_bytes(explainer.model), table)
-        self.server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listener]}, daemon=True)
-        self.thread.start()
-        while not self.server.started:
-            time.sleep(0.01)
-
-    def close(self):
-        self.server.should_exit = True
-        self.thread.join(10)
 
 
 @pytest.fixture(scope="module")

@@ -29,6 +29,7 @@ from suffice.present.json import Json, answer_document, contrast_document, curve
 from suffice.present.outline import outline
 from suffice.results import Explanation
 from suffice.serve import bodies
+from suffice.serve.description import describe_rows
 from suffice.serve.limits import Deadline, Guard, Limits, Workers
 from suffice.serve.problems import MEDIA_TYPE, ProblemError, add_handlers, problem_document
 from suffice.tables import DataTable
@@ -83,6 +84,7 @@ def create_app(
         lifespan=lifespan,
     )
     add_handlers(app)
+    describe_rows(app, explainer.model)
     _add_page(app)
     _add_reading(app, service)
     _add_questions(app, service)
@@ -111,11 +113,18 @@ class _Service:
 def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the description of answers that say what is wrong."""
     schema = {"schema": {"$ref": "#/components/schemas/Problem"}}
-    told = {403: "refused", 404: "not there", 413: "too large", 422: "cannot be answered", 503: "too busy or too long"}
+    told = {
+        400: "no JSON",
+        403: "refused",
+        404: "not there",
+        413: "too large",
+        422: "cannot be answered",
+        503: "too busy or too long",
+    }
     return {status: {"description": told[status], "content": {MEDIA_TYPE: schema}} for status in statuses}
 
 
-_ASKING = _problems(403, 413, 422, 503)
+_ASKING = _problems(400, 403, 413, 422, 503)
 
 
 def _ok(model: type | None, description: str) -> dict[int | str, dict[str, Any]]:
