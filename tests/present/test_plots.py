@@ -13,7 +13,16 @@ from matplotlib.colors import to_rgb  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from present.models import HOSTILE, HOSTILE_ROW, MIXED_ROW, hostile, mixed, wide  # noqa: E402
 
-from suffice import MISSING, AdditiveModel, Explainer, PiecewiseLinear, Steps  # noqa: E402
+from suffice import (  # noqa: E402
+    MISSING,
+    AdditiveModel,
+    Domain,
+    Explainer,
+    Feature,
+    PiecewiseLinear,
+    Steps,
+    Table,
+)
 from suffice.present import plots  # noqa: E402
 from suffice.present.outline import outline  # noqa: E402
 
@@ -128,6 +137,17 @@ def test_an_approached_worst_case_is_told_from_an_attained_one():
     )
     drawn = outline(falling.explain([3], radius=3), "x0")
     assert (drawn.is_attained, drawn.worst.x, drawn.worst.y) == (False, 1, -7)
+
+
+def test_a_jump_at_an_end_of_the_domain_has_its_dot():
+    shape = Steps([0, 2], [5, 1, 7])
+    explainer = Explainer(AdditiveModel([shape], features=[Feature("a", Domain.interval(0, 2))]))
+    drawn = outline(explainer.explain([1], radius=5), "a")
+    assert drawn.lines == (((0.0, 0.0), (2.0, 0.0)),)
+    assert drawn.dots == ((2.0, 6.0),)
+    spike = Table({1: 9}, otherwise=PiecewiseLinear([0], [0], left_slope=1, right_slope=1))
+    drawn = outline(Explainer(AdditiveModel([spike], 4)).explain([2], radius=2), "x0")
+    assert drawn.dots == ((1.0, 7.0),)
 
 
 def test_a_fall_without_bound_has_no_worst_case():

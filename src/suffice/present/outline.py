@@ -7,7 +7,7 @@ minus the drop at the worst case.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -65,6 +65,8 @@ def outline(why: Explanation, feature: str, part: int | None = None) -> Outline:
     labels = _labels(domain, why.row[i], worst.infimum.at if not drop.is_infinite else None)
     places = _places(labels, window)
 
+    runs, singles = _trace(function, domain, window)
+
     def point(at: Value, height: Rational) -> Point:
         # A number may be a code, which stands beside the line.
         x = places[at] if at in places else nearest_float(at) if isinstance(at, fmpq) else 0.0
@@ -73,15 +75,8 @@ def outline(why: Explanation, feature: str, part: int | None = None) -> Outline:
     return Outline(
         name=feature,
         is_kept=i in why.kept,
-        lines=tuple(
-            tuple(point(at, height) for at, height in run)
-            for span in (domain.spans if window else ())
-            for run in _runs(_over(function, span), span, window)
-        ),
-        dots=(
-            *(point(at, function(at)) for at in _single(function, domain, window)),
-            *(point(label, function(label)) for label in labels),
-        ),
+        lines=tuple(tuple(Point(nearest_float(x), nearest_float(y - here)) for x, y in run) for run in runs),
+        dots=tuple(point(at, function(at)) for at in (*singles, *labels)),
         region=tuple(_shown_span(span, window) for span in region.spans) if window else (),
         ticks=tuple(Tick(places[label], show(label), region.holds(label)) for label in labels),
         window=_shown_window(window, places),
@@ -99,10 +94,11 @@ def _window(function: Pieces, domain: Domain, region: Domain, at: Value) -> Wind
     """Return which numbers to show: the region and as much again on either side, within the domain."""
     if not domain.spans:
         return None
-    corners = [*function.knots, *([at] if isinstance(at, fmpq) and at not in domain.codes_ else [])] or [ZERO]
     inner = region.spans or domain.spans
-    ends = [min(corners) if span.low is None else span.low for span in inner]
-    ends += [max(corners) if span.high is None else span.high for span in inner]
+    corners = [*function.knots[:1], *function.knots[-1:]]
+    corners += [at] if isinstance(at, fmpq) and at not in domain.codes_ else []
+    ends = [min(corners, default=ZERO) if span.low is None else span.low for span in inner]
+    ends += [max(corners, default=ZERO) if span.high is None else span.high for span in inner]
     low, high = min(ends), max(ends)
     wide = (high - low) or (abs(low) / 10 or ONE)
     low, high = low - wide, high + wide
@@ -112,43 +108,46 @@ def _window(function: Pieces, domain: Domain, region: Domain, at: Value) -> Wind
     return (start, end) if start < end else (start - ONE, end + ONE)
 
 
-def _over(function: Pieces, span: Span) -> Pieces:
-    return function.on_integers if span.is_integers else function
+Corner = tuple[Rational, Rational]
 
 
-def _runs(function: Pieces, span: Span, window: Window | None) -> Iterator[tuple[tuple[Rational, Rational], ...]]:
-    """Yield the unbroken lines of a function over the part of a span that is shown, as their corners."""
-    assert window is not None
-    shown = span.cut(*window)
-    if shown is None or shown.low is None or shown.high is None or _is_dotted(shown):
-        return
-    first, last = function.segment_after(shown.low), function.segment_before(shown.high)
-    ends = [shown.low, *function.knots[first:last], shown.high]
-    run: list[tuple[Rational, Rational]] = []
-    for k, (left, right) in enumerate(pairwise(ends), start=first):
-        start = (left, function.slopes[k] * left + function.offsets[k])
-        if run and run[-1] != start:
-            yield tuple(run)
-            run = []
-        run = run or [start]
-        run.append((right, function.slopes[k] * right + function.offsets[k]))
-    yield tuple(run)
+def _trace(function: Pieces, domain: Domain, window: Window | None) -> tuple[list[list[Corner]], list[Rational]]:
+    """Return the unbroken lines of what is shown of a function, and the numbers whose values are drawn as dots.
 
-
-def _single(function: Pieces, domain: Domain, window: Window | None) -> list[Rational]:
-    """Return the numbers whose values are drawn as dots: jumps, lone numbers, and integers where they are few."""
-    if window is None:
-        return []
-    found: list[Rational] = []
-    for span in domain.spans:
+    Dots are where it jumps, lone numbers, and integers where they are few.
+    """
+    runs: list[list[Corner]] = []
+    singles: list[Rational] = []
+    for span in domain.spans if window else ():
+        assert window is not None
         shown = span.cut(*window)
-        if shown is None or shown.low is None or shown.high is None:
+        if shown is None:
             continue
+        assert shown.low is not None
+        assert shown.high is not None
         if _is_dotted(shown):
-            found += [shown.low + k for k in range(int((shown.high - shown.low).p) + 1)]
-        elif not span.is_integers:
-            found += [knot for knot in function.knots if shown.holds(knot) and _jumps(function, knot)]
-    return found
+            singles += [shown.low + k for k in range(int((shown.high - shown.low).p) + 1)]
+        else:
+            _follow(function.on_integers if span.is_integers else function, shown.low, shown.high, runs, singles)
+    return runs, singles
+
+
+def _follow(function: Pieces, low: Rational, high: Rational, runs: list[list[Corner]], singles: list[Rational]) -> None:
+    """Add the lines of a function from `low` to `high`, and the knots where it jumps."""
+    first, last, begun = function.segment_after(low), function.segment_before(high), len(runs)
+    runs.append([])
+    for k, (left, right) in enumerate(pairwise([low, *function.knots[first:last], high]), start=first):
+        start = function.slopes[k] * left + function.offsets[k]
+        if k > first:
+            value, before = function.values[k - 1], runs[-1][-1][1]
+            if start != before:
+                runs.append([])
+            if start != value or before != value:
+                singles.append(left)
+        if not runs[-1]:
+            runs[-1].append((left, start))
+        runs[-1].append((right, function.slopes[k] * right + function.offsets[k]))
+    singles += [at for at, height in (runs[begun][0], runs[-1][-1]) if function(at) != height]
 
 
 def _is_dotted(shown: Span) -> bool:
@@ -156,11 +155,6 @@ def _is_dotted(shown: Span) -> bool:
     assert shown.low is not None
     assert shown.high is not None
     return shown.low == shown.high or (shown.is_integers and shown.high - shown.low < _MOST_DOTS)
-
-
-def _jumps(function: Pieces, knot: Rational) -> bool:
-    k, value = function.segment_before(knot), function(knot)
-    return any(function.slopes[j] * knot + function.offsets[j] != value for j in (k, k + 1))
 
 
 def _labels(domain: Domain, *needed: Value | None) -> tuple[Value, ...]:

@@ -26,7 +26,7 @@ from suffice.errors import SufficeError
 from suffice.explain import Explainer
 from suffice.present.facts import ranked
 from suffice.present.json import Json, answer_document, contrast_document, curve_document, model_document
-from suffice.present.outline import outline
+from suffice.present.outline import Outline, outline
 from suffice.results import Explanation
 from suffice.serve import bodies
 from suffice.serve.description import describe_rows
@@ -228,22 +228,19 @@ def _add_questions(app: FastAPI, service: _Service) -> None:
 
 def _explained(why: Explanation, outlines: int) -> Json:
     """Return an explanation with its text, and outlines of some features."""
-    shapes = [_outline_document(why, name) for name in ranked(why)[:outlines]]
-    drawable = [shape for shape in shapes if _is_finite(shape)]  # a number of 400 digits is no float
-    return answer_document(why) | {"text": str(why).splitlines(), "outlines": drawable}
+    shapes = [outline(why, name) for name in ranked(why)[:outlines]]
+    shown = [_outline_document(shape) for shape in shapes if _is_finite(shape)]
+    return answer_document(why) | {"text": str(why).splitlines(), "outlines": shown}
 
 
-def _is_finite(document: Any) -> bool:
-    if isinstance(document, float):
-        return math.isfinite(document)
-    if isinstance(document, dict):
-        return all(_is_finite(part) for part in document.values())
-    return not isinstance(document, (list, tuple)) or all(_is_finite(part) for part in document)
+def _outline_document(shape: Outline) -> Json:
+    return shape._asdict() | {"ticks": [tick._asdict() for tick in shape.ticks]}
 
 
-def _outline_document(why: Explanation, feature: str) -> Json:
-    document: Json = outline(why, feature)._asdict()
-    return document | {"ticks": [tick._asdict() for tick in document["ticks"]]}
+def _is_finite(shape: Outline) -> bool:
+    """Whether a shape can be drawn: a number of 400 digits is no float."""
+    points = (*(point for line in shape.lines for point in line), *shape.dots, shape.row, shape.worst or shape.row)
+    return math.isfinite(sum(abs(x) + abs(y) for x, y in (*points, *shape.region, shape.window)) + (shape.drop or 0.0))
 
 
 def _each(service: _Service, body: bodies.BatchBody, deadline: Deadline) -> list[Json]:

@@ -48,7 +48,7 @@ def serve(
     announce(f"http://{place}:{listener.getsockname()[1]}/  (stop with Ctrl+C)")
     if not is_loopback(host):
         announce("Warning: other machines can reach this address; there is no password.")
-    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, timeout_keep_alive=5)
+    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, timeout_keep_alive=75)
     uvicorn.Server(config).run(sockets=[listener])
 
 
