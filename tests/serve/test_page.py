@@ -53,14 +53,13 @@ def opened(browser, served, **options):
     page.on("dialog", lambda dialog: (page.complaints.append("a dialog opened"), dialog.dismiss()))
     page.on("request", lambda request: page.elsewhere.append(request.url))
     page.goto(served.address)
-    page.wait_for_selector("#shapes figure", state="attached")
+    settled(page)
     return page
 
 
 def settled(page):
     """Wait until the answer is that of what the page asks now."""
-    page.wait_for_timeout(150)
-    page.wait_for_function("!document.getElementById('answer').classList.contains('busy')")
+    page.wait_for_selector("#answer[aria-busy=false]")
 
 
 def kept(page):
@@ -213,7 +212,7 @@ def test_everything_can_be_done_with_the_keyboard(page):
         raise AssertionError(f"{wanted} cannot be reached")
 
     page.goto(page.url)
-    page.wait_for_selector("#shapes figure", state="attached")
+    settled(page)
     tab_to("next")
     page.keyboard.press("Enter")
     settled(page)
@@ -230,7 +229,7 @@ def test_everything_can_be_done_with_the_keyboard(page):
     tab_to("contrast")
     page.keyboard.press("Enter")
     page.wait_for_selector("#more:not([hidden])")
-    page.wait_for_function("document.activeElement.id === 'contrast'")
+    page.wait_for_selector("#contrast:focus")
     tab_to("certificate")
     with page.expect_download():
         page.keyboard.press("Enter")

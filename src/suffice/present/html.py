@@ -21,7 +21,7 @@ STYLE = """
 .suffice .proven { border-left: 4px solid #12355b; padding-left: .6em; }
 .suffice table { border-collapse: collapse; margin: .6em 0; }
 .suffice th, .suffice td { text-align: left; padding: .2em .8em .2em 0; border-bottom: 1px solid #8884;
-  vertical-align: top; overflow-wrap: anywhere; }
+  vertical-align: top; overflow-wrap: break-word; }
 .suffice td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .suffice .bar { display: inline-block; height: .7em; background: #12355b; margin-right: .5em; }
 .suffice pre { white-space: pre-wrap; }

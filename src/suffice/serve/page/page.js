@@ -70,7 +70,12 @@ function claim() {
 
 // --- asking -----------------------------------------------------------------------------------------------------------
 
+function busy(isBusy) {
+  get("answer").setAttribute("aria-busy", String(isBusy));
+}
+
 function changed() {
+  busy(true);
   get("more").hidden = true;
   clearTimeout(state.timer);
   state.timer = setTimeout(explain, PAUSE);
@@ -79,7 +84,6 @@ function changed() {
 async function explain() {
   state.asking?.abort();
   const asking = (state.asking = new AbortController());
-  get("answer").classList.add("busy");
   try {
     const response = await ask("v1/explain", { ...question(), outlines: SHAPES }, asking.signal);
     state.answer = await response.json();
@@ -89,7 +93,7 @@ async function explain() {
     if (error.name === "AbortError") return;
     complain(error);
   }
-  get("answer").classList.remove("busy");
+  busy(false);
 }
 
 function complain(error) {
@@ -305,6 +309,7 @@ async function pickRow(k) {
   const last = state.model.rows - 1;
   const wanted = Math.min(Math.max(Number.isInteger(k) ? k : 0, 0), last);
   get("row").value = wanted;
+  busy(true);
   const { cells } = await (await ask(`v1/rows/${wanted}`)).json();
   for (const feature of state.features) fill(feature, cells[feature.name]);
   changed();
