@@ -61,8 +61,10 @@ def test_how_many_explanations_there_are(folder):
     count = len(list(EXPLAINER.explanations(ROW, 40)))
     assert shown == {"at_least": count, "at_most": count}
     assert f"{count}." in text
-    wrong = call(*ask("explanations", "--radius", 40, "--count", "--minimal", "subset"))
-    assert (wrong.exit_code, "--count" in wrong.stderr) == (2, True)
+    shown, _ = one("explanations", *ask("explanations", "--radius", 40, "--count", "--minimal", "subset"))
+    assert shown["at_least"] == shown["at_most"] == len(list(EXPLAINER.explanations(ROW, 40, minimal="subset")))
+    shown, text = one("explanations", *ask("explanations", "--radius", 40, "--count", "--max-nodes", 0))
+    assert shown["at_least"] == 0 < count <= shown["at_most"]
 
 
 def test_radius(folder):
@@ -106,6 +108,8 @@ def test_preferences(folder):
     for option in ("--cost", "--group"):
         wrong = call(*ask("explain", "--radius", 1, option, "age"))
         assert (wrong.exit_code, "NAME=" in wrong.stderr) == (2, True)
+        wrong = call(*ask("explain", "--radius", 1, option, "age=1", option, "age=2"))
+        assert (wrong.exit_code, "given twice" in wrong.stderr) == (2, True)
 
 
 def test_probability_norm_and_semantics(folder):

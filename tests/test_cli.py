@@ -374,7 +374,7 @@ def test_claims_and_contrasts(folder):
         contrast = explainer.contrast(row, radius=1, claim=claim)
         assert (two["features"], two["is_possible"]) == (list(contrast.features), contrast.is_possible)
     assert "to stay at least 7" in answer("explain", *asked, "--at-least", 7, "--without", "b").stdout
-    assert "Proven: 1 feature can change it; no fewer can." in answer("contrast", *asked, "--at-least", 7).stdout
+    assert "Proven: 1 feature can break the claim; no fewer can." in answer("contrast", *asked, "--at-least", 7).stdout
     wrong = call("explain", *asked, "--at-least", 7, "--at-most", 9)
     assert (wrong.exit_code, "claim" in wrong.stderr) == (2, True)
 

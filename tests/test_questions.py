@@ -280,9 +280,210 @@ def test_the_charge_is_taken_from_the_margin_and_reported():
         explainer.explain([0, 0], radius=1, semantics="float32")
 
 
+def charge(shapes, row, *, radius=0, intercept=0, kind="float32", features=None, **question):
+    """What is charged for a regression, and its exact score."""
+    explainer = Explainer(AdditiveModel(shapes, intercept, "regression", features=features))
+    low = question.pop("claim", AtLeast(explainer.score(row) - 10**30))
+    (found, *_) = explainer.explain(row, radius, claim=low, semantics=kind, **question).charged
+    return Fraction(str(found)), explainer.score(row)
+
+
+def summed(terms):
+    """A sum in float32, from left to right."""
+    total = np.float32(0)
+    for term in terms:
+        total = np.float32(total + np.float32(term))
+    return Fraction(float(total))
+
+
+TINY = 2.0**-24  # 1 + TINY is 1 in float32, again and again
+
+
+def test_the_charge_covers_a_sum_that_loses_every_term():
+    """The bounds are nearly attained: a 1 swallows a thousand tiny terms, in a layer and in the sum over features."""
+    weights = np.array([[1.0] + [TINY] * 1000], dtype=np.float32)
+    ones = ReluNetwork([np.zeros((1001, 1), np.float32), weights], [np.ones(1001, np.float32), None])
+    found, exact = charge([ones], [0])
+    assert exact - summed(weights[0]) <= found < 4 * (exact - summed(weights[0]))
+    constants = [ReluNetwork([np.zeros((1, 1), np.float32)], [np.array([w], np.float32)]) for w in weights[0, :200]]
+    found, exact = charge(constants, [0] * 200)
+    assert exact - summed(weights[0, :200]) <= found < 4 * (exact - summed(weights[0, :200]))
+
+
+def test_the_charge_covers_rounded_inputs_and_scalings():
+    identity = ReluNetwork([np.ones((1, 1), np.float32)], [np.zeros(1, np.float32)])
+    found, exact = charge([identity], [1000000.03])
+    assert abs(exact - Fraction(float(np.float32(1000000.03)))) <= found
+    scaled = [Feature("a", center=1000000.03, scale=3)]
+    found, exact = charge([identity], [1000000.0], features=scaled)
+    assert abs(exact - Fraction(float(np.float32(1000000.0) - np.float32(1000000.03))) / 3) <= found
+    code = [Feature("a", suffice.Domain.interval(0, 1) | suffice.Domain.codes(1000000.03))]
+    found, exact = charge([identity], [1000000.03], features=code)
+    assert abs(exact - Fraction(float(np.float32(1000000.03)))) <= found
+
+
+def test_the_charge_covers_exponential_and_leaky_units():
+    exu = ReluNetwork([np.array([[60.3]]), np.array([[1.0]])], [np.zeros(1), np.zeros(1)], exu=True)
+    found, exact = charge([exu], [1])
+    assert abs(exact - Fraction(float(np.exp(np.float32(60.3))))) <= found
+    leaky = ReluNetwork([np.array([[1.0]]), np.array([[1.0]])], [np.zeros(1), np.zeros(1)], "leaky_relu")
+    found, exact = charge([leaky], [-1000003])
+    assert abs(exact - Fraction(float(np.float32(0.01) * np.float32(-1000003)))) <= found
+
+
+def test_the_charge_covers_tables_and_their_sums():
+    thirds = Table({"a": Fraction(1, 3), "b": 5}) + Table({"a": Fraction(-1, 3), "b": 5})
+    found, exact = charge([thirds * Fraction(1, 7)], ["a"])
+    assert exact == 0 < found
+    found, exact = charge([Table({7: Fraction(1, 3)})], [7])
+    assert abs(exact - Fraction(float(np.float32(1 / 3)))) <= found
+
+
+def test_every_side_of_a_claim_is_charged():
+    identity = ReluNetwork([np.ones((1, 1), np.float32)], [np.zeros(1, np.float32)])
+    at_least, _ = charge([identity], [3], radius=1)
+    at_most, _ = charge([identity], [3], radius=1, claim=suffice.AtMost(100))
+    within, _ = charge([identity], [3], radius=1, claim=suffice.Within(100))
+    assert at_least == at_most == within / 2 > 0  # within compares two computed scores
+    two = ReluNetwork([np.ones((2, 1), np.float32)], [np.array([0, 5], np.float32)])
+    why = Explainer(AdditiveModel([two], [0, 0], "multiclass")).explain([3], 1, semantics="float32")
+    assert Fraction(str(why.charged[0])) > at_least  # both scores are computed
+    negative = Explainer(AdditiveModel([identity], -100)).explain([3], 1, semantics="float32")
+    assert Fraction(str(negative.charged[0])) > 0
+
+
+OVERFLOWS = [
+    ([np.array([[1e30]]), np.array([[1e20]]), np.array([[1e-45]])], "float32"),
+    ([np.array([[1e39]]), np.array([[1e-39]])], "float32"),
+    ([np.array([[1e200]]), np.array([[1e200]]), np.array([[1e-300]])], "float64"),
+]
+
+
+@pytest.mark.parametrize(("weights", "kind"), OVERFLOWS, ids=range(3))
+def test_floats_that_overflow_on_the_way_have_no_bound(weights, kind):
+    network = ReluNetwork(weights, [np.zeros(1)] * len(weights))
+    with pytest.raises(suffice.ClaimError, match=f"{kind} may overflow within this region"):
+        charge([network], [1], radius=1, kind=kind)
+
+
 def test_shapes_that_jump_have_no_small_rounding_error():
     explainer = Explainer(AdditiveModel([Steps([0], [1, 2])], 0))
     with pytest.raises(suffice.ClaimError, match="the shape of 'x0' jumps or is no network"):
         explainer.explain([1], radius=1, semantics="float32")
+    inside = Table({2: 3}, otherwise=ReluNetwork([[[1.0]]], [[0.0]]))
+    with pytest.raises(suffice.ClaimError, match="the shape of 'x0' jumps"):
+        Explainer(AdditiveModel([inside], 5, features=[Feature("x0", suffice.Domain.reals())])).explain(
+            [1], radius=2, semantics="float32"
+        )
     with pytest.raises(suffice.ClaimError, match="the region of 'x0' has no end"):
         explainer.explain([1], radius=math.inf, semantics="float32")
+
+
+# --- what may and may not be said ---------------------------------------------------------------------------------
+
+
+def test_features_that_are_kept_by_wish_are_not_called_needed():
+    explainer = Explainer(AdditiveModel([RISING] * 3, 0, features=list("abc")))
+    why = explainer.explain([1, 1, 1], radius="0.01", keep=["a", "b", "c"])
+    assert "needed" not in str(why)
+    assert "all 3 features are fixed, so that nothing moves; no smaller set that the preferences allow does." in str(
+        why
+    )
+    with pytest.raises(suffice.ClaimError, match="without 'a': it is kept by preference, not by need"):
+        why.counterexample("a")
+    needed = explainer.explain([1, 1, 1], radius=4)
+    assert "every feature is needed; with any one of them free the prediction can change." in str(needed)
+
+
+def test_counterexamples_break_the_claim_for_certain():
+    network = ReluNetwork([np.ones((1, 1), np.float32)], [np.zeros(1, np.float32)])
+    deployed = Explainer(AdditiveModel([network] * 2, 0)).explain([1, 1], radius=1, semantics="float32")
+    for name in deployed.features:  # by rounding alone, if at all
+        with pytest.raises(suffice.ClaimError, match="no input is known to break the claim"):
+            deployed.counterexample(name)
+    ball = Explainer(AdditiveModel([RISING] * 3, 0)).explain([1, 1, 1], radius=1.6, norm=1)
+    for name in ball.features:  # two full steps leave the ball
+        with pytest.raises(suffice.ClaimError, match="the box around the ball"):
+            ball.counterexample(name)
+    alone = Explainer(AdditiveModel([RISING] * 3, 0)).explain([1, 1, 1], radius=4, norm=1)
+    point = alone.counterexample("x0")
+    assert sum(value != 1 for value in point.values()) == 1
+
+
+def test_texts_speak_of_the_claim():
+    explainer = Explainer(AdditiveModel([RISING], 0, "regression"))
+    assert "the claim stays true" in str(explainer.explain([3], 1, claim=suffice.Within(5)))
+    assert "nothing within the region can break the claim" in str(explainer.contrast([3], 1, claim=suffice.Within(5)))
+    binary = Explainer(AdditiveModel([RISING], 0)).contrast([3], 2, claim=ProbabilityAtLeast("0.8"))
+    assert "to stay 1 with a probability of at least 0.8\nProven: 1 feature can break the claim" in str(binary)
+
+
+def test_an_enclosure_that_does_not_tell_is_never_passed_on():
+    """A sum of drops that lies between the first enclosure's ends: every question is decided, or says why not."""
+    (_, first), (_, closer) = (suffice.claims.logit(suffice.rational.rational("0.8"), bits) for bits in (128, 512))
+    between = (first + closer) / 2
+    fall = Fraction(int(between.p), int(between.q)) - 3
+    explainer = Explainer(AdditiveModel([Table({"a": 0, "b": fall}), Table({"a": 0, "b": "-1/1000"})], 3))
+    row, claim = ["a", "a"], ProbabilityAtLeast("0.8")
+    assert explainer.is_sufficient(row, ["x1"], 1, claim=claim)
+    assert explainer.contrast(row, 1, claim=claim).size == 2
+    assert explainer.counterfactual(row, 1, claim=claim).size == 2
+    assert set(explainer.inflate(row, 1, claim=claim).ranges) <= {"x0", "x1"}
+    assert explainer.explain(row, 1, claim=claim).size == 1
+    for minimal in ("size", "subset"):
+        with pytest.raises(suffice.BudgetError, match="nearly equals the threshold"):
+            list(explainer.explanations(row, 1, claim=claim, minimal=minimal))
+
+
+NONSENSE = [
+    ({"max_nodes": "x"}, suffice.BudgetError, "max_nodes must be a whole number"),
+    ({"max_seconds": 10**400}, suffice.BudgetError, "max_seconds must be a number of seconds"),
+    ({"semantics": []}, suffice.ClaimError, "semantics must be"),
+    ({"norm": "x"}, suffice.RadiusError, "norm must be"),
+    ({"cost": {"x0": "1e-400"}}, suffice.PreferenceError, "the costs have no common unit"),
+    ({"cost": {"x0": "1e400"}}, suffice.PreferenceError, "the costs have no common unit"),
+]
+
+
+@pytest.mark.parametrize(("given", "kind", "words"), NONSENSE, ids=range(len(NONSENSE)))
+def test_nonsense_gets_one_sentence(given, kind, words):
+    with pytest.raises(kind, match=words):
+        drop_model(1, 2, margin=2).explain(["a", "a"], 1, **given)
+
+
+def test_drops_beyond_floats_are_compared_exactly():
+    huge = [Table({"a": 0, "b": f"-{k}e400", "c": f"{k}e400"}) for k in (1, 2, 3)]
+    why = Explainer(AdditiveModel(huge, 0, "regression")).explain(["a"] * 3, 1, claim=suffice.Within("3e400"))
+    assert (why.size, why.status) == (1, Status.PROVEN)
+
+
+def test_counts_of_subset_minimal_sets_keep_to_their_budget():
+    found = drop_model(*[1] * 40, margin=20).explanations(["a"] * 40, 1, minimal="subset")
+    low, high = found.count(max_nodes=100)
+    assert low <= math.comb(40, 20) <= high
+    assert drop_model(1, 1, 1, margin=1).explanations(["a"] * 3, 1, minimal="subset").count() == (3, 3)
+
+
+def test_a_range_knows_its_numbers():
+    explainer = Explainer(AdditiveModel([RISING], 0, features=[Feature("a", suffice.Domain.integers(-9, 9))]))
+    found = explainer.inflate([3], radius=9).ranges["a"]
+    assert [k for k in (-1, 0, 9, 10, 2.5, np.int64(3), np.float32(3), math.nan, math.inf, "3") if k in found] == [
+        0,
+        9,
+        3,
+        3,
+    ]
+    with pytest.raises(suffice.PreferenceError, match="'a' is named twice"):
+        explainer.inflate([3], radius=9, features=["a", "a"])
+    points = Explainer(AdditiveModel([RISING], 0, features=[Feature("a", suffice.Domain.points(-1, 1, 2, 3))]))
+    assert str(points.inflate([2], radius=9).ranges["a"]) == "[1, 3]"
+    joined = suffice.Domain.interval(0, 2) | suffice.Domain.interval(1, 3)
+    overlapping = Explainer(AdditiveModel([RISING], 0, features=[Feature("a", joined)]))
+    assert str(overlapping.inflate(["1/2"], 9, features=["a"]).ranges["a"]) == "[0, 3]"
+
+
+def test_a_radius_on_reals_and_integers():
+    domain = suffice.Domain.interval(0, 1) | suffice.Domain.integers(3, 10)
+    explainer = Explainer(AdditiveModel([RISING * -1], "4.2", features=[Feature("a", domain)]))
+    assert explainer.radius(["1/2"], []) == suffice.Limit(Fraction(9, 2), is_attained=False)
+    assert explainer.counterfactual(["1/2"], radius=9).least_change == Fraction(1, 2)

@@ -100,9 +100,12 @@ def features(draw, outputs):
             Domain.interval(-1, 1) | Domain.interval(2, 3),
             ((Fraction(-1), Fraction(1), False), (Fraction(2), Fraction(3), False)),
         ),
+        (Domain.interval(-1, 1) | Domain.integers(3), ((Fraction(-1), Fraction(1), False), (Fraction(3), None, True))),
+        (Domain.points(-1, 0, 1, "5/2"), tuple((v, v, False) for v in map(Fraction, ("-1", "0", "1", "5/2")))),
     ]
     domain, spans = draw(st.sampled_from(domains))
-    return shape, domain, Plain(evaluate, knots, spans), draw(st.sampled_from([Fraction(0), Fraction(1)]))
+    starts = [start for start in map(Fraction, ("0", "1", "1/3")) if start in domain]
+    return shape, domain, Plain(evaluate, knots, spans), draw(st.sampled_from(starts))
 
 
 @st.composite

@@ -121,6 +121,10 @@ CertificatePath = Annotated[
 ]
 
 
+MaxNodes = Annotated[int, typer.Option(min=0, help="Budget of the search, in steps.")]
+MaxSeconds = Annotated[float, typer.Option(min=0, help="Budget of the search, in seconds.")]
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A model, some rows of a table, and what all questions have in common."""
@@ -178,7 +182,7 @@ def read_asked(
 ) -> Asked:
     """Return what all commands need: this function's options are theirs."""
     additive = load_model(model)
-    claim = _claim(additive, within, at_least, at_most, beats, probability)
+    claim = read_claim(additive, within, at_least, at_most, beats, probability)
     data = read_table(table)
     _check_columns(data, additive.names)
     rows = tuple((k, {name: cells[name] for name in additive.names}) for k, cells in ((k, data.row(k)) for k in row))
@@ -215,6 +219,8 @@ def explain_command(
     without: Annotated[
         str | None, typer.Option(metavar="NAME", help="Kept feature: show how its change can change the prediction.")
     ] = None,
+    max_nodes: MaxNodes = 100_000,
+    max_seconds: MaxSeconds = 60.0,
     certificate: CertificatePath = None,
 ) -> None:
     """Find a smallest set of features that fixes a prediction, with proof."""
@@ -222,7 +228,8 @@ def explain_command(
         asked.model.index(without)
     options = asked.options | _preferences(keep, free, cost, group, moving)
     options |= {"norm": float(norm.value), "semantics": semantics.value}
-    radii = read_options_radii(radius, asked.model.names)
+    options |= {"max_nodes": max_nodes, "max_seconds": max_seconds}
+    radii = read_radius_options(radius, asked.model.names)
 
     def ask(explainer: Explainer, cells: Json) -> tuple[Explanation, Change | None]:
         why = explainer.explain(cells, radii, **options)
@@ -243,7 +250,7 @@ def explain_command(
 
 def contrast_command(asked: Asked, radius: Radii, moving: Moving = None, certificate: CertificatePath = None) -> None:
     """Find a smallest set of features whose change can change a prediction, with an input that shows it."""
-    radii = read_options_radii(radius, asked.model.names)
+    radii = read_radius_options(radius, asked.model.names)
     answers = asked.answers(lambda explainer, x: explainer.contrast(x, radii, at_most=moving, **asked.options))
     asked.save_certificates(certificate, answers)
     asked.show(answers, "contrasts", documents.contrast_document)
@@ -251,15 +258,22 @@ def contrast_command(asked: Asked, radius: Radii, moving: Moving = None, certifi
 
 def counterfactual_command(asked: Asked, radius: Radii) -> None:
     """Find the nearest input with another prediction that changes as few features as can be."""
-    radii = read_options_radii(radius, asked.model.names)
+    radii = read_radius_options(radius, asked.model.names)
     answers = asked.answers(lambda explainer, x: explainer.counterfactual(x, radii, **asked.options))
     asked.show(answers, "counterfactuals", documents.counterfactual_document)
 
 
-def relevance_command(asked: Asked, radius: Radii, moving: Moving = None) -> None:
+def relevance_command(
+    asked: Asked,
+    radius: Radii,
+    moving: Moving = None,
+    max_nodes: MaxNodes = 2_000,
+    max_seconds: MaxSeconds = 60.0,
+) -> None:
     """Tell which features are in every minimal explanation, in some, or in none."""
-    radii = read_options_radii(radius, asked.model.names)
-    answers = asked.answers(lambda explainer, x: explainer.relevance(x, radii, at_most=moving, **asked.options))
+    radii = read_radius_options(radius, asked.model.names)
+    options = asked.options | {"at_most": moving, "max_nodes": max_nodes, "max_seconds": max_seconds}
+    answers = asked.answers(lambda explainer, x: explainer.relevance(x, radii, **options))
     asked.show(answers, "relevance", documents.relevance_document)
 
 
@@ -276,17 +290,18 @@ def explanations_command(
     cost: Costs = None,
     group: GroupsOption = None,
     moving: Moving = None,
+    max_nodes: MaxNodes = 100_000,
+    max_seconds: MaxSeconds = 60.0,
 ) -> None:
-    """List all minimal explanations, or count those of the smallest size."""
-    if count and minimal is Minimal.SUBSET:
-        raise typer.BadParameter("only sets of the smallest size are counted without listing", param_hint="--count")
+    """List all minimal explanations, or count them."""
     options = asked.options | _preferences(keep, free, cost, group, moving)
-    radii = read_options_radii(radius, asked.model.names)
+    options |= {"max_nodes": max_nodes, "max_seconds": max_seconds}
+    radii = read_radius_options(radius, asked.model.names)
 
     def ask(explainer: Explainer, cells: Json) -> documents.Listing:
         found = explainer.explanations(cells, radii, minimal=minimal.value, **options)
         if count:
-            return documents.Listing((), found.count(), has_more=False)
+            return documents.Listing((), found.count(max_nodes=max_nodes), has_more=False)
         sets = tuple(islice(found, limit + 1))
         return documents.Listing(sets[:limit], None, has_more=len(sets) > limit)
 
@@ -305,9 +320,12 @@ def radius_command(
 def curve_command(
     asked: Asked,
     until: Annotated[str, typer.Option(metavar="NUMBER", help="Largest radius to look at.")] = "inf",
+    max_nodes: MaxNodes = 100_000,
+    max_seconds: MaxSeconds = 60.0,
 ) -> None:
     """Tell how the size of the smallest explanation grows with the radius, with exact breakpoints."""
-    answers = asked.answers(lambda explainer, x: explainer.curve(x, until=until, **asked.options))
+    options = asked.options | {"max_nodes": max_nodes, "max_seconds": max_seconds}
+    answers = asked.answers(lambda explainer, x: explainer.curve(x, until=until, **options))
     asked.show(answers, "curves", documents.curve_document)
 
 
@@ -319,7 +337,7 @@ def inflate_command(
     ] = None,
 ) -> None:
     """Tell for each kept feature the widest range over which the prediction stays."""
-    radii = read_options_radii(radius, asked.model.names)
+    radii = read_radius_options(radius, asked.model.names)
     answers = asked.answers(lambda explainer, x: explainer.inflate(x, radii, features=feature, **asked.options))
     asked.show(answers, "inflated", documents.inflated_document)
 
@@ -370,7 +388,7 @@ def _of_row(k: int, ask: Callable[[], Answer]) -> Answer:
         raise RowError(f"row {k}: {error}") from None
 
 
-def _claim(
+def read_claim(
     model: AdditiveModel,
     within: str | None,
     at_least: str | None,
@@ -399,9 +417,18 @@ def _preferences(
     keep: list[str] | None, free: list[str] | None, cost: list[str] | None, group: list[str] | None, moving: int | None
 ) -> Json:
     """Return wishes as the library takes them."""
-    costs = dict(_named("--cost", text) for text in cost or ())
-    groups = {name: members.split(",") for name, members in (_named("--group", text) for text in group or ())}
+    costs = _all_named("--cost", cost)
+    groups = {name: members.split(",") for name, members in _all_named("--group", group).items()}
     return {"keep": keep or (), "free": free or (), "cost": costs, "groups": groups, "at_most": moving}
+
+
+def _all_named(option: str, texts: list[str] | None) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value in (_named(option, text) for text in texts or ()):
+        if name in found:
+            raise typer.BadParameter(f"{name!r} is given twice", param_hint=option)
+        found[name] = value
+    return found
 
 
 def _named(option: str, text: str) -> tuple[str, str]:
@@ -425,7 +452,7 @@ def _find_change(explainer: Explainer, why: Explanation, without: str) -> Change
     return Change(without, point, explainer.predict(point))
 
 
-def read_options_radii(given: Sequence[str], names: Sequence[str]) -> Radius:
+def read_radius_options(given: Sequence[str], names: Sequence[str]) -> Radius:
     """Return one radius for all features, or one for each."""
     read: dict[str, str] = {}
     for text in given:

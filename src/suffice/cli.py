@@ -1,6 +1,7 @@
 """The command line: thin commands over the library, for people, and with `--json` for machines.
 
-Exit codes: 0 answered, 1 the question cannot be answered (one sentence on stderr), 2 wrong usage.
+Exit codes: 0 answered, 1 the question cannot be answered (one sentence on stderr), 2 wrong usage, 3 some rows of a
+batch failed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,26 @@ import typer
 from typer.core import TyperGroup
 
 from suffice import __version__
-from suffice.asking import AsJson, ModelPath, TablePath, file_facts, print_json, question_commands
+from suffice.asking import (
+    AsJson,
+    AtLeastOption,
+    AtMostOption,
+    BeatsOption,
+    Held,
+    ModelPath,
+    ProbabilityOption,
+    Radii,
+    TablePath,
+    Unit,
+    UnitOption,
+    WithinOption,
+    file_facts,
+    print_json,
+    question_commands,
+    read_claim,
+    read_radius_options,
+)
+from suffice.batch.command import Engine, run_batch
 from suffice.errors import DataError, ModelFileError, SufficeError
 from suffice.explain import Explainer
 from suffice.looking import report_command, serve_command
@@ -208,6 +228,46 @@ for _name, _command in question_commands().items():
     app.command(_name)(_command)
 app.command("report")(report_command)
 app.command("serve")(serve_command)
+
+
+# --- batch ------------------------------------------------------------------------------------------------------------
+
+
+@app.command("batch")
+def batch_command(
+    model: ModelPath,
+    table: TablePath,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="RESULTS", help="Parquet file to write.", show_default=False)
+    ],
+    radius: Radii,
+    unit: UnitOption = Unit.RAW,
+    held: Held = None,
+    within: WithinOption = None,
+    at_least: AtLeastOption = None,
+    at_most: AtMostOption = None,
+    beats: BeatsOption = None,
+    probability: ProbabilityOption = None,
+    keep: Annotated[
+        list[str] | None, typer.Option("--id", metavar="COLUMN", help="Column to carry over; may be repeated.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads to use; all by default.")] = None,
+    engine: Annotated[Engine, typer.Option(help="Where the work is done.")] = Engine.LOCAL,
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster; one on this machine by default.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Explain every row of a file, larger than memory if need be; exit code 3 if some rows failed."""
+    additive = load_model(model)
+    claim = read_claim(additive, within, at_least, at_most, beats, probability)
+    options = {
+        "radius": read_radius_options(radius, additive.names),
+        "unit": unit.value,
+        "held": held or (),
+        "claim": claim,
+    }
+    settings: dict[str, Any] = {"keep": keep or [], "threads": threads, "engine": engine, "address": address}
+    run_batch(model, table, output, options, **settings, quiet=quiet, as_json=as_json)
 
 
 # --- check, info ------------------------------------------------------------------------------------------------------

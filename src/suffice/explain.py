@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from flint import fmpq
 
 from suffice.breaking import breaking_input, easiest_break
 from suffice.certificate import Case, Certificate, certify_radius, certify_set
-from suffice.claims import Claim, Inequality, Same, inequalities_at, predicted
+from suffice.claims import Claim, Inequality, Same, Within, inequalities_at, predicted
 from suffice.domain import show
 from suffice.drops import Constraint, Drop, Worst, bound_drops, total
 from suffice.errors import BudgetError, ClaimError, ModelError, PreferenceError, RadiusError, Undecided
@@ -40,12 +41,15 @@ from suffice.results import (
 from suffice.rounding import Semantics, rounding_errors
 from suffice.rows import Row, read_row
 from suffice.search.covering import Cover, smallest_cover
-from suffice.search.enumeration import Items, count_smallest, minimal_sets, smallest_sets
+from suffice.search.enumeration import Items, count_minimal, count_smallest, minimal_sets, smallest_sets
 from suffice.search.inflation import Room, widest
 from suffice.search.problem import Problem
 from suffice.search.radius import nearest_break, sizes_by_radius
 from suffice.search.relevance import roles
 from suffice.shapes.pieces import Pieces, combine
+
+if TYPE_CHECKING:
+    from suffice.batch.result import BatchResult
 
 Answer = TypeVar("Answer")
 
@@ -161,7 +165,7 @@ class Explainer:
             `BOUNDED`.
         """
         choices = read_choices(self.model, keep=keep, free=free, cost=cost, groups=groups)
-        moving, is_ball = _read_at_most(at_most), _read_norm(norm)
+        moving, is_ball, clock = _read_at_most(at_most), _read_norm(norm), _Clock(max_nodes, max_seconds)
 
         def answer(bits: int) -> Explanation:
             question = self._ask(x, radius, unit, held, claim, bits)
@@ -171,11 +175,8 @@ class Explainer:
             ruling = _allowing(question.constraints, charged, 1 if is_ball else moving)
             self._check_free(proven, choices, free)
 
-            def solve(constraints: Sequence[Constraint]) -> Cover:
-                return smallest_cover(constraints, choices, max_nodes=max_nodes, max_seconds=max_seconds)
-
-            cover = solve(proven)
-            bound = cover if proven == ruling else solve(ruling)
+            cover = smallest_cover(proven, choices, **clock.budget)
+            bound = cover if proven == ruling else smallest_cover(ruling, choices, **clock.budget)
             is_best = bound.lower_bound == cover.cost
             return Explanation(
                 self.model,
@@ -189,9 +190,26 @@ class Explainer:
                 None if is_best else _caveat(cover, norm, semantics),
                 charged,
                 bound.proof if len(ruling) > 1 or not choices.is_plain else None,
+                ruling,
             )
 
         return self._decide(answer)
+
+    def explain_batch(self, table: Any, radius: Radius, *, threads: int | None = None, **options: Any) -> BatchResult:
+        """Return explanations of all rows of a table, in columns; each is the one that `explain` gives for the row.
+
+        Parameters
+        ----------
+        table : NumPy array, pandas or Polars DataFrame, Arrow table
+            The rows, in the user's own units; an array by position, all others by feature name.
+        threads : int, optional
+            How many to use; all by default. The result does not depend on it.
+        radius, **options
+            As `explain` takes them. A row that cannot be explained gets the status "failed" and a message.
+        """
+        from suffice.batch.run import BatchQuestion
+
+        return BatchQuestion.of(self, radius, **options).answer(table, threads=threads)
 
     def is_sufficient(
         self,
@@ -255,7 +273,7 @@ class Explainer:
         def answer(bits: int) -> Contrast:
             question = self._ask(x, radius, unit, held, claim, bits)
             constraints = _allowing(question.constraints, None, moving)
-            facts = (self.model, question.statement._replace(at_most=moving), *question[1:3], question.prediction)
+            facts = (self.model, question.statement._replace(at_most=moving), *question[1:4], question.prediction)
             best = easiest_break(constraints, (), range(len(self.model.features)))
             if best is None:
                 return Contrast(*facts, None, ())
@@ -277,13 +295,14 @@ class Explainer:
         def answer(bits: int) -> Counterfactual:
             question, growth = self._growth(x, radius, unit, held, claim, bits)
             nearest = nearest_break(growth)
-            facts = (self.model, *question[:3], question.prediction)
+            facts = (self.model, *question[:4], question.prediction)
             if nearest is None:
                 return Counterfactual(*facts, None, (), growth.units, None, is_attained=False)
             reach = nearest.radius if nearest.is_attained else nearest.radius + (1 - nearest.radius) * _CLOSE
             region, part = growth.region(reach), nearest.part
             drops, worst = bound_drops(growth.functions[part], growth.here[part], question.row, region)
-            constraint = replace(growth.constraints[part], drops=drops)
+            constraint = replace(question.constraints[part], drops=drops)
+            constraint.admits(nearest.moved)  # an enclosed threshold may need more bits
             point = breaking_input(constraint, worst, question.row, region, nearest.moved)
             return Counterfactual(
                 *facts, tuple(point), nearest.moved, growth.units, nearest.radius, nearest.is_attained
@@ -301,17 +320,18 @@ class Explainer:
         claim: Claim = SAME,
         at_most: int | None = None,
         max_nodes: int = 2_000,
+        max_seconds: float = 60.0,
     ) -> Relevance:
         """Return which features are in every subset-minimal explanation, in some, or in none.
 
-        Whether a feature is in some is a question of subset sums; past `max_nodes` steps of search for one feature it
-        is named undecided.
+        Whether a feature is in some is a question of subset sums; past `max_nodes` steps of search for one feature, or
+        `max_seconds` for all, it is named undecided.
         """
-        moving = _read_at_most(at_most)
+        moving, clock = _read_at_most(at_most), _Clock(max_nodes, max_seconds)
 
         def answer(bits: int) -> Relevance:
             question = self._ask(x, radius, unit, held, claim, bits)
-            found = roles(Problem(_allowing(question.constraints, None, moving)), max_nodes=max_nodes)
+            found = roles(Problem(_allowing(question.constraints, None, moving)), **clock.budget)
             return Relevance(question.prediction, *(tuple(self.model.names[i] for i in part) for part in found))
 
         return self._decide(answer)
@@ -345,21 +365,21 @@ class Explainer:
         max_nodes, max_seconds : int, float
             Budgets of the search for the smallest size.
         """
-        if minimal not in ("size", "subset"):
-            raise ClaimError(f"minimal must be 'size' or 'subset', got {minimal!r}")
+        if not isinstance(minimal, str) or minimal not in ("size", "subset"):
+            raise ClaimError(f"minimal must be 'size' or 'subset', got {brief(minimal)}")
         choices = read_choices(self.model, keep=keep, free=free, cost=cost, groups=groups)
-        moving = _read_at_most(at_most)
+        moving, clock = _read_at_most(at_most), _Clock(max_nodes, max_seconds)
 
         def answer(bits: int) -> tuple[Problem, Cover | None]:
             constraints = _allowing(self._ask(x, radius, unit, held, claim, bits).constraints, None, moving)
             self._check_free(constraints, choices, free)
             if minimal == "subset":
                 return Problem(constraints, choices), None
-            cover = smallest_cover(constraints, choices, max_nodes=max_nodes, max_seconds=max_seconds)
+            cover = smallest_cover(constraints, choices, **clock.budget)
             if not cover.is_best:
+                low, high = (_plain_cost(choices.unit * cost) for cost in (cover.lower_bound, cover.cost))
                 raise BudgetError(
-                    f"the least cost is only known to lie between {cover.lower_bound} and {cover.cost}; "
-                    "raise max_nodes or max_seconds"
+                    f"the least cost is only known to lie between {low} and {high}; raise max_nodes or max_seconds"
                 )
             return Problem(constraints, choices), cover
 
@@ -367,14 +387,14 @@ class Explainer:
 
         def sets() -> Iterator[tuple[str, ...]]:
             found: Iterator[Items] = minimal_sets(problem) if cover is None else smallest_sets(problem, cover)
-            for items in found:
+            for items in _decided(found):
                 yield tuple(self.model.names[i] for i in sorted(choices.features(items)))
 
         def number(most: int) -> tuple[int, int]:
-            if cover is not None:
-                return count_smallest(problem, cover, max_nodes=most)
-            listed = sum(1 for _ in minimal_sets(problem))
-            return listed, listed
+            nodes = _Clock(most, 0).nodes
+            if cover is None:
+                return count_minimal(problem, max_nodes=nodes)
+            return count_smallest(problem, cover, max_nodes=nodes)
 
         return Explanations(sets, number)
 
@@ -431,10 +451,11 @@ class Explainer:
         end = read_radius("until", until)
         if end is not None and not end:
             raise RadiusError("the curve begins at the radius 0; `until` must be above it")
+        clock = _Clock(max_nodes, max_seconds)
         question, growth = self._decide(lambda bits: self._growth(x, 1, unit, held, claim, bits))
 
         def solve(constraints: Sequence[Constraint]) -> Cover:
-            return smallest_cover(constraints, max_nodes=max_nodes, max_seconds=max_seconds)
+            return smallest_cover(constraints, **clock.budget)
 
         names = self.model.names
         steps = [
@@ -465,15 +486,21 @@ class Explainer:
         """
         if features is None:
             features = self.explain(x, radius, unit=unit, held=held, claim=claim).features
-        names = list(features)
+        places = self.model.indices(features)
+        if len(set(places)) < len(places):
+            twice = next(i for i in places if places.count(i) > 1)
+            raise PreferenceError(f"{self.model.names[twice]!r} is named twice; each feature has one range")
+        return self._decide(lambda bits: self._inflate(self._ask(x, radius, unit, held, claim, bits), places))
+
+    def _inflate(self, question: _Question, kept: Sequence[int]) -> Inflated:
+        names = [self.model.names[i] for i in kept]
         freed = self._others(names)
-        question = self._decide(lambda bits: self._ask(x, radius, unit, held, claim, bits))
         falls = [constraint.fall(freed) for constraint in question.constraints]
         for constraint, fall in zip(question.constraints, falls, strict=True):
             if not constraint.allows(fall):
                 raise ClaimError(f"{_listed(names)} do not suffice at this radius, so that none of them has room")
         ranges = {}
-        for name, i in zip(names, self.model.indices(names), strict=True):
+        for name, i in zip(names, kept, strict=True):
             functions = [cases[i].function for cases in question.worst]
             here = [function(question.row[i]) for function in functions]
             room = widest(functions, here, question.row[i], self.model.domains[i], question.constraints, falls)
@@ -532,11 +559,12 @@ class Explainer:
 
     def _charge(self, question: _Question, semantics: Semantics) -> tuple[Rational, ...]:
         """Return what rounding may take from the margin of each part of the claim."""
-        if semantics == "exact":
+        if isinstance(semantics, str) and semantics == "exact":
             return (ZERO,) * len(question.constraints)
         errors = rounding_errors(self.model, question.region, semantics)
+        times = 2 if isinstance(question.statement.claim, Within) else 1  # there the row's own score is computed too
         return tuple(
-            sum((abs(factor) * error for factor, error in zip(one.factors, errors, strict=True)), ZERO)
+            sum((times * abs(factor) * error for factor, error in zip(one.factors, errors, strict=True)), ZERO)
             for one in question.inequalities
         )
 
@@ -596,6 +624,30 @@ def _weighted(factors: tuple[int, ...], pieces: tuple[Pieces, ...]) -> Pieces:
     return used[0][1] if len(used) == 1 and used[0][0] == ONE else combine(used)
 
 
+class _Clock:
+    """Budgets of a question, of which the time runs."""
+
+    def __init__(self, nodes: Any, seconds: Any) -> None:
+        if type(nodes) is not int or nodes < 0:
+            raise BudgetError(f"max_nodes must be a whole number from 0 up, got {brief(nodes)}")
+        if not isinstance(seconds, (int, float)) or not 0 <= seconds < 1e9:
+            raise BudgetError(f"max_seconds must be a number of seconds from 0 up, got {brief(seconds)}")
+        self.nodes, self.end = nodes, time.monotonic() + seconds
+
+    @property
+    def budget(self) -> dict[str, Any]:
+        """What is left, as searches take it."""
+        return {"max_nodes": self.nodes, "max_seconds": max(0.0, self.end - time.monotonic())}
+
+
+def _decided(sets: Iterator[Items]) -> Iterator[Items]:
+    """Pass sets on; a threshold that is not known well enough for the next one ends them with an error."""
+    try:
+        yield from sets
+    except Undecided:
+        raise BudgetError("a sum of drops nearly equals the threshold; change the threshold a little") from None
+
+
 def _allowing(
     constraints: Sequence[Constraint], shift: Sequence[Rational] | None, at_most: int | None
 ) -> tuple[Constraint, ...]:
@@ -617,7 +669,7 @@ def _read_at_most(at_most: int | None) -> int | None:
 
 def _read_norm(norm: float) -> bool:
     """Return whether the region is smaller than the box."""
-    if norm not in (1, 2, math.inf):
+    if not isinstance(norm, (int, float)) or norm not in (1, 2, math.inf):
         raise RadiusError(f"norm must be 1, 2 or math.inf, got {brief(norm)}")
     return norm != math.inf
 

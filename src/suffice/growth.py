@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import fmpq
+from flint import fmpq, fmpz
 
 from suffice.domain import Domain, Span
 from suffice.drops import NO_DROP, Constraint, Drop, bound_drops
@@ -144,15 +144,27 @@ class Growth:
         for events in self.events.values():
             place = bisect_left(events, radius)
             starts += events[max(place - 1, 0) : place]
-        for i in self._moving:
-            if any(span.is_integers for span in self.domains[i].spans):
-                starts.append(fmpq((radius * self.units[i]).ceil() - 1) / self.units[i])
+        for i, first in self._steps:
+            count = ((radius - first) * self.units[i]).ceil() - 1  # steps are 1 apart in the feature's own units
+            if count >= 0:
+                starts.append(first + fmpq(count) / self.units[i])
         return max(starts)
 
     def _steps_after(self, radius: Rational) -> Iterator[Rational]:
+        for i, first in self._steps:
+            count = max(((radius - first) * self.units[i]).floor() + 1, fmpz(0))
+            yield first + fmpq(count) / self.units[i]
+
+    @cached_property
+    def _steps(self) -> list[tuple[int, Rational]]:
+        """For each moving feature with integers the first radius above 0 at which an end of its region meets one."""
+        found = []
         for i in self._moving:
             if any(span.is_integers for span in self.domains[i].spans):
-                yield fmpq((radius * self.units[i]).floor() + 1) / self.units[i]
+                value = self._value(i)
+                ahead = {fmpq(value.floor() + 1) - value, value - fmpq(value.ceil() - 1)}  # to the right, to the left
+                found += [(i, distance / self.units[i]) for distance in sorted(ahead)]
+        return found
 
     def bends(self, features: Collection[int], low: Rational, high: Rational | None) -> list[Rational]:
         """Return the radii inside a cell at which a drop changes its slope; the cell has no event inside."""
@@ -193,25 +205,29 @@ class Growth:
         for i in features[:1]:  # a few events of one feature leave few of the others to sort
             cell.cut(self.events[i])
         cell.cut(event for i in features for event in cell.inside(self.events[i]))
-        for i in features:
-            self._cut_at_integers(cell, i)
+        for i, first in self._steps:
+            if i in features:
+                self._cut_at_integers(cell, i, first)
         cell.cut(self.bends(features, cell.low, cell.high))
         cell.cut(self._used_up(freed, cell))
         return cell.result()
 
-    def _cut_at_integers(self, cell: _Cell, i: int) -> None:
-        if not any(span.is_integers for span in self.domains[i].spans):
-            return
+    def _cut_at_integers(self, cell: _Cell, i: int, first: Rational) -> None:
+        """Narrow a cell to one between two of the radii `first`, `first + 1 / unit`, ..."""
         unit = self.units[i]
-        first = int((cell.low * unit).floor()) + 1
+
+        def step(count: int) -> Rational:
+            return first + fmpq(count) / unit
+
+        begin = max(int(((cell.low - first) * unit).floor()) + 1, 0)
         if cell.high is not None:
-            last = int((cell.high * unit).ceil())
+            end = int(((cell.high - first) * unit).ceil())
         else:  # beyond all knots: a drop that does not grow for ever changes at the next integers at most
-            last = first
-            while self._grows_for_ever(i) and cell.holds(fmpq(last) / unit):
-                last = 2 * last + 1
-            last += 1
-        cell.cut_range(first, last, lambda k: fmpq(k) / unit)
+            end = begin
+            while self._grows_for_ever(i) and cell.holds(step(end)):
+                end = 2 * end + 1
+            end += 1
+        cell.cut_range(begin, end, step)
 
     def _grows_for_ever(self, i: int) -> bool:
         """Whether some drop of a feature grows without end with the radius."""

@@ -25,7 +25,7 @@ from suffice.asking import (
     WithinOption,
     file_facts,
     read_asked,
-    read_options_radii,
+    read_radius_options,
 )
 from suffice.errors import DataError
 
@@ -61,7 +61,7 @@ def report_command(
     for path in (model, table):
         if output.exists() and output.samefile(path):
             raise DataError(f"{output}: is the {'model' if path == model else 'table'} itself; give another name")
-    radii = read_options_radii(radius, asked.model.names)
+    radii = read_radius_options(radius, asked.model.names)
     wishes: dict[str, Any] = {"keep": keep or (), "free": free or (), "at_most": moving}
     answers = asked.answers(lambda explainer, cells: explainer.explain(cells, radii, **asked.options, **wishes))
     decisions = [Decision(f"Row {k}", why, why.certificate(model).text if certificates else None) for k, why in answers]

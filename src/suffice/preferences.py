@@ -16,6 +16,8 @@ from suffice.errors import FeatureNameError, NumberError, PreferenceError
 from suffice.model import AdditiveModel
 from suffice.rational import ONE, Number, Rational, brief, rational
 
+_LARGEST_COST = 10**12  # in the common unit of all costs: a float counts them without error
+
 Groups: TypeAlias = Mapping[str, Iterable[str]] | Iterable[Iterable[str]]
 
 
@@ -152,6 +154,8 @@ def _read_costs(
     below = math.lcm(*(int(cost.q) for cost in exact))
     whole = [int(cost.p) * (below // int(cost.q)) for cost in exact]
     common = math.gcd(*whole)
+    if max(whole) // common > _LARGEST_COST:
+        raise PreferenceError(f"the costs have no common unit above 1/{_LARGEST_COST:,} of the largest; round them")
     return tuple(cost // common for cost in whole), fmpq(common, below)
 
 

@@ -14,13 +14,14 @@ from flint import fmpq
 
 from suffice.breaking import breaking_input, easiest_break
 from suffice.claims import Claim, Inequality
+from suffice.domain import show
 from suffice.drops import Constraint, Drop, Worst
-from suffice.errors import ClaimError, FeatureNameError
+from suffice.errors import ClaimError, FeatureNameError, NumberError, Undecided
 from suffice.labels import Label, Value
 from suffice.model import AdditiveModel
 from suffice.preferences import Choices
-from suffice.rational import Rational, to_fraction
-from suffice.regions import Radii, Region
+from suffice.rational import Number, Rational, rational, to_fraction
+from suffice.regions import Radii, Region, read_radius
 from suffice.rows import Row
 from suffice.search.covering import Tree
 
@@ -83,6 +84,7 @@ class Explanation(_Shown):
     caveat: str | None  # why a smaller set may exist, where none is ruled out
     charged: tuple[Rational, ...]  # what rounding may take from the margin of each part of the claim
     proof: Tree | None  # why no allowed set costs less, where sorting is not reason enough
+    ruling: tuple[Constraint, ...]  # what the proof is about: inputs that break these break the claim for certain
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -154,17 +156,21 @@ class Explanation(_Shown):
         FeatureNameError
             If the feature is not kept: without it nothing changes.
         ClaimError
-            If the set is not known to be smallest, and suffices without this feature too.
+            If no such input is known: the feature is kept by preference, or whether it is needed is not known.
         """
         if without not in self.features:
             raise FeatureNameError(without, self.features, what="kept feature")
         removed, kept = self.model.index(without), set(self.kept)
         free = [i for i in range(len(self.row)) if i not in kept]
-        best = easiest_break(self.constraints, [removed], free)
+        try:
+            best = easiest_break(self.ruling, [removed], free)
+        except Undecided:
+            best = None
         if best is None:
-            raise ClaimError(f"the claim holds without {without!r} too: this set is not a smallest one")
+            reason = self.caveat or "it is kept by preference, not by need"
+            raise ClaimError(f"no input is known to break the claim without {without!r}: {reason}")
         c, moved = best
-        point = breaking_input(self.constraints[c], self.worst[c], self.row, self.region, moved)
+        point = breaking_input(self.ruling[c], self.worst[c], self.row, self.region, moved)
         return {name: plain(value) for name, value in zip(self.model.names, point, strict=True)}
 
     def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
@@ -204,6 +210,7 @@ class Contrast(_Shown):
     statement: Statement
     row: Row
     region: Region
+    inequalities: tuple[Inequality, ...]
     prediction: Any
     point: tuple[Value, ...] | None
     moved: tuple[int, ...]
@@ -340,7 +347,7 @@ class Limit:
     def __str__(self) -> str:
         if self.radius == math.inf:
             return "any radius" + (", and the whole domain" if self.is_attained else "")
-        return f"{'up to' if self.is_attained else 'below'} {float(self.radius):.6g}"
+        return f"{'up to' if self.is_attained else 'below'} {show(rational(self.radius))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,11 +366,13 @@ class Curve(_Shown):
     prediction: Any
     steps: tuple[Step, ...]
 
-    def at(self, radius: Fraction | float) -> Step:
+    def at(self, radius: Number) -> Step:
         """Return the step that a radius is in."""
+        exact = read_radius("the radius", radius)
+        place = math.inf if exact is None else to_fraction(exact)
         for step in self.steps:
             end = step.limit
-            if radius < end.radius or (radius == end.radius and end.is_attained):
+            if place < end.radius or (place == end.radius and end.is_attained):
                 return step
         raise ClaimError(
             f"the curve ends at the radius {self.steps[-1].limit.radius}; ask for it with a larger `until`"
@@ -377,7 +386,7 @@ class Curve(_Shown):
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Values of a kept feature for which the claim still holds: an interval, its integers, or a set of labels."""
+    """Values of a kept feature for which the claim still holds: those of its domain in an interval, or some labels."""
 
     low: Fraction | None  # None: without end, or no numbers at all
     high: Fraction | None
@@ -387,12 +396,16 @@ class Range:
     values: tuple[Fraction | Label, ...]  # categories or codes; then there is no interval
 
     def __contains__(self, value: Any) -> bool:
+        try:
+            number = to_fraction(rational(value)) if not isinstance(value, str) else None
+        except NumberError:
+            number = None
         if self.values:
-            return value in self.values
-        if not isinstance(value, (int, float, Fraction)) or (self.is_integers and value != int(value)):
+            return value in self.values if number is None else number in self.values
+        if number is None or (self.is_integers and number.denominator != 1):
             return False
-        above = self.low is None or value > self.low or (value == self.low and self.has_low)
-        return above and (self.high is None or value < self.high or (value == self.high and self.has_high))
+        above = self.low is None or number > self.low or (number == self.low and self.has_low)
+        return above and (self.high is None or number < self.high or (number == self.high and self.has_high))
 
     def __str__(self) -> str:
         from suffice.present.text import describe_range

@@ -12,16 +12,18 @@ float64 can be off.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from flint import fmpq
 from numpy.typing import NDArray
 
-from suffice.domain import Domain
+from suffice.domain import Domain, Span
 from suffice.errors import ClaimError
-from suffice.labels import Value
+from suffice.labels import Label
 from suffice.model import AdditiveModel, Feature
 from suffice.rational import ONE, ZERO, Rational, nearest_float, rational
 from suffice.shapes import ReluNetwork, Shape, Table
@@ -44,6 +46,12 @@ class _Type(NamedTuple):
     unit: float
     smallest: float
     largest: float
+
+    def holds(self, value: Rational) -> bool:
+        """Whether a number is a float of this type."""
+        near = nearest_float(value)
+        is_double = math.isfinite(near) and rational(near) == value
+        return is_double and (self.name == "float64" or (abs(near) < self.largest and float(np.float32(near)) == near))
 
     def gamma(self, count: int) -> float:
         assert count < _WIDEST
@@ -78,7 +86,7 @@ def rounding_errors(model: AdditiveModel, region: Sequence[Domain], semantics: s
     ClaimError
         If a shape is not computed by a network or a table, so that rounding is not small, or if floats overflow.
     """
-    kind = _TYPES.get(semantics)
+    kind = _TYPES.get(semantics) if isinstance(semantics, str) else None
     if kind is None:
         raise ClaimError(f"semantics must be 'exact', 'float32' or 'float64', got {semantics!r}")
     parts = [
@@ -89,65 +97,91 @@ def rounding_errors(model: AdditiveModel, region: Sequence[Domain], semantics: s
     sizes = (sum((part.size for part in parts), start)) * _GROW
     errors = sum((part.error for part in parts), np.zeros(len(start)))
     every = (errors + kind.gamma(len(parts) + 2) * sizes + (len(parts) + 2) * kind.smallest) * _GROW
-    if not np.isfinite(every).all() or sizes.max() > kind.largest:
-        raise ClaimError(f"{kind.name} may overflow within this region; make the region smaller")
+    _checked(kind, -sizes, sizes, every)
     return tuple(rational(float(error)) for error in every)
 
 
 def _over_region(kind: _Type, feature: Feature, shape: Shape, region: Domain) -> _Range:
     """Return the range of a feature's part over its region."""
-    found = [_at(kind, shape, value) for value in (*region.categories_, *region.codes_)]
-    for span in region.spans:
-        if span.low is None or span.high is None:
-            raise ClaimError(f"the region of {feature.name!r} has no end, and rounding no bound; give a radius")
-        ends = sorted((end - feature.center) / feature.scale for end in (span.low, span.high))
-        size = max(abs(nearest_float(end)) for end in (span.low, span.high))
-        error = size * kind.unit
-        if (feature.center, feature.scale) != (ZERO, ONE):
-            terms = size + abs(nearest_float(feature.center))
-            error = kind.gamma(6) * terms / abs(nearest_float(feature.scale))
-        low, high = (nearest_float(end) for end in ends)
-        here = np.array([error + 2.0**-50 * max(abs(low), abs(high)) + 4 * kind.smallest]) * _GROW
-        input_ = _Range(np.array([low]) - here, np.array([high]) + here, here)
-        found.append(_shape(kind, feature.name, shape, input_, is_exact=span.is_integers or span.low == span.high))
+    found = []
+    for value in (*region.categories_, *region.codes_):
+        found.append(
+            _over_span(kind, feature, shape, Span(value, value)) if isinstance(value, fmpq) else _at(kind, shape, value)
+        )
+    found += [_over_span(kind, feature, shape, span) for span in region.spans]
     low, high = np.min([one.low for one in found], axis=0), np.max([one.high for one in found], axis=0)
     return _Range(low, high, np.max([one.error for one in found], axis=0))
 
 
-def _at(kind: _Type, shape: Shape, value: Value) -> _Range:
-    """Return the range of a shape at one label or code, which it looks up."""
-    exact = np.array([nearest_float(pieces(value)) for pieces in shape.compile()])
-    return _Range(exact, exact, np.abs(exact) * kind.gamma(2) + kind.smallest)
+def _over_span(kind: _Type, feature: Feature, shape: Shape, span: Span) -> _Range:
+    """Return the range of a feature's part over a span of numbers, which the deployed model rounds and scales."""
+    if span.low is None or span.high is None:
+        raise ClaimError(f"the region of {feature.name!r} has no end, and rounding no bound; give a radius")
+    is_scaled = (feature.center, feature.scale) != (ZERO, ONE)
+    if not is_scaled and span.low == span.high and kind.holds(span.low):
+        exact = np.array([nearest_float(span.low)])
+        return _shape(kind, feature.name, shape, _Range(exact, exact, np.zeros(1)))
+    ends = sorted((end - feature.center) / feature.scale for end in (span.low, span.high))
+    low, high = (nearest_float(end) for end in ends)
+    size = max(abs(nearest_float(end)) for end in (span.low, span.high))
+    error = size * kind.unit
+    if is_scaled:
+        error = kind.gamma(6) * (size + abs(nearest_float(feature.center))) / abs(nearest_float(feature.scale))
+    here = np.array([error + 2.0**-50 * max(abs(low), abs(high)) + 4 * kind.smallest]) * _GROW
+    return _shape(kind, feature.name, shape, _checked(kind, np.array([low]) - here, np.array([high]) + here, here))
 
 
-def _shape(kind: _Type, name: str, shape: Shape, z: _Range, *, is_exact: bool) -> _Range:
-    """Return the range of a shape where its input is in a range; `is_exact`: the input is a float of the type."""
+def _at(kind: _Type, shape: Shape, label: Label) -> _Range:
+    """Return the range of a shape at a label, which it looks up."""
+    match shape:
+        case Table() if label in shape.labels:
+            return _entry(kind, shape.labels[label])
+        case Table() if shape.otherwise is not None:
+            return _at(kind, shape.otherwise, label)
+        case Sum():
+            return _total(kind, [_at(kind, part, label) for part in shape.parts])
+        case Scaled():
+            return _multiple(kind, shape, _at(kind, shape.shape, label))
+        case Rescaled():
+            return _at(kind, shape.shape, label)
+        case _:  # no other shape has labels
+            raise AssertionError(shape)
+
+
+def _entry(kind: _Type, entry: Sequence[Rational]) -> _Range:
+    exact = np.array([nearest_float(value) for value in entry])
+    return _checked(kind, exact, exact, np.abs(exact) * kind.gamma(2) + kind.smallest)
+
+
+def _shape(kind: _Type, name: str, shape: Shape, z: _Range) -> _Range:
+    """Return the range of a shape where its input is in a range."""
     match shape:
         case ReluNetwork():
             return _network(kind, shape, z)
         case Readout():
             return _layer(kind, shape.weights, None, _network(kind, shape.basis, z))
         case Sum():
-            parts = [_shape(kind, name, part, z, is_exact=is_exact) for part in shape.parts]
-            return _total(kind, parts)
+            return _total(kind, [_shape(kind, name, part, z) for part in shape.parts])
         case Scaled():
-            inner = _shape(kind, name, shape.shape, z, is_exact=is_exact)
-            return _layer(kind, np.diag(np.full(shape.outputs, nearest_float(shape.factor))), None, inner)
+            return _multiple(kind, shape, _shape(kind, name, shape.shape, z))
         case Rescaled():
-            size = abs(nearest_float(1 / shape.scale))
-            center = np.array([nearest_float(shape.center)])
-            scaled = _layer(
-                kind, np.array([[nearest_float(1 / shape.scale)]]), -center * nearest_float(1 / shape.scale), z
-            )
-            more = kind.gamma(4) * (z.size + np.abs(center)) * size * _GROW
-            return _shape(kind, name, shape.shape, _widened(scaled, more), is_exact=False)
+            factor, center = nearest_float(1 / shape.scale), np.array([nearest_float(shape.center)])
+            scaled = _layer(kind, np.array([[factor]]), -center * factor, z)
+            more = kind.gamma(4) * (z.size + np.abs(center)) * abs(factor) * _GROW
+            return _shape(kind, name, shape.shape, _widened(scaled, more))
+        case Table() if not z.error.any() and z.low == z.high and rational(z.low[0]) in shape.points:
+            return _entry(kind, shape.points[rational(z.low[0])])
         case Table() if shape.otherwise is not None and not _holds(z, shape.points):
-            return _shape(kind, name, shape.otherwise, z, is_exact=is_exact)
+            return _shape(kind, name, shape.otherwise, z)
         case _:
             raise ClaimError(
                 f"the shape of {name!r} jumps or is no network, so that a rounded input can change it much; "
                 "semantics other than 'exact' need networks"
             )
+
+
+def _multiple(kind: _Type, shape: Scaled, inner: _Range) -> _Range:
+    return _layer(kind, np.diag(np.full(shape.outputs, nearest_float(shape.factor))), None, inner)
 
 
 def _holds(z: _Range, points: Any) -> bool:
@@ -166,8 +200,9 @@ def _network(kind: _Type, network: ReluNetwork, z: _Range) -> _Range:
             grown = rounded_exp(weight).astype(np.float64)
             shift = np.zeros(len(grown)) if bias is None else np.broadcast_to(bias.astype(np.float64), (len(grown),))
             layer = _layer(kind, grown, -grown[:, 0] * shift, z)
-            # the exponential itself may be off by some units in the last place
-            layer = _widened(layer, kind.gamma(8) * np.abs(grown[:, 0]) * (z.size + np.abs(shift)) * _GROW)
+            # The exponential may be off by some units in the last place, and by what its rounded exponent makes of it.
+            off = kind.gamma(8) + np.expm1(np.abs(weight[:, 0].astype(np.float64)) * kind.unit * _GROW) * _GROW
+            layer = _widened(layer, off * np.abs(grown[:, 0]) * (z.size + np.abs(shift)) * _GROW)
         else:
             layer = _layer(kind, weight, bias, outputs[-1])
         after = _activated(kind, activation, layer)
@@ -188,7 +223,15 @@ def _layer(kind: _Type, weight: NDArray[Any], bias: NDArray[Any] | None, h: _Ran
         slack = sizes * 2.0**-30
         # The parameters may be rounded to the type first: one more factor for each product.
         error = np.abs(w) @ h.error + kind.gamma(w.shape[1] + 3) * sizes + (w.shape[1] + 2) * kind.smallest
-    return _Range(low - slack, high + slack, error * _GROW)
+    return _checked(kind, low - slack, high + slack, error * _GROW, sizes, np.abs(w))
+
+
+def _checked(kind: _Type, low: Floats, high: Floats, error: Floats, *sizes: Floats) -> _Range:
+    """Return a range, having made sure that nothing in it, nor on the way to it, overflows."""
+    for size in (np.abs(low) + error, np.abs(high) + error, *sizes):
+        if size.size and not size.max() < kind.largest:
+            raise ClaimError(f"{kind.name} may overflow within this region; make the region smaller")
+    return _Range(low, high, error)
 
 
 def _activated(kind: _Type, activation: Activation, y: _Range) -> _Range:
@@ -218,4 +261,4 @@ def _total(kind: _Type, parts: Sequence[_Range]) -> _Range:
     sizes = np.sum([part.size for part in parts], axis=0) * _GROW
     error = np.sum([part.error for part in parts], axis=0) + kind.gamma(len(parts)) * sizes + kind.smallest
     low, high = np.sum([part.low for part in parts], axis=0), np.sum([part.high for part in parts], axis=0)
-    return _Range(low - sizes * 2.0**-30, high + sizes * 2.0**-30, error * _GROW)
+    return _checked(kind, low - sizes * 2.0**-30, high + sizes * 2.0**-30, error * _GROW, sizes)

@@ -145,7 +145,7 @@ def _proof(why: Explanation) -> str:
     claims = "; ".join(one.meaning for one in why.inequalities)
     fixed = ", ".join(f"{why.model.names[i]} = {in_full(why.row[i])}" for i in why.kept)
     first = f"fixed: {fixed}" if fixed else "no feature fixed"
-    least = f"No allowed set costs less than {why.lower_bound}." if why.size else ""
+    least = f"No allowed set costs less than {why.lower_bound}." if why.lower_bound else ""
     few = why.constraints[0].at_most
     moving = "" if few is None else f", at most {few} of them differing from the row at once"
     return (

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from suffice.claims import Inequality, Same
 from suffice.domain import show
 from suffice.present.facts import breaks, strongest_free
 from suffice.rational import rational, to_fraction
 
 if TYPE_CHECKING:
-    from suffice.results import Contrast, Counterfactual, Curve, Explanation, Inflated, Range, Relevance
+    from suffice.results import Contrast, Counterfactual, Curve, Explanation, Inflated, Range, Relevance, Statement
 
 _MOST_ROWS = 12
 _MOST_BREAKS, _MOST_MOVES = 5, 2
@@ -26,9 +28,12 @@ def statement(why: Explanation) -> tuple[str, str]:
     """Return what was predicted, and what is proven, a sentence each."""
     total, freed = len(why.model.features), len(why.freed)
     if not why.size:
-        proven = "Proven: no feature needs to be fixed; whatever moves within the region, the prediction stays."
-    elif not freed and why.lower_bound == why.cost == total:
-        proven = "Proven: every feature is needed; with any one of them free the prediction can change."
+        moves = f"whatever moves within the region{_few(why)}"
+        proven = f"Proven: no feature needs to be fixed; {moves}, {_stays(why.statement)}."
+    elif not freed and why.choices.is_plain and why.lower_bound == why.cost:
+        proven = f"Proven: every feature is needed; with any one of them free {_may_fail(why.statement)}."
+    elif not freed:
+        proven = f"Proven: all {total} features are fixed, so that nothing moves; {_least(why)}"
     else:
         verb = "fixes" if why.size == 1 else "fix"
         others = "the other one does" if freed == 1 else f"the other {freed} do"
@@ -87,17 +92,35 @@ def _least(why: Explanation) -> str:
     among = " that the preferences allow" if not why.choices.is_plain else ""
     if why.lower_bound == why.cost:
         return f"no set{among} costs less than their {why.cost}." if has_prices else f"no smaller set{among} does."
+    if not why.lower_bound:
+        return f"whether a smaller set{among} does is not known ({why.caveat})."
     fewer = f"costs less than {why.lower_bound}" if has_prices else f"of fewer than {why.lower_bound} does"
     return f"no set{among} {fewer} ({why.caveat})."
 
 
+def _stays(statement: Statement) -> str:
+    return "the prediction stays" if isinstance(statement.claim, Same) else "the claim stays true"
+
+
+def _may_fail(statement: Statement) -> str:
+    return "the prediction can change" if isinstance(statement.claim, Same) else "the claim can fail"
+
+
+def _changed(contrast: Contrast) -> tuple[str, str]:
+    """Return what a contrast is about, and what its inputs do to it."""
+    if isinstance(contrast.statement.claim, Same):
+        return "", "change it"
+    return f"; to stay {_parts(contrast.inequalities)}", "break the claim"
+
+
 def describe_contrast(contrast: Contrast) -> str:
     """Return a few lines that say what would change the prediction."""
+    about, what = _changed(contrast)
+    headline = f"Prediction: {_value(contrast.prediction)}{about}"
     if not contrast.is_possible:
-        return f"Prediction: {_value(contrast.prediction)}\nProven: nothing within the region changes it."
+        return f"{headline}\nProven: nothing within the region can {what}."
     noun = "feature" if contrast.size == 1 else "features"
-    proven = f"Proven: {contrast.size} {noun} can change it; no fewer can."
-    return "\n".join([f"Prediction: {_value(contrast.prediction)}", proven, *_moves(contrast)])
+    return "\n".join([headline, f"Proven: {contrast.size} {noun} can {what}; no fewer can.", *_moves(contrast)])
 
 
 def describe_counterfactual(contrast: Counterfactual) -> str:
@@ -107,9 +130,10 @@ def describe_counterfactual(contrast: Counterfactual) -> str:
     noun = "feature" if contrast.size == 1 else "features"
     least = f"{float(contrast.least_change):.6g}"
     how_far = f"by {least} radii" if contrast.is_attained else f"by little more than {least} radii"
+    about, what = _changed(contrast)
     lines = [
-        f"Prediction: {_value(contrast.prediction)}",
-        f"Proven: {contrast.size} {noun} can change it, moving {how_far} at most; no fewer can, nor with less.",
+        f"Prediction: {_value(contrast.prediction)}{about}",
+        f"Proven: {contrast.size} {noun} can {what}, moving {how_far} at most; no fewer can, nor with less.",
     ]
     return "\n".join(lines + _moves(contrast))
 
@@ -151,7 +175,7 @@ def describe_inflated(inflated: Inflated) -> str:
     """Return the range of each kept feature."""
     lines = [
         f"Prediction: {_value(inflated.prediction)}",
-        f"Proven: it stays as long as these hold, whatever the other {len(inflated.freed)} do within the region:",
+        f"Proven: it stays so while these hold, whatever the other {len(inflated.freed)} do within the region:",
     ]
     width = max((len(name) for name in inflated.ranges), default=0)
     return "\n".join(lines + [f"  {name:<{width}}  in {range_}" for name, range_ in inflated.ranges.items()])
@@ -166,11 +190,15 @@ def _moves(contrast: Contrast) -> list[str]:
 def _headline(why: Explanation) -> str:
     """Return what was predicted and, unless the claim is just the sign of a score, what must stay true."""
     prediction = _value(why.prediction)
-    if why.model.task == "binary" and why.inequalities[0].constant == 0:
+    if why.model.task == "binary" and isinstance(why.statement.claim, Same):
         return f"Prediction: {prediction} (margin {_number(why.margin)})"
-    parts = [inequality.meaning for inequality in why.inequalities]
-    what = " and ".join(parts) if len(parts) < 3 else f"ahead of all {len(parts)} others"
+    what = _parts(why.inequalities)
     return f"Prediction: {prediction}; to stay {what} (tightest margin {_number(why.margin)})"
+
+
+def _parts(inequalities: Sequence[Inequality]) -> str:
+    parts = [inequality.meaning for inequality in inequalities]
+    return " and ".join(parts) if len(parts) < 3 else f"ahead of all {len(parts)} others"
 
 
 def _table(why: Explanation) -> list[str]:

@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 
 from suffice.drops import Constraint
 from suffice.preferences import Choices
-from suffice.rational import ZERO, nearest_float
+from suffice.rational import nearest_float
 from suffice.search.problem import Multipliers, Problem
 from suffice.search.smallest import smallest_sufficient
 
-_DEEPEST = 400  # levels of the tree; a node below counts as past the budget
+_DEEPEST = 200  # levels of the tree; a node below counts as past the budget
 
 
 class Bound(NamedTuple):
@@ -117,7 +117,10 @@ class _Search:
     def run(self) -> Cover:
         problem = self.problem
         self._offer(self._greedy())
-        tree, bound = self._prove(frozenset(), self.open, (ZERO,) * len(problem.constraints), depth=0)
+        count = len(problem.constraints)
+        alone = [tuple(fmpq(k == c) for k in range(count)) for c in range(count)]
+        first = min(alone, key=lambda one: problem.most((), self.open, one, enough=0))
+        tree, bound = self._prove(frozenset(), self.open, first, depth=0)
         for k in reversed(self.needed):
             tree = Branch(k, tree, None)
         everything = problem.cost([k for k in range(len(problem.costs)) if k not in problem.choices.free])
@@ -152,6 +155,8 @@ class _Search:
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         drops, rest, _ = self._scaled((), self.open)
+        if not (np.isfinite(drops).all() and np.isfinite(rest).all()):
+            return frozenset()
         found = milp(
             -np.array([float(self.problem.costs[k]) for k in self.open]),
             constraints=LinearConstraint(drops, -np.inf, rest),
@@ -204,11 +209,14 @@ class _Search:
         if len(self.problem.constraints) == 1:
             return (fmpq(1),), halves
         drops, rest, largest = self._scaled(freed, open_)
+        if not (np.isfinite(drops).all() and np.isfinite(rest).all()):  # beyond floats
+            return (fmpq(1),) * len(self.problem.constraints), halves
         costs = np.array([float(self.problem.costs[k]) for k in open_])
         found = linprog(-costs, A_ub=drops, b_ub=np.maximum(rest, 0.0), bounds=(0, 1), method="highs")
         if found.x is None:
             return (fmpq(1),) * len(self.problem.constraints), halves
-        duals = np.maximum(-found.ineqlin.marginals, 0.0) / largest
+        with np.errstate(over="ignore"):
+            duals = np.maximum(-found.ineqlin.marginals, 0.0) / largest
         return _rationalised(duals), found.x
 
     def _scaled(
@@ -220,7 +228,8 @@ class _Search:
         left = np.array([nearest_float(c.margin) - sum(c.floats[i] for i in features) for c in problem.constraints])
         drops = problem.floats[:, list(open_)]
         largest = np.maximum(drops.max(axis=1, initial=0.0), 1e-300)
-        return drops / largest[:, None], np.minimum(left / largest, 1e6), largest
+        with np.errstate(over="ignore", invalid="ignore"):
+            return drops / largest[:, None], np.minimum(left / largest, 1e6), largest
 
 
 def _rationalised(duals: NDArray[np.float64]) -> Multipliers:

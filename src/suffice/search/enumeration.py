@@ -1,13 +1,14 @@
 """All minimal sets of features that suffice, one after the other, and how many smallest there are.
 
 Sets come as tuples of the items that are kept, in the order of the features. Items are decided one after the other, the
-weightiest first, so that the order of the sets is fixed and none comes twice.
+weightiest first, so that the order of the sets is fixed and none comes twice; a smallest set that is known comes first.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from suffice.rational import ONE, ZERO
@@ -28,19 +29,24 @@ def minimal_sets(problem: Problem) -> Iterator[Items]:
     branch leads to a set, and the wait for the next one is polynomial. With several constraints a branch may come to
     nothing.
     """
+    return (found for found in _minimal_nodes(problem) if found is not None)
+
+
+def _minimal_nodes(problem: Problem) -> Iterator[Items | None]:
+    """Yield a set, or None, for each node of the search."""
     order = _by_weight(problem)
     stack: list[tuple[int, Items, Items]] = [(0, (), ())]  # place in the order, freed, kept by choice
     while stack:
         place, freed, chosen = stack.pop()
         rest = order[place:]
         if any(problem.admits((*freed, *rest, k)) for k in chosen):
+            yield None
             continue
-        if not rest:
-            yield _kept(problem, freed)
-        elif problem.admits((*freed, rest[0])):
+        yield None if rest else _kept(problem, freed)
+        if rest and problem.admits((*freed, rest[0])):
             stack.append((place + 1, freed, (*chosen, rest[0])))
             stack.append((place + 1, (*freed, rest[0]), chosen))
-        else:  # blocked already
+        elif rest:  # blocked already
             stack.append((place + 1, freed, chosen))
 
 
@@ -53,11 +59,15 @@ def smallest_sets(problem: Problem, cover: Cover) -> Iterator[Items]:
     surrogate, whose bound is exact: then no branch is in vain.
     """
     search = _Smallest(problem, cover)
+    known = tuple(k for k, item in enumerate(problem.choices.items) if item[0] in cover.kept)
+    yield known  # at once; the others are searched for
     stack: list[tuple[int, Items]] = [(0, ())]
     while stack:
         place, freed = stack.pop()
         if search.missing(freed) == 0:
-            yield _kept(problem, freed)
+            found = _kept(problem, freed)
+            if found != known:
+                yield found
         else:
             stack.extend(search.below(place, freed))
 
@@ -88,6 +98,17 @@ def count_smallest(problem: Problem, cover: Cover, *, max_nodes: int = 100_000) 
         else:
             stack.extend(search.below(place, freed))
     return Count(low, low + sum(search.choices(*node) for node in stack))
+
+
+def count_minimal(problem: Problem, *, max_nodes: int = 100_000) -> Count:
+    """Return how many sets `minimal_sets` yields, by finding them; bounds, where the budget ends."""
+    nodes = _minimal_nodes(problem)
+    low = sum(found is not None for found in islice(nodes, max_nodes))
+    if next(nodes, False) is False:
+        return Count(low, low)
+    # No set holds another, and of subsets of n items at most the middle binomial coefficient are such.
+    count = len(problem.open)
+    return Count(low, math.comb(count, count // 2))
 
 
 class _Smallest:

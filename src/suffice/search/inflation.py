@@ -47,22 +47,67 @@ def widest(
     value, domain : the feature's value, and all that it can be
     constraints, falls : margins, and how far all other features may lower each of them
     """
-    spans = [span for span in domain.spans if isinstance(value, fmpq) and span.holds(value)]
-    if not spans or value in (*domain.categories_, *domain.codes_):
+    if not isinstance(value, fmpq) or value in (*domain.categories_, *domain.codes_):
         return _labels(functions, here, value, domain, constraints, falls)
-    assert isinstance(value, fmpq)
-    span = spans[0]
-    used = [function.on_integers if span.is_integers else function for function in functions]
-    ends = []
-    for side in (-1, 1):
-        found = [
-            _first_break(function, start, value, side, constraint, fall)
-            for function, start, constraint, fall in zip(used, here, constraints, falls, strict=True)
-        ]
-        ends.append(_nearest(found, span, side))
-    low, high = ends
-    drops = tuple(_drop(function, start, low, high) for function, start in zip(used, here, strict=True))
-    return Room(low, high, span.is_integers, (), drops)
+    parts = list(zip(functions, here, constraints, falls, strict=True))
+    left, right = (_walk(parts, value, domain.spans, side) for side in (-1, 1))
+    drops = tuple(
+        max(stretch.drop(function, start) for stretch in (*left, *right))
+        for function, start in zip(functions, here, strict=True)
+    )
+    is_integers = all(stretch.is_integers for stretch in (*left, *right))
+    return Room(left[-1].low, right[-1].high, is_integers, (), drops)
+
+
+Part = tuple[Pieces, Rational, Constraint, Drop]
+
+
+class _Stretch(NamedTuple):
+    """Part of a span over which every constraint holds."""
+
+    low: End
+    high: End
+    is_integers: bool
+
+    def drop(self, function: Pieces, here: Rational) -> Drop:
+        """Return how far a function falls below its value at the row."""
+        return _drop(function.on_integers if self.is_integers else function, here, self.low, self.high)
+
+
+def _walk(parts: Sequence[Part], value: Rational, spans: Sequence[Span], side: int) -> list[_Stretch]:
+    """Return the stretches from the value towards a side, from one span to the next, until a constraint breaks."""
+    found: list[_Stretch] = []
+    at = value
+    span: Span | None = next(span for span in spans if span.holds(value))
+    while span is not None:
+        is_whole = span.is_integers
+        ends = [_first_break(f.on_integers if is_whole else f, h, at, side, c, fall) for f, h, c, fall in parts]
+        end = _nearest(ends, span, side)
+        near = End(at, is_included=True)
+        found.append(_Stretch(near, end, is_whole) if side > 0 else _Stretch(end, near, is_whole))
+        if end.at is None or not end.is_included or end.at != (span.high if side > 0 else span.low):
+            break
+        span, at = _next_span(spans, end.at, side)
+        if span is not None and not all(c.allows(total((fall, Drop.of(h - f(at))))) for f, h, c, fall in parts):
+            break
+    return found
+
+
+def _next_span(spans: Sequence[Span], at: Rational, side: int) -> tuple[Span | None, Rational]:
+    """Return the span that goes on from a point towards a side, across a gap if need be, and where it is entered."""
+    found: list[tuple[Rational, Span]] = []
+    for span in spans:
+        near, far = (span.low, span.high) if side > 0 else (span.high, span.low)
+        if far is not None and (far - at) * side <= 0:
+            continue
+        entry = at if near is None or (at - near) * side >= 0 else near
+        if span.is_integers:
+            entry = fmpq(entry.ceil() if side > 0 else entry.floor())
+        found.append((entry * side, span))
+    if not found:
+        return None, at
+    entry, span = min(found, key=lambda one: one[0])
+    return span, entry * side
 
 
 def _labels(

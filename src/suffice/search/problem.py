@@ -134,6 +134,12 @@ class Problem:
         """Return a bound on how many open items fit, and whether exact arithmetic might find a smaller one."""
         features = self.base + self.choices.features(freed)
         factors = np.array([nearest_float(value) for value in multipliers])
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._count_by_floats(features, open_, factors)
+
+    def _count_by_floats(
+        self, features: Sequence[int], open_: Sequence[int], factors: NDArray[np.float64]
+    ) -> tuple[int, bool]:
         weights = np.sort(factors @ self.floats[:, list(open_)]) if len(open_) else np.zeros(0)
         taken = np.array([[c.floats[i] for i in features] for c in self.constraints]).reshape(len(factors), -1)
         margins = np.array([nearest_float(c.margin + c.gap) for c in self.constraints])

@@ -37,15 +37,15 @@ def sizes_by_radius(
         reach = growth.reach([i for i in range(len(growth.row)) if i not in kept], known)
         if until is not None and (reach.radius is None or reach.radius >= until):
             is_last = reach.radius is None or reach.radius > until or reach.is_attained
-            stretches.append(Stretch(Reach(until, is_attained=is_last), cover))
-            if not is_last:
-                stretches.append(Stretch(Reach(until, is_attained=True), _best(solve, growth.at(until), until)))
-            return tuple(stretches)
+            last = cover if is_last else _best(solve, growth.at(until), until)
+            if last.cost > cover.cost:
+                stretches.append(Stretch(Reach(until, is_attained=False), cover))
+            return (*stretches, Stretch(Reach(until, is_attained=True), last))
         if reach.radius is None:
-            stretches.append(Stretch(reach, cover))
-            if not reach.is_attained:
-                stretches.append(Stretch(Reach(None, is_attained=True), _best(solve, growth.at(None), None)))
-            return tuple(stretches)
+            last = cover if reach.is_attained else _best(solve, growth.at(None), None)
+            if last.cost > cover.cost:
+                stretches.append(Stretch(reach, cover))
+            return (*stretches, Stretch(Reach(None, is_attained=True), last))
         beyond = growth.above(reach.radius) if reach.is_attained else growth.at(reach.radius)
         following = _best(solve, beyond, reach.radius)
         if following.cost > cover.cost:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,13 +19,13 @@ class Roles(NamedTuple):
     undecided: tuple[int, ...]  # not in every one; whether in some is not known
 
 
-def roles(problem: Problem, *, max_nodes: int = 2_000) -> Roles:
+def roles(problem: Problem, *, max_nodes: int = 2_000, max_seconds: float = 60.0) -> Roles:
     """Return the role of each item that may be kept or freed.
 
     Parameters
     ----------
-    max_nodes : int
-        Budget of the search for each question "is there a set that this item completes?".
+    max_nodes, max_seconds : int, float
+        Budgets: of steps for each question "is there a set that this item completes?", and of time for all.
 
     Notes
     -----
@@ -34,27 +35,30 @@ def roles(problem: Problem, *, max_nodes: int = 2_000) -> Roles:
     drop is, so that few questions settle all. With several, sets filled up greedily in many orders show most relevant
     items, and what is left is searched for.
     """
+    deadline = time.monotonic() + max_seconds
     necessary = tuple(k for k in problem.open if not problem.admits([k]))
     others = [k for k in problem.open if k not in set(necessary)]
     found: dict[int, bool | None] = {}
     if len(problem.constraints) == 1 and problem.at_most is None:
-        _settle_in_order(problem, sorted(others, key=problem.drops[0].__getitem__), found, max_nodes)
+        _settle_in_order(problem, sorted(others, key=problem.drops[0].__getitem__), found, max_nodes, deadline)
     else:
         found = dict.fromkeys(_shown_by_filling(problem, others), True)
         for k in others:
             if k not in found:
-                found[k] = completes(problem, k, others, max_nodes)
+                found[k] = completes(problem, k, others, max_nodes, deadline)
     pick = {verdict: tuple(k for k in others if found[k] is verdict) for verdict in (True, False, None)}
     return Roles(necessary, pick[True], pick[False], pick[None])
 
 
-def _settle_in_order(problem: Problem, ascending: Sequence[int], found: dict[int, bool | None], max_nodes: int) -> None:
+def _settle_in_order(
+    problem: Problem, ascending: Sequence[int], found: dict[int, bool | None], max_nodes: int, deadline: float
+) -> None:
     """Find where relevance begins among items in the order of their drops, by halving."""
     low, high = 0, len(ascending)  # below low: irrelevant; from high on: relevant
     unknown: list[int] = []
     while low < high:
         middle = (low + high) // 2
-        verdict = completes(problem, ascending[middle], ascending, max_nodes)
+        verdict = completes(problem, ascending[middle], ascending, max_nodes, deadline)
         if verdict is None:
             unknown = list(range(low, high))
             break
@@ -62,7 +66,7 @@ def _settle_in_order(problem: Problem, ascending: Sequence[int], found: dict[int
     for k in range(len(ascending)):
         found[ascending[k]] = k >= high
     for k in unknown:
-        found[ascending[k]] = completes(problem, ascending[k], ascending, max_nodes)
+        found[ascending[k]] = completes(problem, ascending[k], ascending, max_nodes, deadline)
 
 
 def _shown_by_filling(problem: Problem, others: Sequence[int]) -> set[int]:
@@ -87,7 +91,7 @@ def _left_out(problem: Problem, order: Sequence[int]) -> set[int]:
     return set(order).difference(freed)
 
 
-def completes(problem: Problem, item: int, others: Sequence[int], max_nodes: int) -> bool | None:
+def completes(problem: Problem, item: int, others: Sequence[int], max_nodes: int, deadline: float) -> bool | None:
     """Whether freeing an item makes some allowed set of the others forbidden; None if the budget ends first.
 
     Notes
@@ -102,6 +106,8 @@ def completes(problem: Problem, item: int, others: Sequence[int], max_nodes: int
     for _ in range(max_nodes):
         if not stack:
             return False
+        if time.monotonic() > deadline:
+            return None
         place, freed = stack.pop()
         if not problem.admits((*freed, item)):
             return True

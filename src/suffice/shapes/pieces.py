@@ -158,6 +158,10 @@ class Pieces:
         # With no candidate at all this is one constant piece without ends.
         return min(found) if found else Infimum.attained(self.offsets[0], ZERO)
 
+    def lowest_knot(self, first: int, last: int) -> Infimum | None:
+        """Return the lowest of the values at knots `first` to `last - 1` and the limits on either side of these."""
+        return self._lowest.best(first, last) if first < last else None
+
     def _at_end(self, end: Rational, k: int, side: int, *, is_knot: bool) -> Infimum:
         """Return what piece `k` offers at an end of the interval: its value there, or its limit where a knot is."""
         value = self.slopes[k] * end + self.offsets[k]

@@ -1,0 +1,256 @@
+"""From a user's table to cells: floats that the kernel looks up, and the original cells for all else.
+
+In: a NumPy array, a pandas or Polars DataFrame, an Arrow table. Out: a `Source`.
+Guaranteed of its cells: a number is the float nearest to what the user's cell says, and marked *vague* if it is not
+exactly that; a label sits at its place; a cell that is anything else is an infinity, which the kernel leaves open, so
+that the way of one row reads it again and says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.batch.tables import LABELS, Floats, place_of_label
+from suffice.domain import Domain, is_missing
+from suffice.errors import DataError, FeatureNameError, NumberError
+from suffice.labels import Missing
+from suffice.model import AdditiveModel
+from suffice.rational import brief, nearest_float, rational
+
+Mask = NDArray[np.bool_]
+
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_SURE_LENGTH = 15  # two decimals of so many digits are never nearest to the same float
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The columns of a table, in the order of the model's features: NumPy arrays of one dimension, or Arrow arrays."""
+
+    model: AdditiveModel
+    columns: tuple[Any, ...]
+    rows: int
+
+    def row(self, k: int) -> list[Any]:
+        """Return the original cells of a row."""
+        return [_plain(column[k]) for column in self.columns]
+
+    def cells(self, start: int, stop: int) -> tuple[Floats, Mask]:
+        """Return the cells of some rows, of shape (features, rows), and which are vague (empty if none is)."""
+        cells = np.empty((len(self.columns), stop - start))
+        vague: Mask = np.zeros((0, 0), dtype=bool)
+        for i, (domain, column) in enumerate(zip(self.model.domains, self.columns, strict=True)):
+            marks = _encode(domain, column[start:stop], cells[i])
+            if marks is not None and marks.any():
+                vague = vague if len(vague) else np.zeros(cells.shape, dtype=bool)
+                vague[i] = marks
+        return cells, vague
+
+
+def _plain(cell: Any) -> Any:
+    return cell.as_py() if hasattr(cell, "as_py") else cell
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def read_source(model: AdditiveModel, table: Any) -> Source:
+    """Return the columns of a table; by position for an array, else by name."""
+    if isinstance(table, Source):
+        return table
+    if isinstance(table, np.ndarray):
+        if table.ndim != 2 or table.shape[1] != len(model.features):
+            raise DataError(
+                f"need an array of shape (rows, {len(model.features)}), one column for each feature, got {table.shape}"
+            )
+        return Source(model, tuple(table.T), len(table))
+    names, column, rows = _named_columns(table)
+    if names == list(range(len(model.features))):  # a DataFrame made from an array
+        return Source(model, tuple(column(name) for name in names), rows)
+    for name in names:
+        if name not in model.names:
+            raise FeatureNameError(name, model.names)
+    return Source(model, tuple(column(name) for name in _checked(model, names)), rows)
+
+
+def _checked(model: AdditiveModel, names: Sequence[Any]) -> tuple[str, ...]:
+    """Return the names of the features, after checking that a table has each of them once."""
+    absent = [name for name in model.names if name not in names]
+    if absent:
+        more = f" ({len(absent)} are missing in all)" if len(absent) > 1 else ""
+        raise DataError(f"the table has no column {absent[0]!r}, a feature of the model{more}")
+    twice = [name for name in model.names if list(names).count(name) > 1]
+    if twice:
+        raise DataError(f"two columns are called {twice[0]!r}; give each its own name")
+    return model.names
+
+
+def _named_columns(table: Any) -> tuple[list[Any], Any, int]:
+    """Return names, a function from name to column, and the number of rows."""
+    if hasattr(table, "num_rows") and hasattr(table, "schema"):  # Arrow: a table or a batch
+        return list(table.schema.names), lambda name: _one_chunk(table.column(name)), table.num_rows
+    if hasattr(table, "iloc") and hasattr(table, "columns"):  # pandas
+        return list(table.columns), lambda name: _pandas_column(table[name]), len(table)
+    if hasattr(table, "to_arrow"):  # Polars
+        return _named_columns(table.to_arrow())
+    raise DataError(f"rows come as a NumPy array, a pandas or Polars DataFrame, or an Arrow table; got {brief(table)}")
+
+
+def _one_chunk(column: Any) -> Any:
+    return column.combine_chunks() if hasattr(column, "combine_chunks") else column
+
+
+def _pandas_column(series: Any) -> Any:
+    """Return a column as NumPy has it if that is plain numbers, else as Arrow or as objects."""
+    if getattr(series, "ndim", 1) != 1:
+        raise DataError(f"two columns are called {series.columns[0]!r}; give each its own name")
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind in "fiub":
+        return series.to_numpy()
+    if not isinstance(series.dtype, np.dtype):
+        arrow = _arrow()
+        try:
+            return _one_chunk(arrow.array(series, from_pandas=True))
+        except (arrow.ArrowInvalid, arrow.ArrowTypeError, arrow.ArrowNotImplementedError):
+            pass
+    return series.to_numpy(dtype=object)
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.compute
+    except ImportError as error:
+        raise DataError(f"such columns need pyarrow ({error}): pip install 'suffice[batch]'") from None
+    return pyarrow
+
+
+# --- columns ----------------------------------------------------------------------------------------------------------
+
+
+def _encode(domain: Domain, column: Any, cells: Floats) -> Mask | None:
+    """Write the cells of a column; return which are vague, None if none is."""
+    if isinstance(column, np.ndarray):
+        if column.dtype.kind in "fiub" and column.dtype != np.longdouble:
+            _encode_numbers(domain, column, cells)
+            return None
+        return _encode_objects(domain, column.tolist() if column.dtype == object else list(column), cells)
+    types = _arrow().types
+    kind = column.type
+    if types.is_dictionary(kind):
+        return _encode_dictionary(domain, column, cells)
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return _encode_text(domain, column, cells)
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+        is_null = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+        filled = column.fill_null(False if types.is_boolean(kind) else 0) if column.null_count else column
+        _encode_numbers(domain, filled.to_numpy(zero_copy_only=False), cells)
+        if is_null is not None:
+            cells[is_null] = np.nan
+        return None
+    return _encode_objects(domain, column.to_pylist(), cells)
+
+
+def _encode_numbers(domain: Domain, numbers: NDArray[Any], cells: Floats) -> None:
+    if not _has_numbers(domain):
+        # Every cell must be a label here, so a number is none; a missing cell is.
+        cells[:] = np.where(np.isnan(numbers), np.nan, np.inf) if numbers.dtype.kind == "f" else np.inf
+        return
+    cells[:] = numbers
+    if numbers.dtype.itemsize == 8 and numbers.dtype.kind in "iu":
+        cells[np.abs(cells) >= 2.0**53] = np.inf  # the float may be another number
+    if domain.labels:
+        cells[np.abs(cells) >= LABELS] = np.inf  # where labels sit
+
+
+def _encode_text(domain: Domain, column: Any, cells: Floats) -> Mask | None:
+    """Write a column of text: Arrow reads what plainly spells a number, we read each distinct one of the rest."""
+    compute = _arrow().compute
+    if not _has_numbers(domain):
+        return _encode_dictionary(domain, column.dictionary_encode(), cells)
+    is_plain = compute.match_substring_regex(column, _NUMBER)
+    for label in domain.labels:  # "1" may be the name of a category
+        if isinstance(label, str):
+            is_plain = compute.and_(is_plain, compute.not_equal(column, label))
+    if compute.all(is_plain, min_count=0).as_py() is not True:
+        plain = is_plain.fill_null(False).to_numpy(zero_copy_only=False)
+        odd = column.filter(_arrow().array(~plain))
+        rest = np.empty(len(odd))
+        marks = _encode_dictionary(domain, odd.dictionary_encode(), rest)
+        cells[~plain] = rest
+        numbers = np.empty(int(plain.sum()))
+        vague = np.zeros(len(cells), dtype=bool)
+        vague[plain] = _encode_plain(domain, column.filter(_arrow().array(plain)), numbers)
+        cells[plain] = numbers
+        vague[~plain] = False if marks is None else marks
+        return vague
+    return _encode_plain(domain, column, cells)
+
+
+def _encode_plain(domain: Domain, column: Any, cells: Floats) -> Mask:
+    """Write text that spells numbers; Arrow rounds correctly, as Python does."""
+    compute = _arrow().compute
+    cells[:] = column.cast("float64").to_numpy(zero_copy_only=False)
+    cells[np.abs(cells) >= LABELS] = np.inf
+    # An integer and a short decimal that are nearest to the same float are equal. With an exponent they need not be.
+    is_short = compute.less_equal(compute.utf8_length(column), _SURE_LENGTH).to_numpy(zero_copy_only=False)
+    has_exponent = compute.match_substring_regex(column, "[eE]").to_numpy(zero_copy_only=False)
+    vague = ~(is_short & ~has_exponent & (cells == np.floor(cells)))
+    if domain.spans and all(span.is_integers for span in domain.spans):
+        cells[vague] = np.inf
+    return np.asarray(vague)
+
+
+def _encode_dictionary(domain: Domain, column: Any, cells: Floats) -> Mask:
+    distinct = column.dictionary.to_pylist()
+    places = np.full(len(distinct) + 1, np.nan)  # the last is for missing cells
+    marks = np.zeros(len(distinct) + 1, dtype=bool)
+    for k, cell in enumerate(distinct):
+        places[k], marks[k] = _encode_cell(domain, cell)
+    indices = column.indices.fill_null(len(distinct)) if column.null_count else column.indices
+    codes = indices.to_numpy(zero_copy_only=False)
+    cells[:] = places[codes]
+    return np.asarray(marks[codes])
+
+
+def _encode_objects(domain: Domain, column: Sequence[Any], cells: Floats) -> Mask:
+    known: dict[Any, tuple[float, bool]] = {}
+    vague = np.zeros(len(column), dtype=bool)
+    for r, cell in enumerate(column):
+        try:
+            found = known.get(cell)
+            if found is None:
+                found = known[cell] = _encode_cell(domain, cell)
+        except TypeError:  # a list, say: it cannot be looked up, and it is no cell
+            found = (math.inf, False)
+        cells[r], vague[r] = found
+    return vague
+
+
+def _encode_cell(domain: Domain, cell: Any) -> tuple[float, bool]:
+    """Return the place of a cell, and whether it is vague."""
+    if is_missing(cell):
+        return math.nan, False
+    try:
+        value = domain.parse(cell)
+    except NumberError:
+        return math.inf, False
+    if isinstance(value, (str, Missing)):
+        return (place_of_label(domain.labels.index(value)) if value in domain.labels else math.inf), False
+    near = nearest_float(value)
+    if not abs(near) < LABELS:
+        return math.inf, False
+    is_vague = rational(near) != value
+    if is_vague and domain.spans and all(span.is_integers for span in domain.spans):
+        return math.inf, False
+    return near, is_vague
+
+
+def _has_numbers(domain: Domain) -> bool:
+    values = (*domain.categories_, *domain.codes_)
+    return bool(domain.spans) or any(value not in domain.labels for value in values)

@@ -1,0 +1,118 @@
+"""Tables in files, read a part at a time: Parquet by row groups, CSV by blocks of text.
+
+In: a path. Out: its column names, and Arrow tables of so many rows each, from any row on.
+Guaranteed: no more than a part and a row group's pages are in memory; the cells of a CSV file stay text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from suffice.errors import DataError
+
+_BLOCK_BYTES = 8 << 20
+
+
+class TableFile:
+    """A file of rows: .parquet, .csv or .csv.gz."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        name = path.name.lower()
+        if not name.endswith((".csv", ".csv.gz", ".parquet")):
+            raise DataError(f"{path}: the name must end in .csv, .csv.gz or .parquet, which tells the format")
+        self.is_parquet = name.endswith(".parquet")
+        with _errors_of(path):
+            if self.is_parquet:
+                with pa.parquet.ParquetFile(path) as file:
+                    self.schema = file.schema_arrow
+                    self.rows: int | None = file.metadata.num_rows
+            else:
+                with path.open("rb") as file:
+                    compression = "gzip" if name.endswith(".gz") else None
+                    with pa.input_stream(file, compression=compression) as stream:
+                        names = _open_csv(stream, []).schema.names
+                self.schema = pa.schema([(name, pa.string()) for name in names])
+                self.rows = None
+        self.columns = tuple(self.schema.names)
+        twice = [name for k, name in enumerate(self.columns) if name in self.columns[:k]]
+        if twice:
+            raise DataError(f"{path}: two columns are called {twice[0]!r}; give each its own name")
+
+    def parts(self, columns: Sequence[str], size: int, start: int = 0) -> Iterator[Any]:
+        """Yield tables of `size` rows (the last may have fewer) with these columns, from row `start` on."""
+        with _errors_of(self.path):
+            batches = self._parquet(columns, start) if self.is_parquet else self._csv(columns, start)
+            wanted = pa.schema([self.schema.field(name) for name in columns])
+            waiting: list[Any] = []
+            count, is_empty = 0, start == 0
+            for batch in batches:
+                is_empty = is_empty and not batch.num_rows
+                waiting.append(batch)
+                count += batch.num_rows
+                while count >= size:
+                    table = pa.Table.from_batches(waiting, wanted)
+                    yield table.slice(0, size)
+                    waiting = table.slice(size).to_batches()
+                    count -= size
+            if count or is_empty:  # a table without rows is one part, so that the result has its columns too
+                yield pa.Table.from_batches(waiting, wanted)
+
+    def _parquet(self, columns: Sequence[str], start: int) -> Iterator[Any]:
+        with pa.parquet.ParquetFile(self.path, pre_buffer=False) as file:
+            for group in range(file.num_row_groups):
+                rows = file.metadata.row_group(group).num_rows
+                if start >= rows:
+                    start -= rows
+                    continue
+                batches = file.iter_batches(1 << 16, row_groups=[group], columns=list(columns), use_threads=False)
+                for batch in batches:
+                    if start < batch.num_rows:
+                        yield batch.slice(start).select(list(columns))
+                    start = max(0, start - batch.num_rows)
+
+    def _csv(self, columns: Sequence[str], start: int) -> Iterator[Any]:
+        compression = "gzip" if self.path.suffix.lower() == ".gz" else None
+        with self.path.open("rb") as file, pa.input_stream(file, compression=compression) as stream:
+            for batch in _open_csv(stream, columns):
+                if start < batch.num_rows:
+                    yield batch.slice(start)
+                start = max(0, start - batch.num_rows)
+
+
+def csv_options(columns: Sequence[str]) -> dict[str, Any]:
+    """Return how Arrow is to read a CSV file: every cell as text, an empty one as missing."""
+    return {
+        "read_options": pa.csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=False),
+        "parse_options": pa.csv.ParseOptions(newlines_in_values=True),
+        "convert_options": pa.csv.ConvertOptions(
+            column_types=dict.fromkeys(columns, pa.string()),
+            include_columns=list(columns) or None,
+            null_values=[""],
+            strings_can_be_null=True,
+        ),
+    }
+
+
+def _open_csv(stream: Any, columns: Sequence[str]) -> Any:
+    return pa.csv.open_csv(stream, **csv_options(columns))
+
+
+@contextmanager
+def _errors_of(path: Path) -> Iterator[None]:
+    """Say in one sentence what is wrong with a file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file") from None
+    except pa.ArrowException as error:
+        raise DataError(f"{path}: cannot be read as a table ({' '.join(str(error).split())})") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None

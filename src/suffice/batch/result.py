@@ -1,0 +1,262 @@
+"""Answers for many rows, in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.batch.tables import ROUNDING, TINY, WIDER, Floats
+from suffice.errors import DataError, RowError
+from suffice.rational import nearest_float, rational
+
+if TYPE_CHECKING:
+    from suffice.batch.cells import Source
+    from suffice.batch.plan import Answers
+    from suffice.explain import Explainer
+    from suffice.results import Explanation
+
+Whole = NDArray[np.int32]
+Mask = NDArray[np.bool_]
+
+STATUSES = ("proven", "bounded", "failed")
+FAILED = STATUSES.index("failed")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BatchResult:
+    """What `Explainer.explain_batch` found: arrays with one entry for each row, and summaries of them.
+
+    `result[k]` is the full `Explanation` of a row, found again in exact arithmetic.
+
+    Examples
+    --------
+    >>> import numpy as np, suffice
+    >>> model = suffice.AdditiveModel([suffice.Steps([18], [-1, 2]), suffice.Steps([0.5], [0, 0.5])])
+    >>> result = suffice.Explainer(model).explain_batch(np.array([[30.0, 0.5], [17.5, 0.0]]), radius=1)
+    >>> result
+    <BatchResult: 2 rows, 0 failed, 0 by exact arithmetic>
+    >>> result.predictions.tolist(), result.sizes.tolist(), result.features_of(1)
+    ([1, 0], [0, 1], ('x0',))
+    >>> result.times_kept, result.size_counts, result.exact_rows.tolist()
+    ({'x0': 1, 'x1': 0}, {0: 1, 1: 1}, [])
+    """
+
+    explainer: Explainer
+    question: Mapping[str, Any]
+    source: Source
+    answers: Answers
+    status_codes: NDArray[np.int8]  # index into `STATUSES`
+    was_exact: Mask  # whether the row was left to exact arithmetic because error bounds could not settle it
+    lower_bounds_: dict[int, int] = field(default_factory=dict)  # where they are not the size itself
+    messages: dict[int, str] = field(default_factory=dict)  # why a row failed
+
+    def set(self, row: int, why: Explanation) -> None:
+        """Enter the answer to a row, except for what is kept."""
+        found = self.answers
+        found.sizes[row] = why.size
+        found.margins[row], found.margin_errors[row] = _rounded(why.margin)
+        self.status_codes[row] = STATUSES.index(why.status.value)
+        if why.lower_bound != why.size:
+            self.lower_bounds_[row] = int(why.lower_bound)  # without costs, a number of features
+        if self.explainer.model.task == "regression":
+            found.scores[row], found.score_errors[row] = _rounded(why.prediction)
+        else:
+            found.classes[row] = self.explainer.model.classes.index(why.prediction)
+
+    def fail(self, row: int, message: str) -> None:
+        """Enter why a row cannot be answered."""
+        self.messages[row], self.status_codes[row] = message, FAILED
+        self.answers.classes[row] = -1
+        for column in (
+            self.answers.scores,
+            self.answers.score_errors,
+            self.answers.margins,
+            self.answers.margin_errors,
+        ):
+            column[row] = np.nan
+
+    # --- columns ------------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.status_codes)
+
+    @cached_property
+    def predictions(self) -> NDArray[Any]:
+        """The class predicted, None where the row failed; of a regression the score as a float, NaN where it failed."""
+        classes = self.explainer.model.classes
+        if not classes:
+            return self.answers.scores
+        names = np.empty(len(classes) + 1, dtype=object)
+        names[:-1] = classes
+        return names[self.answers.classes]
+
+    @property
+    def prediction_errors(self) -> Floats:
+        """A proven bound on the error of each prediction of a regression; 0 for classes, which are exact."""
+        is_regression = not self.explainer.model.classes
+        return self.answers.score_errors if is_regression else np.zeros(len(self))
+
+    @property
+    def sizes(self) -> Whole:
+        """How many features each row keeps; -1 where the row failed."""
+        return self.answers.sizes
+
+    @cached_property
+    def lower_bounds(self) -> Whole:
+        """No sufficient set of a row has fewer features: the size itself where that is proven smallest."""
+        bounds = self.sizes.copy()
+        for row, bound in self.lower_bounds_.items():
+            bounds[row] = bound
+        return bounds
+
+    @property
+    def margins(self) -> Floats:
+        """By how much the claim holds at each row, for its tightest part."""
+        return self.answers.margins
+
+    @property
+    def margin_errors(self) -> Floats:
+        """A proven bound on the error of each margin, which is exact in an `Explanation` and a float here."""
+        return self.answers.margin_errors
+
+    @property
+    def statuses(self) -> NDArray[np.str_]:
+        """What is known of each row: proven, bounded or failed."""
+        return np.array(STATUSES)[self.status_codes]
+
+    # --- what is kept -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where the kept features of each row begin in `kept`; one entry more than rows."""
+        return np.concatenate([[0], np.cumsum(np.maximum(self.sizes, 0), dtype=np.int64)])
+
+    @property
+    def kept(self) -> Whole:
+        """The kept features of all rows end to end, each row's with the largest drop first."""
+        return self.answers.kept
+
+    def kept_of(self, row: int) -> tuple[int, ...]:
+        """Return the kept features of a row, largest drop first."""
+        k = range(len(self))[row]
+        return tuple(self.kept[self.offsets[k] : self.offsets[k + 1]].tolist())
+
+    def features_of(self, row: int) -> tuple[str, ...]:
+        """Return the names of the kept features of a row, largest drop first."""
+        names = self.explainer.model.names
+        return tuple(names[i] for i in self.kept_of(row))
+
+    @cached_property
+    def kept_mask(self) -> Mask:
+        """Whether each feature (second index) is kept in each row."""
+        mask = np.zeros((len(self), len(self.explainer.model.features)), dtype=bool)
+        mask[self._row_of_kept, self.kept] = True
+        return mask
+
+    @cached_property
+    def order(self) -> Whole:
+        """The kept features of each row, largest drop first, filled up with -1."""
+        order = np.full((len(self), len(self.explainer.model.features)), -1, np.int32)
+        order[self._row_of_kept, np.arange(len(self.kept)) - self.offsets[self._row_of_kept]] = self.kept
+        return order
+
+    @property
+    def _row_of_kept(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(len(self)), np.maximum(self.sizes, 0))
+
+    def __getitem__(self, row: int) -> Explanation:
+        """Return the full explanation of a row; `RowError` if the row failed."""
+        k = range(len(self))[row]
+        if k in self.messages:
+            raise RowError(f"row {k}: {self.messages[k]}")
+        return self.explainer.explain(self.source.row(k), **self.question)
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return (self[k] for k in range(len(self)))
+
+    # --- summaries ----------------------------------------------------------------------------------------------------
+
+    @property
+    def size_counts(self) -> dict[int, int]:
+        """How many rows have an explanation of each size."""
+        sizes, counts = np.unique(self.sizes[self.status_codes != FAILED], return_counts=True)
+        return dict(zip(sizes.tolist(), counts.tolist(), strict=True))
+
+    @property
+    def times_kept(self) -> dict[str, int]:
+        """How many rows keep each feature."""
+        names = self.explainer.model.names
+        return dict(zip(names, np.bincount(self.kept, minlength=len(names)).tolist(), strict=True))
+
+    @property
+    def rows_without_freedom(self) -> NDArray[np.int64]:
+        """Rows whose explanation keeps every feature: none can be freed."""
+        return np.flatnonzero(self.sizes == len(self.explainer.model.features))
+
+    @property
+    def exact_rows(self) -> NDArray[np.int64]:
+        """Rows that needed exact arithmetic."""
+        return np.flatnonzero(self.was_exact)
+
+    @property
+    def failed_rows(self) -> NDArray[np.int64]:
+        """Rows that could not be explained; `messages` says why."""
+        return np.flatnonzero(self.status_codes == FAILED)
+
+    def to_arrow(self) -> Any:
+        """Return an Arrow table with a column for each of the arrays, and the names of the features kept as lists.
+
+        Its columns: prediction, prediction_error (of a regression alone), size, lower_bound, margin, margin_error,
+        status, path ("bounds" or "exact": what settled the row), kept, message (why a row failed).
+        """
+        pa = _arrow()
+        failed = self.status_codes == FAILED
+        names = pa.array(self.explainer.model.names, pa.string())
+        messages = np.full(len(self), None, dtype=object)
+        for row, message in self.messages.items():
+            messages[row] = message
+        columns = {
+            **self._prediction_columns(pa, failed),
+            "size": pa.array(self.sizes, mask=failed),
+            "lower_bound": pa.array(self.lower_bounds, mask=failed),
+            "margin": pa.array(self.margins, mask=failed),
+            "margin_error": pa.array(self.margin_errors, mask=failed),
+            "status": pa.array(STATUSES, pa.string()).take(pa.array(self.status_codes)),
+            "path": pa.array(("bounds", "exact"), pa.string()).take(pa.array(self.was_exact.astype(np.int8))),
+            "kept": pa.ListArray.from_arrays(pa.array(self.offsets, pa.int32()), names.take(pa.array(self.kept))),
+            "message": pa.array(messages, pa.string()),
+        }
+        return pa.table(columns)
+
+    def _prediction_columns(self, pa: Any, failed: Mask) -> dict[str, Any]:
+        classes = self.explainer.model.classes
+        if not classes:
+            errors = pa.array(self.prediction_errors, mask=failed)
+            return {"prediction": pa.array(self.predictions, mask=failed), "prediction_error": errors}
+        is_one_kind = len({type(name) for name in classes}) == 1
+        names = pa.array(list(classes) if is_one_kind else [str(name) for name in classes])
+        return {"prediction": names.take(pa.array(self.answers.classes, mask=failed))}
+
+    def __repr__(self) -> str:
+        failed, exact = len(self.failed_rows), int(self.was_exact.sum()) - len(self.failed_rows)
+        return f"<BatchResult: {len(self)} rows, {failed} failed, {exact} by exact arithmetic>"
+
+
+def _rounded(value: Fraction) -> tuple[float, float]:
+    """Return the nearest float, and a bound on how far it is off."""
+    near = nearest_float(rational(value))
+    return near, abs(near) * ROUNDING * WIDER + TINY
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise DataError(f"Arrow tables need pyarrow ({error}): pip install 'suffice[batch]'") from None
+    return pyarrow

@@ -1,0 +1,132 @@
+"""Explaining many rows: the kernel first, exact arithmetic for what it leaves open.
+
+In: an `Explainer`, a table, a question. Out: a `BatchResult`, every row of it as `Explainer.explain` would answer it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from suffice.batch import kernel
+from suffice.batch.cells import Source, read_source
+from suffice.batch.plan import Answers, Plan, end_to_end, make_plan
+from suffice.batch.result import BatchResult
+from suffice.claims import Claim, inequalities_at
+from suffice.errors import ClaimError, DataError, RowError
+from suffice.explain import SAME, Explainer
+from suffice.rational import ZERO
+from suffice.regions import Radius, Unit, read_radii
+
+_CELLS_AT_ONCE = 1 << 15  # of a chunk: its drops, errors and keys stay in the cache
+_LEAST_ROWS = 1024  # of a chunk, so that a feature's table is worth loading
+
+
+@dataclass(frozen=True, slots=True)
+class BatchQuestion:
+    """A question compiled for many rows; `answer` may be called any number of times.
+
+    Parameters
+    ----------
+    explainer : Explainer
+        The compiled model.
+    options : dict
+        Radius, unit, held, claim and budgets, as `Explainer.explain` takes them.
+    """
+
+    explainer: Explainer
+    options: dict[str, Any]
+    plan: Plan
+
+    @classmethod
+    def of(
+        cls,
+        explainer: Explainer,
+        radius: Radius,
+        *,
+        unit: Unit = "raw",
+        held: Iterable[str] = (),
+        claim: Claim = SAME,
+        **budgets: Any,
+    ) -> BatchQuestion:
+        """Compile a question; what is wrong with it for every row is said here, before any work."""
+        names = tuple(held)
+        radii = read_radii(explainer.model, radius, unit=unit, held=names)
+        _check_claim(explainer, claim)
+        options = {"radius": radius, "unit": unit, "held": names, "claim": claim, **budgets}
+        return cls(explainer, options, make_plan(explainer, radii, claim))
+
+    def answer(self, table: Any, *, threads: int | None = None) -> BatchResult:
+        """Answer every row of a table."""
+        source = read_source(self.explainer.model, table)
+        size = max(_LEAST_ROWS, _CELLS_AT_ONCE // len(source.columns))
+        starts = range(0, source.rows, size)
+        work = partial(_answer_chunk, self.plan, source, size)
+        if _threads(threads) == 1 or len(starts) < 2:
+            chunks = [work(start) for start in starts]
+        else:
+            with ThreadPoolExecutor(_threads(threads)) as pool:
+                chunks = list(pool.map(work, starts))
+        return self._complete(source, _join(chunks) if chunks else work(0))
+
+    def _complete(self, source: Source, found: Answers) -> BatchResult:
+        """Answer what was left open, the way of one row."""
+        was_exact = found.sizes == kernel.OPEN
+        open_rows = np.flatnonzero(was_exact)
+        result = BatchResult(self.explainer, self.options, source, found, np.zeros(len(was_exact), np.int8), was_exact)
+        if not len(open_rows):
+            return result
+        kept: list[int] = []
+        for row in open_rows.tolist():
+            try:
+                why = self.explainer.explain(source.row(row), **self.options)
+            except (RowError, ClaimError) as error:
+                result.fail(row, str(error))
+            else:
+                result.set(row, why)
+                kept += why.kept
+        settled = np.flatnonzero(~was_exact)
+        groups = [
+            (settled, found.sizes[settled], found.kept),
+            (open_rows, found.sizes[open_rows], np.array(kept, np.int32)),
+        ]
+        return replace(result, answers=found._replace(kept=end_to_end(found.sizes, groups)))
+
+
+def _answer_chunk(plan: Plan, source: Source, size: int, start: int) -> Answers:
+    return plan.answer(*source.cells(start, min(start + size, source.rows)))
+
+
+def _join(chunks: Sequence[Answers]) -> Answers:
+    return Answers(*(np.concatenate(columns) for columns in zip(*chunks, strict=True)))
+
+
+def _threads(wanted: int | None) -> int:
+    if wanted is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if type(wanted) is not int or wanted < 1:
+        raise DataError(f"threads must be a whole number from 1 up, got {wanted!r}")
+    return wanted
+
+
+def _check_claim(explainer: Explainer, claim: Claim) -> None:
+    """Raise what a claim has against the model itself, rather than against one row."""
+    model = explainer.model
+    if not isinstance(claim, Claim):
+        inequalities_at(claim, model, (ZERO,))
+    for winner in range(max(1, len(model.classes))):
+        # Scores that make each class the winner once: a claim that fits the model fits at least one of them.
+        signs = [ZERO + (1 if j == winner else 0) for j in range(len(model.intercept))]
+        scores = signs if model.task == "multiclass" else [ZERO + (1 if winner else -1)]
+        try:
+            claim.inequalities(model, scores)
+            return
+        except ClaimError as error:
+            refused = error
+    raise refused

@@ -1,0 +1,147 @@
+"""Every row of a batch is answered as `Explainer.explain` answers it, on models and rows made to be awkward."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import suffice
+from suffice import AtLeast, AtMost, Beats, Domain, Explainer, Feature, PiecewiseLinear, Same, Steps, Table, Within
+
+numbers = st.one_of(st.integers(-4, 4), st.sampled_from([0.1, 0.5, -0.25, 1 / 3, 2.5, 1e-9]))
+values = st.one_of(st.integers(-2, 2), st.sampled_from([0.1, 0.5, 1 / 3, -0.7]))
+
+
+def rows_of(outputs, one):
+    return one if outputs == 1 else st.lists(one, min_size=outputs, max_size=outputs)
+
+
+@st.composite
+def shapes(draw, outputs):
+    """A shape and a domain for it."""
+    knots = sorted(draw(st.sets(numbers, min_size=1, max_size=4)), key=float)
+    kind = draw(st.sampled_from(["line", "steps", "integers", "codes", "labels", "points", "bounded", "gaps"]))
+    several = rows_of(outputs, values)
+    line = PiecewiseLinear(knots, [draw(several) for _ in knots], left_slope=draw(several), right_slope=draw(several))
+    steps = Steps(
+        knots, [draw(several) for _ in range(len(knots) + 1)], closed=draw(st.sampled_from(["left", "right"]))
+    )
+    if kind == "line":
+        return line, Domain.reals()
+    if kind == "steps":
+        return steps, Domain.reals()
+    if kind == "integers":
+        return draw(st.sampled_from([line, steps])), Domain.integers(-3, draw(st.integers(0, 5)))
+    if kind == "codes":
+        table = Table({-9: draw(several), "odd": draw(several), suffice.MISSING: draw(several)}, otherwise=line)
+        return table, Domain.interval(-4, 4) | Domain.codes(-9, suffice.MISSING, "odd")
+    if kind == "labels":
+        names = {"a": draw(several), "b": draw(several), "c": draw(several), 7: draw(several)}
+        return Table(names), Domain.categories(*names)
+    if kind == "points":
+        return draw(st.sampled_from([line, steps])), Domain.points(-1, 0, 0.5, 2, "1/3")
+    if kind == "bounded":
+        return draw(st.sampled_from([line, steps])), Domain.interval(-2, 3)
+    return steps, Domain.interval(-4, -1) | Domain.interval(0, 2) | Domain.points(3)
+
+
+@st.composite
+def questions(draw):
+    task = draw(st.sampled_from(["binary", "binary", "regression", "multiclass"]))
+    outputs = 3 if task == "multiclass" else 1
+    made = [draw(shapes(outputs)) for _ in range(draw(st.integers(1, 5)))]
+    features = [Feature(f"f{i}", domain, deviation=1) for i, (_, domain) in enumerate(made)]
+    intercept = draw(rows_of(outputs, values))
+    ties = draw(st.sampled_from(["positive", "negative"]))
+    model = suffice.AdditiveModel([shape for shape, _ in made], intercept, task, features, ties=ties)
+    radius = [draw(st.sampled_from([0, 0.5, 1, 0.1, Fraction(1, 3), 2, math.inf])) for _ in made]
+    claim = draw(
+        {
+            "binary": st.sampled_from([Same(), Same(), Beats(0), AtLeast(-1), AtMost(0.5), Within(0.5)]),
+            "regression": st.sampled_from([AtLeast(-1), AtMost(1), Within(1), Within("1/3"), Within(0)]),
+            "multiclass": st.sampled_from([Same(), Same(), Beats(1)]),
+        }[task]
+    )
+    return (
+        model,
+        radius,
+        claim,
+        draw(st.lists(st.tuples(*(cells(domain) for _, domain in made)), min_size=1, max_size=8)),
+    )
+
+
+def cells(domain):
+    """Cells of a domain: its codes and categories, numbers next to and at likely breaks, now and then a wrong one."""
+    near = [n + d for n in (-3, -2, -1, 0, 0.5, 1, 2, 3) for d in (0, 0.5, 0.1, 1e-16, Fraction(1, 3))]
+    likely = [cell for cell in [*near, -9, "odd", None, "a", "b", "c", 7, 0.1, 1 / 3, Fraction(1, 3)] if cell in domain]
+    return st.one_of(st.sampled_from(likely), st.sampled_from([*likely, 99.5, "wrong", math.nan, "0.1", "1/3"]))
+
+
+def assert_same_as_one_row(explainer, result, rows, radius, claim):
+    for k, row in enumerate(rows):
+        if k in result.messages:
+            with pytest.raises((suffice.RowError, suffice.ClaimError)) as refused:
+                explainer.explain(list(row), radius, claim=claim)
+            assert (result.statuses[k], result.sizes[k], result.messages[k]) == ("failed", -1, str(refused.value))
+            continue
+        why = explainer.explain(list(row), radius, claim=claim)
+        assert result.kept_of(k) == why.kept
+        assert (result.sizes[k], result.lower_bounds[k]) == (why.size, why.lower_bound)
+        assert result.statuses[k] == why.status.value
+        assert abs(Fraction(result.margins[k]) - why.margin) <= Fraction(result.margin_errors[k])
+        if explainer.model.task == "regression":
+            assert abs(Fraction(result.predictions[k]) - why.prediction) <= Fraction(result.prediction_errors[k])
+        else:
+            assert result.predictions[k] == why.prediction
+
+
+@settings(max_examples=100)
+@given(questions())
+def test_each_row_is_answered_as_one_row_is(question):
+    model, radius, claim, rows = question
+    explainer = Explainer(model)
+    table = np.empty((len(rows), len(model.features)), dtype=object)
+    for k, row in enumerate(rows):
+        table[k] = row
+    result = explainer.explain_batch(table, radius, claim=claim, threads=1)
+    assert_same_as_one_row(explainer, result, rows, radius, claim)
+
+
+def test_of_equal_drops_the_one_that_is_only_approached_comes_last():
+    rising = PiecewiseLinear([0, 1], [0, 3])
+    features = [Feature(name, Domain.interval(0, 10)) for name in ("approached", "attained")]
+    model = suffice.AdditiveModel([Table({0: 5}, otherwise=rising), rising], -4, features=features)
+    result = Explainer(model).explain_batch(np.array([[5.0, 5.0], [6.0, 7.0]]), radius=10)
+    assert result.features_of(0) == result.features_of(1) == ("attained", "approached")
+    assert_same_as_one_row(Explainer(model), result, [[5.0, 5.0], [6.0, 7.0]], 10, Same())
+
+
+SHAPES = [
+    (PiecewiseLinear([0, 1], [0, 1]), Domain.interval(0, 1), 1),
+    (PiecewiseLinear([0, 3], [0, 1]), Domain.interval(0, 3), 3),
+]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_drops_that_only_rounding_tells_apart_are_ordered_exactly(order):
+    # At x and 3x the drops of the two features are both x; floats give one of them exactly, the other within rounding.
+    # A third feature, which cannot move, keeps the margin so small that both are kept.
+    falling = PiecewiseLinear([0, 1], [0.001, -1.999])
+    features = [*(Feature(f"f{i}", SHAPES[i][1]) for i in order), Feature("held", Domain.interval(0, 1))]
+    explainer = Explainer(suffice.AdditiveModel([*(SHAPES[i][0] for i in order), falling], 0, features=features))
+    x = np.arange(20, 1024) / 1024
+    rows = np.stack([*(x * SHAPES[i][2] for i in order), x], axis=1)
+    result = explainer.explain_batch(rows, radius=math.inf, held=["held"])
+    assert (result.order == [0, 1, -1]).all()  # equal drops: the earlier feature first
+    assert result.was_exact.all()
+
+
+@pytest.mark.parametrize(("ties", "size"), [("positive", 0), ("negative", 1)])
+def test_a_drop_that_uses_the_margin_up_is_settled_exactly(ties, size):
+    shape, domain, factor = SHAPES[1]
+    explainer = Explainer(suffice.AdditiveModel([shape], 0, features=[Feature("f", domain)], ties=ties))
+    x = np.arange(20, 1024)[:, None] / 1024
+    assert (explainer.explain_batch(x * factor, radius=math.inf).sizes == size).all()

@@ -1,0 +1,252 @@
+"""Files: read in parts, written whole or not at all, gone on with after a kill."""
+
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import suffice
+from suffice import Domain, Explainer, Feature, PiecewiseLinear, Steps, Table
+from suffice.cli import app
+
+arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+
+from suffice.batch.arrow import ArrowExplainer  # noqa: E402
+from suffice.batch.files import TableFile  # noqa: E402
+from suffice.batch.stream import explain_file  # noqa: E402
+
+
+def nothing(done):
+    pass
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("batch")
+    rng = np.random.default_rng(0)
+    shapes = [PiecewiseLinear(np.sort(rng.normal(size=8)).tolist(), rng.normal(size=8).tolist()) for _ in range(3)]
+    shapes += [Table({"a": -0.5, "b": 0.5}), Steps(["0.1"], [-0.3, 0.3])]
+    features = [Feature("u", Domain.interval(-9, 9), deviation=1), "v", "w", "kind", "share"]
+    suffice.AdditiveModel(shapes, 0.1, features=features, classes=["no", "yes"]).save(folder / "model.safetensors")
+    count = 2500
+    table = arrow.table(
+        {
+            "id": [f"p{k}" for k in range(count)],
+            **{name: rng.normal(size=count) for name in "uvw"},
+            "kind": rng.choice(["a", "b"], size=count),
+            "share": rng.choice([0.1, 0.2, 0.0], size=count),
+        }
+    )
+    parquet.write_table(table, folder / "rows.parquet", row_group_size=700)
+    header, rows = ",".join(table.column_names), zip(*(column.to_pylist() for column in table.columns), strict=True)
+    (folder / "rows.csv").write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return folder
+
+
+def explainer_of(folder, **options):
+    return ArrowExplainer(folder / "model.safetensors", 0.5, **options)
+
+
+@pytest.mark.parametrize("part_rows", [250, 300, 2500, 10_000])
+def test_parts_of_any_size_give_the_same_rows(folder, tmp_path, part_rows):
+    table = parquet.read_table(folder / "rows.parquet")
+    output = tmp_path / "out.parquet"
+    summary = explain_file(
+        explainer_of(folder, keep=["id"]),
+        TableFile(folder / "rows.parquet"),
+        output,
+        part_rows=part_rows,
+        progress=nothing,
+    )
+    found = parquet.read_table(output)
+    expected = (
+        Explainer(suffice.load(folder / "model.safetensors")).explain_batch(table.drop_columns("id"), 0.5).to_arrow()
+    )
+    assert found.drop_columns(["id", "row"]).cast(expected.schema).equals(expected)
+    assert found["id"].to_pylist() == table["id"].to_pylist()
+    assert found["row"].to_pylist() == list(range(2500))
+    assert summary.rows == summary.statuses["proven"] == 2500
+    assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
+
+
+def test_cells_of_a_csv_file_count_as_the_text_they_are(folder, tmp_path):
+    output = tmp_path / "out.parquet"
+    explain_file(explainer_of(folder), TableFile(folder / "rows.csv"), output, part_rows=999, progress=nothing)
+    found = parquet.read_table(output)
+    explainer = Explainer(suffice.load(folder / "model.safetensors"))
+    lines = [line.split(",")[1:] for line in (folder / "rows.csv").read_text().split()[1:]]
+    for k in range(0, 2500, 50):
+        why = explainer.explain(lines[k], 0.5)
+        assert (found["kept"][k].as_py(), found["prediction"][k].as_py()) == (list(why.features), why.prediction)
+    # The cut at a tenth is no float: rows of text at it are settled exactly, others by bounds.
+    at_cut = np.array([line[4] == "0.1" for line in lines])
+    assert (np.array(found["path"].to_pylist()) == "exact").tolist() == at_cut.tolist()
+
+
+def test_a_killed_run_goes_on_where_it_stopped(folder, tmp_path):
+    whole, output = tmp_path / "whole.parquet", tmp_path / "out.parquet"
+    explain_file(explainer_of(folder), TableFile(folder / "rows.parquet"), whole, part_rows=250, progress=nothing)
+    output.write_bytes(b"the earlier output")
+    script = textwrap.dedent(f"""
+        import sys, time
+        from pathlib import Path
+        from suffice.batch.arrow import ArrowExplainer
+        from suffice.batch.files import TableFile
+        from suffice.batch.stream import explain_file
+
+        def slowly(done):
+            if done >= 1000:
+                print("stop me", flush=True)
+                time.sleep(600)
+
+        folder = Path({str(folder)!r})
+        explain_file(ArrowExplainer(folder / "model.safetensors", 0.5), TableFile(folder / "rows.parquet"),
+                     Path({str(output)!r}), part_rows=250, progress=slowly)
+    """)
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "stop me\n"
+        process.send_signal(signal.SIGKILL)
+    assert output.read_bytes() == b"the earlier output"
+    parts = tmp_path / "out.parquet.parts"
+    before = {path.name: path.stat().st_ino for path in parts.glob("part-*")}
+    assert len(before) == 4
+    (parts / "part-00000004.parquet.partial").write_bytes(b"half a part")
+    told = []
+    explain_file(explainer_of(folder), TableFile(folder / "rows.parquet"), output, part_rows=250, progress=told.append)
+    assert told[:2] == [1000, 1250]  # what was finished is not done again
+    assert output.read_bytes() == whole.read_bytes()
+    assert not parts.exists()
+
+
+def test_parts_of_another_question_are_not_used(folder, tmp_path):
+    output = tmp_path / "out.parquet"
+    data = TableFile(folder / "rows.parquet")
+    parts = tmp_path / "out.parquet.parts"
+
+    def stop(done):
+        if done >= 500:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        explain_file(explainer_of(folder), data, output, part_rows=250, progress=stop)
+    assert len(list(parts.glob("part-*"))) == 2
+    told = []
+    other = ArrowExplainer(folder / "model.safetensors", 0.25)
+    explain_file(other, data, output, part_rows=250, progress=told.append)
+    assert told[0] == 0
+    parts.mkdir()
+    (parts / "precious.txt").write_text("not ours")
+    with pytest.raises(suffice.DataError, match="not ours"):
+        explain_file(explainer_of(folder), data, output, part_rows=250, progress=nothing)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits on file sizes are a matter of Unix")
+def test_a_disk_that_takes_no_more_leaves_the_earlier_output(folder, tmp_path):
+    output = tmp_path / "out.parquet"
+    output.write_bytes(b"the earlier output")
+    script = textwrap.dedent("""
+        import resource, signal, sys
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+        from suffice.cli import main
+        main()
+    """)
+    command = [
+        "batch",
+        str(folder / "model.safetensors"),
+        str(folder / "rows.parquet"),
+        "-o",
+        str(output),
+        "--radius",
+        "0.5",
+    ]
+    done = subprocess.run([sys.executable, "-c", script, *command], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr.replace("\n", " ")
+    assert output.read_bytes() == b"the earlier output"
+
+
+def test_a_file_without_rows_gives_a_file_without_rows(folder, tmp_path):
+    empty = parquet.read_table(folder / "rows.parquet").slice(0, 0)
+    parquet.write_table(empty, tmp_path / "empty.parquet")
+    (tmp_path / "empty.csv").write_text((folder / "rows.csv").read_text().split("\n")[0] + "\n")
+    for name in ("empty.parquet", "empty.csv"):
+        output = tmp_path / "out.parquet"
+        explain_file(explainer_of(folder, keep=["id"]), TableFile(tmp_path / name), output, progress=nothing)
+        found = parquet.read_table(output)
+        assert found.num_rows == 0
+        assert found.column_names[:3] == ["id", "row", "prediction"]
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["batch", *map(str, arguments)])
+
+
+def test_rows_that_fail_get_a_status_and_the_exit_code_says_so(folder, tmp_path):
+    table = parquet.read_table(folder / "rows.parquet")
+    u = table["u"].to_numpy().copy()
+    u[1234], u[1300] = np.nan, 99.0
+    parquet.write_table(table.set_column(1, "u", arrow.array(u, from_pandas=False)), tmp_path / "bad.parquet")
+    result = run(
+        folder / "model.safetensors",
+        tmp_path / "bad.parquet",
+        "-o",
+        tmp_path / "o.parquet",
+        "--radius",
+        "0.5",
+        "--json",
+    )
+    assert result.exit_code == 3
+    document = json.loads(result.stdout)
+    assert (document["rows"], document["failed"], document["proven"]) == (2500, 2, 2498)
+    found = parquet.read_table(tmp_path / "o.parquet")
+    assert found["status"].to_pylist()[1234] == "failed"
+    assert "'u' is missing" in found["message"][1234].as_py() or "'u' is" in found["message"][1234].as_py()
+    assert "99" in found["message"][1300].as_py()
+    assert found["message"].null_count == 2498
+
+
+def test_the_command_tells_what_became_of_the_rows(folder, tmp_path):
+    result = run(
+        folder / "model.safetensors", folder / "rows.csv", "-o", tmp_path / "o.parquet", "--radius", "0.5",
+        "--id", "id", "--held", "v", "--radius", "w=0.1", "--threads", "1",
+    )  # fmt: skip
+    assert result.exit_code == 0
+    assert "2,500 rows in" in result.stdout
+    assert parquet.read_table(tmp_path / "o.parquet")["id"][7].as_py() == "p7"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"output": "rows.txt"}, "ends in .parquet"),
+        ({"output": "nowhere/o.parquet"}, "there is no folder"),
+        ({"input": "absent.parquet"}, "there is no such file"),
+        ({"input": "model.safetensors"}, "must end in .csv"),
+        ({"input": "wrong.parquet"}, "has no column 'v'"),
+        ({"input": "broken.parquet"}, "cannot be read as a table"),
+        ({"more": ["--id", "nobody"]}, "has no column 'nobody'"),
+        ({"more": ["--within", "1", "--beats", "yes"]}, "give one claim"),
+        ({"more": ["--held", "nobody"]}, "'nobody' is not a feature"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_any_work(folder, tmp_path, change, message):
+    parquet.write_table(arrow.table({"u": [1.0]}), folder / "wrong.parquet")
+    (folder / "broken.parquet").write_bytes(b"PAR1 not really")
+    output = tmp_path / change.get("output", "o.parquet")
+    result = run(
+        folder / "model.safetensors", folder / change.get("input", "rows.parquet"), "-o", output, "--radius", "0.5",
+        *change.get("more", []),
+    )  # fmt: skip
+    assert result.exit_code in (1, 2)
+    assert message in " ".join(result.output.split())
+    assert list(tmp_path.iterdir()) == []
