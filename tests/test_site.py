@@ -43,7 +43,9 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
     assert done.returncode == 0, done.stderr
     for page in (tmp_path / "site").rglob("*.html"):
         loaded = re.findall(r"<(?:script|img|iframe)[^>]*\ssrc=\"([^\"]*)\"", page.read_text())
-        loaded += re.findall(r"<link[^>]*rel=\"(?:stylesheet|icon|preconnect)\"[^>]*href=\"([^\"]*)\"", page.read_text())
+        loaded += re.findall(
+            r"<link[^>]*rel=\"(?:stylesheet|icon|preconnect)\"[^>]*href=\"([^\"]*)\"", page.read_text()
+        )
         assert loaded
         assert not [url for url in loaded if url.startswith(("http", "//"))], page.name
     text = (tmp_path / "site" / "reference" / "index.html").read_text()

@@ -5,7 +5,7 @@ const get = (id) => document.getElementById(id);
 const SHAPES = 6;
 const PAUSE = 60; // milliseconds without a change before a question is sent
 
-const state = { model: null, features: [], answer: null, asking: null, timer: 0 };
+const state = { model: null, features: [], asking: null, timer: 0 };
 
 // --- building elements ------------------------------------------------------------------------------------------------
 
@@ -74,25 +74,31 @@ function busy(isBusy) {
   get("answer").setAttribute("aria-busy", String(isBusy));
 }
 
+function cancel() {
+  clearTimeout(state.timer);
+  state.asking?.abort();
+  state.asking = null;
+}
+
 function changed() {
   busy(true);
+  cancel(); // what is on its way answers an older question
   get("more").hidden = true;
-  clearTimeout(state.timer);
   state.timer = setTimeout(explain, PAUSE);
 }
 
 async function explain() {
-  state.asking?.abort();
   const asking = (state.asking = new AbortController());
+  let answer = null, problem = null;
   try {
     const response = await ask("v1/explain", { ...question(), outlines: SHAPES }, asking.signal);
-    state.answer = await response.json();
-    show(state.answer);
-    complain(null);
+    answer = await response.json();
   } catch (error) {
-    if (error.name === "AbortError") return;
-    complain(error);
+    problem = error;
   }
+  if (state.asking !== asking) return; // a newer question was asked meanwhile
+  if (answer !== null) show(answer);
+  complain(problem);
   busy(false);
 }
 
@@ -100,6 +106,11 @@ function complain(error) {
   if (error !== null && !(error instanceof Problem)) throw error;
   get("problem").hidden = error === null;
   get("problem").textContent = error === null ? "" : error.message;
+}
+
+function fail(error) {
+  busy(false);
+  complain(error);
 }
 
 async function withButton(button, work) {
@@ -310,7 +321,9 @@ async function pickRow(k) {
   const wanted = Math.min(Math.max(Number.isInteger(k) ? k : 0, 0), last);
   get("row").value = wanted;
   busy(true);
+  cancel();
   const { cells } = await (await ask(`v1/rows/${wanted}`)).json();
+  if (get("row").valueAsNumber !== wanted) return; // another row was picked meanwhile
   for (const feature of state.features) fill(feature, cells[feature.name]);
   changed();
 }
@@ -342,9 +355,9 @@ function listen() {
   get("unit").addEventListener("change", changed);
   get("claim").addEventListener("change", () => { needsValue(); changed(); });
   get("claim-value").addEventListener("input", changed);
-  get("row").addEventListener("change", () => pickRow(get("row").valueAsNumber).catch(complain));
-  get("previous").addEventListener("click", () => pickRow(get("row").valueAsNumber - 1).catch(complain));
-  get("next").addEventListener("click", () => pickRow(get("row").valueAsNumber + 1).catch(complain));
+  get("row").addEventListener("change", () => pickRow(get("row").valueAsNumber).catch(fail));
+  get("previous").addEventListener("click", () => pickRow(get("row").valueAsNumber - 1).catch(fail));
+  get("next").addEventListener("click", () => pickRow(get("row").valueAsNumber + 1).catch(fail));
   get("ask").addEventListener("submit", (event) => event.preventDefault());
   const buttons = { contrast: showContrast, curve: showCurve, certificate: () => download("v1/certificate", "certificate.json"), report: () => download("v1/report", "report.html") };
   for (const [id, work] of Object.entries(buttons)) get(id).addEventListener("click", () => withButton(get(id), work));
@@ -369,4 +382,4 @@ async function start() {
   }
 }
 
-start().catch(complain);
+start().catch(fail);
