@@ -228,6 +228,16 @@ def test_radii_are_certified():
     assert len(kinds) > 1
 
 
+def test_a_radius_beside_a_special_code_is_certified():
+    """A code may be a number whose distance to the others means nothing: it is not left at any finite radius."""
+    line = PiecewiseLinear([0], [0], 1, 1)
+    features = [Feature("months", Domain.interval(0, 60) | Domain.codes(-8)), "size"]
+    model = AdditiveModel([Table({-8: 5}, otherwise=line * -1), line], 1, features=features)
+    explainer = Explainer(model)
+    certificate = explainer.certify_radius({"months": -8, "size": 4}, [])
+    assert suffice_check.check(to_bytes(model), certificate.text.encode()).endswith("at the radius 10, and no further.")
+
+
 def test_a_radius_of_a_probability_has_no_certificate():
     with pytest.raises(suffice.CertificateError, match="not rational"):
         Explainer(ZOO).certify_radius(next(rows_of(1)), [], claim=ProbabilityAtLeast("1/3"))

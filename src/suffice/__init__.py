@@ -1,9 +1,11 @@
 """suffice: proven minimal explanations of additive models."""
 
+from suffice.adapters import Layout, from_model
 from suffice.certificate import Certificate
 from suffice.claims import AtLeast, AtMost, Beats, ProbabilityAtLeast, Same, Within
 from suffice.domain import Domain
 from suffice.errors import (
+    AdapterError,
     BudgetError,
     CertificateError,
     ClaimError,
@@ -41,6 +43,7 @@ from suffice.shapes import Activation, Pieces, PiecewiseLinear, Readout, ReluNet
 __all__ = [
     "MISSING",
     "Activation",
+    "AdapterError",
     "AdditiveModel",
     "AtLeast",
     "AtMost",
@@ -57,6 +60,7 @@ __all__ = [
     "Explanations",
     "Feature",
     "FeatureNameError",
+    "Layout",
     "ClaimError",
     "DataError",
     "Inflated",
@@ -84,6 +88,7 @@ __all__ = [
     "SufficeError",
     "Table",
     "Within",
+    "from_model",
     "load",
 ]
 __version__ = "0.1.0"

@@ -17,11 +17,12 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from suffice.adapters.files import load_any as load_model
 from suffice.claims import AtLeast, AtMost, Beats, Claim, ProbabilityAtLeast, Same, Within
 from suffice.errors import DataError, RowError
 from suffice.explain import Explainer
 from suffice.model import AdditiveModel
-from suffice.model_file import file_hash, load_model
+from suffice.model_file import file_hash
 from suffice.present import json as documents
 from suffice.present.json import Change, Json
 from suffice.present.terminal import new_console, show_answer

@@ -16,7 +16,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from suffice import __version__
+from suffice import __version__, cli_convert
+from suffice.adapters.files import load_any as load_model
 from suffice.asking import (
     AsJson,
     AtLeastOption,
@@ -41,7 +42,6 @@ from suffice.errors import DataError, ModelFileError, SufficeError
 from suffice.explain import Explainer
 from suffice.looking import report_command, serve_command
 from suffice.model import AdditiveModel
-from suffice.model_file import load_model
 from suffice.present.json import answer_document, model_document, training_document
 from suffice.present.terminal import new_console, show_error, show_model, show_training
 from suffice.tables import FEW, read_table, training_data
@@ -293,6 +293,9 @@ def info_command(model: ModelPath, as_json: AsJson = False) -> None:
         print_json({"model": file_facts(model), **model_document(additive, pieces)})
     else:
         show_model(new_console(), additive, pieces, file_facts(model))
+
+
+cli_convert.register(app)
 
 
 if __name__ == "__main__":

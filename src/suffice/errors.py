@@ -65,6 +65,10 @@ class CertificateError(SufficeError, ValueError):
     """A certificate cannot be made, or cannot be written."""
 
 
+class AdapterError(SufficeError, ValueError):
+    """A model of another package cannot be taken over exactly; the message names the part that is in the way."""
+
+
 class PieceBudgetError(SufficeError, RuntimeError):
     """A network has more affine pieces than the budget allows."""
 

@@ -13,13 +13,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from suffice.adapters.files import load_any as load_model
 from suffice.batch.cells import Source, read_source
 from suffice.batch.run import BatchQuestion
 from suffice.claims import Claim
 from suffice.errors import DataError
 from suffice.explain import SAME, Explainer
 from suffice.model import AdditiveModel
-from suffice.model_file import load_model
 from suffice.regions import Radius, Unit
 
 

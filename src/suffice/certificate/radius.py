@@ -111,7 +111,7 @@ def _lowest_way(
     x, unit = growth.row[i], growth.units[i]
     if worst.infimum.at == x and worst.infimum.side == 0:
         best = best._replace(document=None)
-    if not isinstance(x, fmpq) or not unit:
+    if not isinstance(x, fmpq) or not unit or not _is_in_span(growth, i):  # a code stays as it is
         return best
     for side in (-1, 1):
         end = x + side * radius * unit

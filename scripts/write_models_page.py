@@ -1,0 +1,77 @@
+"""Write docs/models.md: the text of models-page.md, and a table of what tests/adapters measured (support.json)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+MEASURED = ROOT / "tests" / "adapters" / "support.json"
+PAGE = ROOT / "docs" / "models.md"
+
+# Packages in the order of the page: name in support.json -> title, what is given, what is read.
+PACKAGES: dict[str, tuple[str, str]] = {
+    "torch": ("PyTorch, modules of your own", "module, `state_dict`, Lightning checkpoint"),
+    "nam": ("nam (AmrMKayid)", "module, `state_dict`"),
+    "lemeln": ("lemeln/nam", "module, `state_dict`, ensembles, several tasks"),
+    "nam-pt": ("nam-pt", "module, `state_dict`"),
+    "pytorch-nam": ("pytorch-nam", "module, `state_dict`"),
+    "nbm-spam": ("nbm-spam (NBM of order 1)", "module, `state_dict`"),
+    "interpret-core": ("InterpretML EBM", "fitted object, JSON of any detail level"),
+    "scikit-learn": ("scikit-learn", "fitted estimator or pipeline"),
+    "xgboost-cpu": ("XGBoost", "booster, estimator, JSON"),
+    "lightgbm": ("LightGBM", "booster, estimator, text"),
+    "catboost": ("CatBoost", "fitted object, JSON"),
+    "dnamite": ("dnamite", "fitted object"),
+    "aplr": ("APLR", "fitted object"),
+    "pygam": ("pyGAM", "fitted object"),
+    "onnx": ("ONNX", "`onnx.load(path)`"),
+}
+
+NOTE = """\
+Each model was trained by its package and compared with the package's own scores on {rows:,} rows that hold every kind
+of value: at jumps and bends, next to them, in between, far out, missing, never seen. The difference is relative to the
+largest score; it is the package's own rounding (float32 in PyTorch, XGBoost, dnamite and ONNX). Each explanation was
+tried with {moves:,} random changes of the features it frees, through the package's own prediction, and held."""
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page(json.loads(MEASURED.read_text())))
+
+
+def page(measured: dict[str, Any]) -> str:
+    """Return the page."""
+    return (ROOT / "scripts" / "models-page.md").read_text().replace("{table}", table(measured))
+
+
+def table(measured: dict[str, Any]) -> str:
+    """Return one line for each package."""
+    lines = [
+        "| package | version | given | models tried | largest difference | explanations tried |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for package, (title, given) in PACKAGES.items():
+        mine = [one for one in measured.values() if one["package"] == package]
+        if not mine:
+            continue
+        worst = max((one["error"] for one in mine), key=float)
+        versions = ", ".join(sorted({one["version"].partition("+")[0] for one in mine}))
+        tried = sum(one["explanations"] for one in mine)
+        lines.append(f"| {title} | {versions} | {given} | {len(mine)} | {worst} | {tried} |")
+    rows = {one["rows"] for one in measured.values()}
+    moves = {one["perturbations"] for one in measured.values()}
+    lines.append("")
+    lines.append(NOTE.format(rows=only(rows), moves=only(moves)))
+    return "\n".join(lines)
+
+
+def only(values: set[int]) -> int:
+    """Return the one number in a set."""
+    (value,) = values
+    return value
+
+
+if __name__ == "__main__":
+    main()

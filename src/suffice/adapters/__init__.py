@@ -1,0 +1,181 @@
+"""Models of other packages, taken over exactly and checked against the original.
+
+Each package has a file of its own, imported when a model of it is given; the package itself is never imported here: a
+model is recognised by the name of its class's module.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from suffice.adapters.draft import Draft, Options, with_facts
+from suffice.adapters.layout import Layout
+from suffice.adapters.verify import Check, deviations, read_rows, split, verify
+from suffice.domain import Domain
+from suffice.errors import AdapterError, FeatureNameError, PieceBudgetError, SufficeError
+from suffice.model import AdditiveModel, Feature
+
+# Top-level package of a class -> the adapter's file. The first class of the inheritance chain that is known decides, so
+# a subclass of a user's own counts as what it derives from.
+_ADAPTERS: Mapping[str, str] = {
+    "interpret": "ebm",
+    "sklearn": "sk_model",
+    "xgboost": "xgboost_trees",
+    "lightgbm": "lightgbm_trees",
+    "catboost": "catboost_trees",
+    "aplr": "aplr_model",
+    "dnamite": "dnamite_model",
+    "pygam": "pygam_model",
+    "nam": "torch_nam",
+    "torch": "torch_nam",
+    "onnx": "onnx_graph",
+}
+
+# A field at the top of a JSON document -> the adapter's file.
+_DOCUMENTS: Mapping[str, str] = {"ebm": "ebm", "learner": "xgboost_trees", "oblivious_trees": "catboost_trees"}
+
+
+class Imported(NamedTuple):
+    """A model taken over, and what it was checked on."""
+
+    model: AdditiveModel
+    source: str
+    check: Check
+
+
+def from_model(
+    obj: Any,
+    reference: Any = None,
+    *,
+    features: Sequence[str | Feature] | None = None,
+    domains: Mapping[str, Domain] | None = None,
+    task: str | None = None,
+    classes: Sequence[Any] | None = None,
+    layout: str | Layout | None = None,
+) -> AdditiveModel:
+    """Return the exact additive model of a fitted model of another package.
+
+    Parameters
+    ----------
+    obj : fitted model, or what it was saved as
+        A PyTorch module or state_dict (a list of these is an ensemble), a fitted model or pipeline of scikit-learn,
+        InterpretML, XGBoost, LightGBM, CatBoost, dnamite, APLR or pyGAM, an ONNX model; their JSON or text; or the path
+        of such a file, or of PyTorch weights. See `docs/models.md`.
+    reference : rows, or a pair (rows, predictions), optional
+        Rows in the user's units, and the scores or probabilities that the original gives for them. A live model is
+        asked itself; without rows it is asked at places where its shapes bend or jump. Required where the original
+        cannot say all about itself. The rows also give the standard deviations that radii can be counted in.
+    features : sequence of str or Feature, optional
+        For originals without names: names, or features with the scaling that comes before the model.
+    domains : mapping of name to Domain, optional
+        What features can be, where that is less than all values the original takes.
+    task, classes : optional
+        What the score decides, where the original does not say: "binary", "multiclass" or "regression".
+    layout : str or Layout, optional
+        How a PyTorch code base names and means its parameters, where the keys do not show it.
+
+    Raises
+    ------
+    AdapterError
+        If any part of the model cannot be taken over exactly, or the result does not predict what the original does.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> fitted = LogisticRegression().fit([[0.0, 1.0], [1.0, 0.0], [2.0, 0.5], [3.0, 0.0]], ["no", "no", "yes", "yes"])
+    >>> model = from_model(fitted, features=["income", "debt"])
+    >>> model.task, model.classes, model.names
+    ('binary', ('no', 'yes'), ('income', 'debt'))
+    """
+    return convert(obj, reference, Options(features, domains, task, classes, layout)).model
+
+
+def convert(obj: Any, reference: Any, options: Options) -> Imported:
+    """Read a model and check it against its original."""
+    if isinstance(obj, os.PathLike) or (isinstance(obj, str) and "\n" not in obj):
+        obj, reference, options = _from_file(obj, reference, options)
+    draft = _draft(obj, options)
+    checked = verify(draft, reference)
+    rows, _ = split(reference)
+    spread = {} if rows is None else deviations(draft.model, read_rows(draft.model, rows))
+    return Imported(with_facts(draft.model, options.domains or {}, spread), draft.source, checked)
+
+
+def _from_file(path: str | os.PathLike[str], reference: Any, options: Options) -> tuple[Any, Any, Options]:
+    """Return what a file holds, with what it says of itself where the user does not say it."""
+    from suffice.adapters.files import load_weights, read_file
+
+    if Path(path).suffix in (".pt", ".pth", ".ckpt"):
+        return load_weights(path), reference, options
+    found = read_file(path)
+    told = found.options
+    joined = Options(
+        options.features or told.features,
+        options.domains,
+        options.task or told.task,
+        options.classes or told.classes,
+        options.layout or told.layout,
+    )
+    return found.obj, found.reference if reference is None else reference, joined
+
+
+def _draft(obj: Any, options: Options) -> Draft:
+    if isinstance(obj, AdditiveModel):
+        return Draft(obj, "the model")
+    if hasattr(obj, "to_additive") and not isinstance(obj, type):  # suffice's own estimators
+        return Draft(obj.to_additive(), f"the {type(obj).__name__}")
+    name = _adapter(obj)
+    read = import_module(f"suffice.adapters.{name}").convert
+    try:
+        draft: Draft = read(obj, options)
+    except (AdapterError, FeatureNameError, PieceBudgetError):
+        raise
+    except SufficeError as error:
+        raise AdapterError(f"{_describe(obj)} cannot be taken over: {error}") from None
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        text = " ".join(str(error).split())[:120]
+        raise AdapterError(
+            f"{_describe(obj)} lacks or garbles something ({type(error).__name__}: {text}); it is damaged, or not what "
+            "it says it is"
+        ) from error
+    return draft
+
+
+def _describe(obj: Any) -> str:
+    if isinstance(obj, (Mapping, str)):
+        return "the document" if isinstance(obj, Mapping) else "the text"
+    return f"the {type(obj).__name__}"
+
+
+def _adapter(obj: Any) -> str:
+    if isinstance(obj, type):
+        raise AdapterError(f"{obj.__name__} is a class; give a fitted object of it")
+    if isinstance(obj, (list, tuple)) and obj:
+        return _adapter(obj[0])
+    for kind in type(obj).__mro__:
+        package = kind.__module__.split(".")[0]
+        if package in _ADAPTERS:
+            return _ADAPTERS[package]
+    if isinstance(obj, Mapping):
+        return next((name for key, name in _DOCUMENTS.items() if key in obj), "torch_nam")
+    if isinstance(obj, str) and obj.startswith("tree\n"):
+        return "lightgbm_trees"
+    raise AdapterError(
+        f"a {type(obj).__module__}.{type(obj).__name__} is not a model that suffice knows; docs/models.md lists those "
+        "it takes. Any additive model can be written down by hand: suffice.AdditiveModel"
+    )
+
+
+__all__ = ["Imported", "Layout", "Options", "convert", "from_model"]

@@ -1,0 +1,110 @@
+"""From exact pieces to shapes: how adapters put functions of one column together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from suffice.errors import AdapterError
+from suffice.rational import ONE, ZERO, Rational
+from suffice.shapes import Pieces, PiecewiseLinear, Shape, Steps, Table
+from suffice.shapes.shape import Sum
+
+IDENTITY = Pieces.affine(ONE, ZERO)
+
+
+def compose(outer: Pieces, inner: Pieces) -> Pieces:
+    """Return `x -> outer(inner(x))`.
+
+    Knots are those of the inner function, and where its pieces meet a knot of the outer one.
+    """
+    knots = set(inner.knots)
+    for k, (slope, offset) in enumerate(zip(inner.slopes, inner.offsets, strict=True)):
+        if slope != 0:
+            found = ((knot - offset) / slope for knot in outer.knots)
+            knots.update(at for at in found if _segment(inner, at) == k or at in knots)
+    places = sorted(knots)
+    slopes, offsets = [], []
+    for k in range(len(places) + 1):
+        inside = _inside(places, k)
+        at = _segment(inner, inside)
+        slope, offset = inner.slopes[at], inner.offsets[at]
+        # No knot lies inside, so one piece of the outer function holds here, unless the inner one is constant.
+        middle = slope * inside + offset
+        over = _segment(outer, middle)
+        if slope == 0:
+            slopes.append(ZERO)
+            offsets.append(outer(middle))
+        else:
+            slopes.append(outer.slopes[over] * slope)
+            offsets.append(outer.slopes[over] * offset + outer.offsets[over])
+    return Pieces.tidy(places, slopes, offsets, [outer(inner(place)) for place in places])
+
+
+def _segment(pieces: Pieces, at: Rational) -> int:
+    """Return the index of the piece that holds a point, or begins there."""
+    return pieces.segment_after(at)
+
+
+def _inside(places: Sequence[Rational], k: int) -> Rational:
+    """Return a point strictly inside the k-th stretch between places."""
+    if not places:
+        return ZERO
+    if k == 0:
+        return places[0] - 1
+    return places[-1] + 1 if k == len(places) else (places[k - 1] + places[k]) / 2
+
+
+def to_shape(pieces: Sequence[Pieces], labels: Mapping[Any, Sequence[Rational]] | None = None) -> Shape:
+    """Return a shape with one output for each function, and values at labels.
+
+    A function with jumps is a broken line without them, plus steps, plus single points where it is neither limit.
+    """
+    knots = sorted({knot for one in pieces for knot in one.knots})
+    columns = [_split(one, knots) for one in pieces]
+    parts: list[Shape] = []
+    if any(any(one.slopes) for one in pieces):
+        if knots:
+            values = [[line[k] for line, _, _ in columns] for k in range(len(knots))]
+            left, right = [one.slopes[0] for one in pieces], [one.slopes[-1] for one in pieces]
+            parts.append(PiecewiseLinear(knots, values, left, right))
+        else:
+            slopes = [one.slopes[0] for one in pieces]
+            parts.append(PiecewiseLinear([0], [[ZERO] * len(pieces)], slopes, slopes))
+    steps = [list(row) for row in zip(*(jumps for _, jumps, _ in columns), strict=True)]
+    if not parts or any(any(row) for row in steps):
+        kept = [k for k in range(len(knots)) if steps[k] != steps[k + 1]]
+        parts.append(Steps([knots[k] for k in kept], [steps[0], *(steps[k + 1] for k in kept)]))
+    shape = parts[0] if len(parts) == 1 else Sum(tuple(parts))
+    points = {
+        knot: [one(knot) for one in pieces] for k, knot in enumerate(knots) if any(odd[k] for _, _, odd in columns)
+    }
+    entries: dict[Any, Any] = {**points, **(labels or {})}
+    return Table(entries, otherwise=shape) if entries else shape
+
+
+def _split(pieces: Pieces, knots: Sequence[Rational]) -> tuple[list[Rational], list[Rational], list[bool]]:
+    """Return a continuous function's values at knots, the steps to add between them, and where a knot stands apart."""
+    segments = [0, *(pieces.segment_after(knot) for knot in knots)]
+    slopes = [pieces.slopes[k] for k in segments]
+    offsets = [pieces.offsets[k] for k in segments]
+    # The line begins at 0 in the first knot; between knots it rises as the function does.
+    line = [ZERO]
+    for k in range(1, len(knots)):
+        line.append(line[-1] + slopes[k] * (knots[k] - knots[k - 1]))
+    if not knots:
+        return [], [offsets[0]], []
+    jumps = [slopes[0] * knots[0] + offsets[0]]
+    jumps += [slopes[k + 1] * knots[k] + offsets[k + 1] - line[k] for k in range(len(knots))]
+    odd = [pieces(knots[k]) != line[k] + jumps[k + 1] for k in range(len(knots))]
+    return line, jumps, odd
+
+
+def step_pieces(cuts: Sequence[Rational], values: Sequence[Rational], closed: str) -> Pieces:
+    """Return a step function; of equal cuts the value between them is nowhere taken."""
+    if len(values) != len(cuts) + 1:
+        raise AdapterError(f"{len(cuts)} cuts make {len(cuts) + 1} bins, got {len(values)} values")
+    kept = [k for k in range(len(cuts)) if k + 1 == len(cuts) or cuts[k] != cuts[k + 1]]
+    rows = [[values[0]], *([values[k + 1]] for k in kept)]
+    (pieces,) = Steps([cuts[k] for k in kept], rows, "left" if closed == "left" else "right").compile()
+    return pieces

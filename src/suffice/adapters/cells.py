@@ -1,0 +1,56 @@
+"""Cells and classes as other packages write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.adapters.draft import Cell
+from suffice.errors import NumberError
+from suffice.labels import MISSING
+from suffice.rational import Rational, rational
+
+
+def category_keys(texts: Sequence[str]) -> dict[str, str | Rational]:
+    """Return for each name of a category what it is called here.
+
+    A package that turns categories into text calls the number 2 "2". Such a category is the number, so that a row may
+    hold 2, 2.0 or "2"; where any name is only almost a number ("02", "2.0"), all stay text.
+
+    Examples
+    --------
+    >>> category_keys(["1", "2.5", "more"])
+    {'1': 1, '2.5': 5/2, 'more': 'more'}
+    >>> category_keys(["1", "01"])
+    {'1': '1', '01': '01'}
+    """
+    numbers: dict[str, Rational] = {}
+    for text in texts:
+        try:
+            numbers[text] = rational(text)
+        except NumberError:
+            continue
+        if text not in (str(numbers[text]), repr(float(text))) or text.endswith(".0"):
+            return {text: text for text in texts}
+    return {text: numbers.get(text, text) for text in texts}
+
+
+def plain_classes(classes: Iterable[Any]) -> list[Any]:
+    """Return classes as Python's own text, numbers and truth values."""
+    return [name.item() if isinstance(name, np.generic) else name for name in classes]
+
+
+def object_table(rows: Sequence[Sequence[Cell]]) -> NDArray[Any]:
+    """Return rows as an array of objects, None where a cell is missing."""
+    table = np.empty((len(rows), len(rows[0])), dtype=object)
+    for k, row in enumerate(rows):
+        table[k] = [None if cell is MISSING else cell for cell in row]
+    return table
+
+
+def float_table(rows: Sequence[Sequence[Cell]]) -> NDArray[np.float64]:
+    """Return rows as an array of floats, NaN where a cell is missing."""
+    return np.array([[np.nan if cell is MISSING else cell for cell in row] for row in rows], dtype=np.float64)

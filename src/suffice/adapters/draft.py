@@ -1,0 +1,111 @@
+"""What an adapter hands over: the exact model it has read, and how to ask the original."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from numpy.typing import NDArray
+
+from suffice.domain import Domain
+from suffice.errors import AdapterError, FeatureNameError
+from suffice.labels import Label
+from suffice.model import AdditiveModel, Feature
+
+# The label of a category the model never saw, where the package scores such values instead of refusing them.
+UNSEEN = "(unseen)"
+
+Cell: TypeAlias = float | Label  # a value as the original model gets it: a float, a name, MISSING or UNSEEN
+Live: TypeAlias = Callable[[list[list[Cell]]], NDArray[Any]]
+Link: TypeAlias = Literal["score", "sigmoid", "softmax", "exp"]
+
+# Largest difference, relative to the size of the parts summed, that rounding explains. Only ever used to refuse:
+# the model handed on is exact, and equal to what was read.
+FLOAT64 = 1e-9
+FLOAT32 = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A model read from another package, not yet checked.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        What was read.
+    source : str
+        What it was read from, for messages.
+    live : function, optional
+        Returns the original's own predictions for rows of cells; None where only a file is there.
+    link : {"score", "sigmoid", "softmax", "exp"}
+        How the original's predictions follow from the scores.
+    precision : float
+        Relative difference that the original's rounding explains.
+    doubt : str, optional
+        What the original cannot say of itself, so that reference rows are required.
+    """
+
+    model: AdditiveModel
+    source: str
+    live: Live | None = None
+    link: Link = "score"
+    precision: float = FLOAT64
+    doubt: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a user says about a model that the model does not say of itself."""
+
+    features: Sequence[str | Feature] | None = None
+    domains: Mapping[str, Domain] | None = None
+    task: str | None = None
+    classes: Sequence[Any] | None = None
+    layout: Any = None
+
+
+def part(obj: Any, name: str, what: str) -> Any:
+    """Return an attribute of a fitted model, or say that it is not there."""
+    found = getattr(obj, name, None)
+    if found is None:
+        raise AdapterError(f"{what} has no {name!r}: it is not fitted, or not what its class says")
+    return found
+
+
+def name_features(names: Sequence[Any] | None, count: int, given: Sequence[str | Feature] | None) -> list[Feature]:
+    """Return the features of a model: as the user gives them, else by the model's own names, else x0, x1, ..."""
+    if given is not None:
+        if isinstance(given, str) or len(given) != count:
+            raise AdapterError(f"the model has {count} features, but features= lists {len(given)}")
+        return [one if isinstance(one, Feature) else Feature(one) for one in given]
+    if names is None or len(names) != count:
+        names = [f"x{i}" for i in range(count)]
+    return [Feature(str(name)) for name in names]
+
+
+def with_domain(feature: Feature, domain: Domain) -> Feature:
+    """Return a feature with a domain, unless the user gave it one."""
+    kept = domain if feature.domain is None else feature.domain
+    return Feature(feature.name, kept, feature.center, feature.scale, feature.deviation)
+
+
+def with_facts(model: AdditiveModel, domains: Mapping[str, Domain], spread: Mapping[str, float]) -> AdditiveModel:
+    """Return the model with the domains that a user gives by name, and standard deviations where it has none."""
+    if not domains and not spread:
+        return model
+    for name in domains:
+        if name not in model.names:
+            raise FeatureNameError(name, model.names)
+    features = [
+        Feature(
+            f.name,
+            domains.get(f.name, known),
+            f.center,
+            f.scale,
+            spread.get(f.name) if f.deviation is None else f.deviation,
+        )
+        for f, known in zip(model.features, model.domains, strict=True)
+    ]
+    shapes = [term.shape for term in model.terms]
+    return AdditiveModel(shapes, model.intercept, model.task, features, model.classes or None, model.ties)

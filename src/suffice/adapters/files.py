@@ -1,0 +1,166 @@
+"""Files of other packages that can be read without running anything that is in them.
+
+What a file is shows in its content, not in its name: suffice's own models, state_dicts in safetensors, the JSON of EBM,
+XGBoost and CatBoost, LightGBM's text, ONNX. A pickle (joblib, most `.pt` and `.ckpt` files) can do anything when it is
+read, so no command reads one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import load_file
+
+from suffice.adapters.draft import Options
+from suffice.errors import ModelFileError, SufficeError
+from suffice.model import AdditiveModel
+from suffice.model_file import load_model
+
+_PICKLES = (
+    b"\x80",
+    b"PK\x03\x04",
+    b"\x1f\x8b",
+    b"\x78\x9c",
+    b"\x78\x01",
+    b"\x78\xda",
+    b"BZh",
+    b"\xfd7zXZ",
+    b"ccopy_reg",
+)
+_ROWS, _SCORES = "reference.rows", "reference.scores"
+
+
+class Found(NamedTuple):
+    """What a file holds: a model of another package, with the reference and the facts that came with it."""
+
+    obj: Any
+    reference: Any = None
+    options: Options = Options()
+
+
+def load_any(path: str | os.PathLike[str]) -> AdditiveModel:
+    """Read a model from a file of suffice's own, or of another package.
+
+    A state_dict does not say which activations it was trained with. It is taken if its safetensors file also holds the
+    tensors `reference.rows` and `reference.scores`, and says `task` (and `layout`, if need be) in its metadata.
+
+    Raises
+    ------
+    ModelFileError
+        If there is no such file, it is none of these, or its model cannot be taken over exactly.
+    """
+    from suffice.adapters import convert
+
+    if _is_own(Path(path)):
+        return load_model(path)
+    found = read_file(path)
+    try:
+        return convert(found.obj, found.reference, found.options).model
+    except SufficeError as error:
+        raise ModelFileError(path, str(error)) from None
+
+
+def read_file(path: str | os.PathLike[str]) -> Found:
+    """Return what a file of another package holds; nothing in it is run."""
+    file = Path(path)
+    try:
+        with open(file, "rb") as content:
+            start = content.read(64)
+    except FileNotFoundError:
+        raise ModelFileError(path, "there is no such file") from None
+    except OSError as error:
+        raise ModelFileError(path, f"cannot be read: {error.strerror or error}") from None
+    if start.startswith(_PICKLES):
+        raise ModelFileError(path, _why_no_pickle(file, start))
+    if start.startswith(b"tree\n") or start.startswith(b"tree\r\n"):
+        return Found(file.read_text(encoding="utf-8").replace("\r\n", "\n"))
+    if start.lstrip()[:1] == b"{":
+        return Found(_read_json(file))
+    if start[8:9] == b"{":
+        return _read_tensors(file)
+    if start.startswith(b"\x08") or file.suffix == ".onnx":
+        return Found(_read_onnx(file))
+    raise ModelFileError(
+        path,
+        "is not a safetensors file, nor JSON of EBM, XGBoost or CatBoost, LightGBM's text or ONNX, which are read here",
+    )
+
+
+def _is_own(file: Path) -> bool:
+    """Whether a file says that it is suffice's own; where it cannot be read, `load_model` tells why."""
+    if not file.exists() or file.is_dir():
+        return True
+    try:
+        with safe_open(file, framework="numpy") as content:
+            return "suffice" in (content.metadata() or {})
+    except (SafetensorError, OSError):
+        with open(file, "rb") as raw:
+            return file.suffix == ".safetensors" and not raw.read(8).startswith(_PICKLES)
+
+
+def _why_no_pickle(file: Path, start: bytes) -> str:
+    load = "torch.load(path, weights_only=True)" if start.startswith(b"PK") else "joblib.load(path)"
+    return (
+        "is a pickle, which can run any code when it is read, so no command reads it. If you trust it, two lines of "
+        f"Python do: model = {load}; suffice.from_model(model).save({str(file.with_suffix('.safetensors').name)!r})"
+    )
+
+
+def _read_json(file: Path) -> Any:
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, ValueError):
+        raise ModelFileError(
+            file, "begins like JSON but is none; save the model as JSON, not in a binary form"
+        ) from None
+    if not any(key in document for key in ("ebm", "learner", "oblivious_trees")):
+        raise ModelFileError(
+            file, "is JSON, but no export of EBM (to_json), XGBoost or CatBoost (save_model) that is read here"
+        )
+    return document
+
+
+def _read_tensors(file: Path) -> Found:
+    try:
+        tensors = load_file(file)
+        with safe_open(file, framework="numpy") as content:
+            facts = content.metadata() or {}
+    except (SafetensorError, LookupError, OSError, TypeError, ValueError) as error:
+        raise ModelFileError(file, f"is damaged, or no safetensors file ({error})") from None
+    rows, scores = tensors.pop(_ROWS, None), tensors.pop(_SCORES, None)
+    try:
+        features, classes = (json.loads(facts[key]) if key in facts else None for key in ("features", "classes"))
+    except ValueError:
+        raise ModelFileError(file, "its metadata 'features' or 'classes' is no JSON list") from None
+    reference = None if rows is None or scores is None else (rows, scores)
+    options = Options(features, None, facts.get("task"), classes, facts.get("layout"))
+    return Found(tensors, reference, options)
+
+
+def _read_onnx(file: Path) -> Any:
+    try:
+        import onnx
+    except ImportError as error:
+        raise ModelFileError(file, f"looks like ONNX, which needs {error.name}: pip install 'suffice[onnx]'") from None
+    try:
+        return onnx.load(str(file))
+    except Exception:  # whatever protobuf raises
+        raise ModelFileError(file, "is no model that is read here, or a damaged ONNX file") from None
+
+
+def load_weights(path: str | os.PathLike[str]) -> Any:
+    """Return the state_dict of a PyTorch file, read with `weights_only=True`: tensors, and no code."""
+    import pickle
+
+    import torch
+
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError):
+        raise ModelFileError(
+            path, "holds more than weights; load it yourself if you trust it, and pass model or model.state_dict()"
+        ) from None

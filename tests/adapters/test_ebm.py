@@ -1,0 +1,211 @@
+import json
+import warnings
+
+import numpy as np
+import pytest
+from peers import check
+
+import suffice
+from suffice import MISSING, AdapterError, Domain, Explainer
+
+pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+glassbox = pytest.importorskip("interpret.glassbox", reason="interpret-core is not installed")
+
+TYPES = {"number": "continuous", "count": "continuous", "colour": "nominal", "grade": "nominal", "rate": "ordinal",
+         "flag": "nominal", "never": "continuous"}  # fmt: skip
+
+
+def frame(n=500):
+    random = np.random.default_rng(0)
+    return pandas.DataFrame(
+        {
+            "number": np.where(random.random(n) < 0.1, np.nan, np.round(random.normal(size=n), 1)),
+            "count": random.integers(0, 9, n),
+            "colour": random.choice(np.array(["red", "green", "blue", None], dtype=object), n),
+            "grade": random.choice([1.5, 2, 3], n),
+            "rate": random.choice(["low", "mid", "high"], n),
+            "flag": random.random(n) < 0.4,
+            "never": 1.0,
+        }
+    )
+
+
+def fit(kind, target, **options):
+    X = frame()
+    types = [["low", "mid", "high"] if name == "rate" else type_ for name, type_ in TYPES.items()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return getattr(glassbox, kind)(
+            interactions=options.pop("interactions", 0),
+            max_rounds=60,
+            outer_bags=2,
+            n_jobs=1,
+            feature_types=types,
+            **options,
+        ).fit(X, target(X))
+
+
+def asking(ebm):
+    def ask(rows):
+        table = pandas.DataFrame(rows, columns=list(TYPES)).astype(object)
+        return ebm.decision_function(table) if hasattr(ebm, "classes_") else ebm.predict(table)
+
+    return ask
+
+
+def sum_of(X):
+    return np.nan_to_num(X["number"]) + (X["colour"] == "red") + 0.2 * X["count"] - (X["grade"] == 2) * 0.7
+
+
+TARGETS = {
+    "binary": lambda X: np.where(sum_of(X) > 0.8, "yes", "no"),
+    "multiclass": lambda X: np.digitize(sum_of(X), [0.3, 1.2]),
+    "regression": sum_of,
+}
+KINDS = dict.fromkeys(TARGETS, "ExplainableBoostingRegressor") | dict.fromkeys(
+    ("binary", "multiclass"), "ExplainableBoostingClassifier"
+)
+
+
+@pytest.fixture(scope="module")
+def ebms():
+    return {task: fit(KINDS[task], target) for task, target in TARGETS.items()}
+
+
+@pytest.mark.parametrize("task", TARGETS)
+def test_a_fitted_machine_is_taken_over(ebms, task):
+    ebm = ebms[task]
+    model = suffice.from_model(ebm)
+    assert (model.task, model.ties) == (task, "negative")
+    check(
+        f"EBM {task}",
+        model,
+        asking(ebm),
+        package="interpret-core",
+        decide=None if task == "regression" else labels(ebm),
+    )
+
+
+def labels(ebm):
+    """The rule by which `predict` turns its own scores into classes (a test below compares it with `predict`)."""
+
+    def decide(scores):
+        return ebm.classes_[(scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)].tolist()
+
+    return decide
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass"])
+def test_predictions_are_those_of_the_package(ebms, task):
+    explainer, X = Explainer(suffice.from_model(ebms[task])), frame(100)
+    assert [explainer.predict(X.iloc[k]) for k in range(100)] == ebms[task].predict(X).tolist()
+
+
+@pytest.mark.filterwarnings("ignore:JSON formats are in beta")
+@pytest.mark.parametrize("detail", ["minimal", "interpretable", "mergeable", "all"])
+@pytest.mark.parametrize("task", TARGETS)
+def test_every_export_is_the_same_model(ebms, task, detail, tmp_path):
+    path = tmp_path / "ebm.json"
+    ebms[task].to_json(str(path), detail=detail)
+    X = frame(200)
+    own = ebms[task].predict(X) if task == "regression" else ebms[task].predict_proba(X)
+    model = suffice.from_model(json.loads(path.read_text()), (X, own))
+    live = suffice.from_model(ebms[task])
+    assert [term.shape.compile() for term in model.terms] == [term.shape.compile() for term in live.terms]
+    assert (model.intercept, model.domains, model.names) == (live.intercept, live.domains, live.names)
+
+
+def test_a_log_link_is_explained_on_its_own_scale():
+    ebm = fit("ExplainableBoostingRegressor", lambda X: np.exp(sum_of(X) / 3), objective="poisson_deviance")
+    model = suffice.from_model(ebm)
+    row = frame(3).iloc[1]
+    own = ebm.predict(frame(3))[1]
+    assert float(Explainer(model).score(row)) == pytest.approx(np.log(own), abs=1e-12)
+
+
+def test_missing_and_unseen_are_values_of_their_own(ebms):
+    model = suffice.from_model(ebms["binary"])
+    assert MISSING in model.domains[0].codes_
+    assert "(unseen)" in model.domains[2]
+    assert "(unseen)" not in model.domains[0]
+    assert [value in model.domains[3] for value in (1.5, "2", 7)] == [True, True, False]
+    explainer, row = Explainer(model), dict(zip(TYPES, [0.5, 3, "(unseen)", 2, "low", 1, None], strict=True))
+    table = pandas.DataFrame([{**row, "colour": "mauve"}]).astype(object)
+    assert float(explainer.score(row)) == pytest.approx(float(ebms["binary"].decision_function(table)[0]), abs=1e-12)
+
+
+def test_a_domain_can_be_narrowed(ebms):
+    model = suffice.from_model(ebms["binary"], domains={"count": Domain.integers(0, 8)})
+    assert str(model.domains[1]) == "the integers from 0 to 8"
+
+
+def test_reference_rows_give_standard_deviations(ebms):
+    X = frame(200)
+    model = suffice.from_model(ebms["binary"], X)
+    assert float(model.features[1].deviation) == pytest.approx(X["count"].std(ddof=0))
+    assert model.features[2].deviation is None
+    assert Explainer(model).explain(X.iloc[0], dict.fromkeys(TYPES, 1), unit="raw").status is suffice.Status.PROVEN
+
+
+def test_interactions_are_refused_by_name():
+    ebm = fit("ExplainableBoostingClassifier", TARGETS["binary"], interactions=2)
+    with pytest.raises(AdapterError, match=r"2 interaction terms \(.* & .*\).*interactions=0"):
+        suffice.from_model(ebm)
+    ebm.remove_terms([k for k, features in enumerate(ebm.term_features_) if len(features) > 1])
+    suffice.from_model(ebm)
+
+
+def test_a_removed_term_leaves_a_feature_that_does_nothing(ebms):
+    import copy
+
+    ebm = copy.deepcopy(ebms["binary"])
+    ebm.remove_terms([1])
+    model = suffice.from_model(ebm)
+    assert model.names == tuple(TYPES)
+    assert model.compile()[1][0].knots == ()
+
+
+def test_unfitted_and_lying_objects_are_refused(ebms):
+    import copy
+
+    with pytest.raises(AdapterError, match="has no 'bins_'"):
+        suffice.from_model(glassbox.ExplainableBoostingClassifier())
+    liar = copy.deepcopy(ebms["binary"])
+    liar.term_scores_ = [scores * 2 for scores in liar.term_scores_]
+    bent = suffice.from_model(liar)  # an edited model is a model
+    assert bent.names == tuple(TYPES)
+    liar.term_scores_ = [scores[:-1] for scores in liar.term_scores_]
+    with pytest.raises(AdapterError, match="slots"):
+        suffice.from_model(liar)
+    liar.term_scores_ = "nothing of the kind"
+    with pytest.raises(AdapterError, match="garbles"):
+        suffice.from_model(liar)
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda ebm: ebm.pop("features"), "'features'"),
+        (lambda ebm: ebm["outputs"][0].update(link="probit"), "link 'probit'"),
+        (lambda ebm: ebm["terms"][0]["scores"].__setitem__(2, "nan"), "nan is not a finite number"),
+        (lambda ebm: ebm["terms"][0].update(term_features=["nobody"]), "'nobody', which is not a feature"),
+    ],
+)
+def test_damaged_exports_are_refused(ebms, damage, words):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        document = json.loads(json.dumps(ebms["binary"].to_jsonable("minimal"), default=float))
+    damage(document["ebm"])
+    with pytest.raises(AdapterError, match=words):
+        suffice.from_model(document)
+
+
+def test_other_predictions_are_refused(ebms):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        document = json.loads(json.dumps(ebms["binary"].to_jsonable("minimal"), default=float))
+    X = frame(50)
+    scores = ebms["binary"].decision_function(X)
+    scores[7] += 1e-6
+    with pytest.raises(AdapterError, match=r"in row 7 \(number="):
+        suffice.from_model(document, (X, scores))

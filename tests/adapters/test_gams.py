@@ -1,0 +1,112 @@
+"""pyGAM and APLR, trained by the packages themselves."""
+
+import numpy as np
+import pytest
+from peers import check
+
+import suffice
+from suffice import AdapterError, Explainer
+
+
+def data(n=400):
+    random = np.random.default_rng(0)
+    X = np.round(random.normal(size=(n, 4)), 2)
+    X[:, 2] = random.integers(0, 4, n)
+    score = np.abs(X[:, 0]) + np.maximum(X[:, 1], 0) * 2 - (X[:, 2] == 1) - X[:, 3] * 0.3
+    return X, score
+
+
+def numbers(rows):
+    return np.array(rows, dtype=np.float64)
+
+
+# --- pyGAM ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pygam():
+    return pytest.importorskip("pygam", reason="pyGAM is not installed")
+
+
+def terms(pygam, coding="one-hot"):
+    s, l, f = pygam.s, pygam.l, pygam.f  # noqa: E741
+    return s(0, n_splines=8, spline_order=1) + s(1, n_splines=6, spline_order=0) + f(2, coding=coding) + l(3) + l(0)
+
+
+@pytest.mark.parametrize("coding", ["one-hot", "dummy"])
+@pytest.mark.parametrize("kind", ["LogisticGAM", "LinearGAM", "PoissonGAM"])
+def test_pygam(pygam, kind, coding):
+    X, score = data()
+    target = {"LogisticGAM": score > 0.8, "LinearGAM": score, "PoissonGAM": np.exp(score / 3).round()}[kind]
+    gam = getattr(pygam, kind)(terms(pygam, coding)).fit(X, target)
+    model = suffice.from_model(gam)
+    check(f"pyGAM {kind} {coding}", model, lambda rows: gam._linear_predictor(numbers(rows)), package="pygam")
+    explainer = Explainer(model)
+    if kind == "LogisticGAM":
+        assert [explainer.predict(row) for row in X[:80]] == gam.predict(X[:80]).tolist()
+    if kind == "LinearGAM":
+        assert np.allclose([float(explainer.score(row)) for row in X[:80]], gam.predict(X[:80]), atol=1e-9)
+
+
+def test_pygam_refusals(pygam):
+    X, score = data()
+    s, te = pygam.s, pygam.te
+    cases = [
+        (pygam.LinearGAM(s(0)).fit(X, score), r"of order 3.*spline_order=1"),
+        (pygam.LinearGAM(s(0, spline_order=1, basis="cp", n_splines=8)).fit(X, score), "basis 'cp'"),
+        (pygam.LinearGAM(s(0, spline_order=1) + te(1, 3)).fit(X, score), "TensorTerm"),
+        (pygam.LinearGAM(s(0, spline_order=1, by=1)).fit(X, score), "a term with by="),
+        (pygam.GammaGAM(s(0, spline_order=1)).fit(X, np.exp(score)), None),
+        (pygam.LinearGAM(), "has no 'coef_'"),
+    ]
+    for gam, words in cases:
+        if words is None:
+            suffice.from_model(gam)
+            continue
+        with pytest.raises(AdapterError, match=words):
+            suffice.from_model(gam)
+
+
+# --- APLR -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def aplr():
+    return pytest.importorskip("aplr", reason="APLR is not installed")
+
+
+@pytest.mark.parametrize("classes", [0, 2, 3])
+def test_aplr(aplr, classes):
+    X, score = data()
+    options = {"m": 60, "max_interaction_level": 0, "n_jobs": 1}
+    if classes == 0:
+        fitted = aplr.APLRRegressor(**options)
+        fitted.fit(X, score)
+    else:
+        fitted = aplr.APLRClassifier(**options)
+        fitted.fit(X, np.digitize(score, np.quantile(score, np.arange(1, classes) / classes)).astype(str))
+    model = suffice.from_model(fitted)
+
+    def ask(rows):
+        if classes == 0:
+            return fitted.predict(numbers(rows), False)
+        categories = fitted.get_categories()
+        models = [fitted.get_logit_model(name) for name in (categories[1:] if classes == 2 else categories)]
+        # `predict` gives probabilities, which lose the digits of large scores: the same sum before its link.
+        parts = [one.calculate_local_feature_contribution(numbers(rows)).sum(axis=1) for one in models]
+        return np.stack([p + one.get_intercept() for p, one in zip(parts, models, strict=True)], axis=1)
+
+    check(f"APLR {classes}", model, ask, package="aplr")
+    if classes:
+        explainer = Explainer(model)
+        assert [explainer.predict(row) for row in X[:80]] == list(fitted.predict(X[:80]))
+
+
+def test_aplr_refusals(aplr):
+    X, score = data()
+    pairs = aplr.APLRRegressor(m=30, max_interaction_level=1, n_jobs=1)
+    pairs.fit(X, score + X[:, 0] * X[:, 1])
+    with pytest.raises(AdapterError, match=r"interaction terms \(.* & .*max_interaction_level=0"):
+        suffice.from_model(pairs)
+    with pytest.raises(AdapterError, match="has no 'n_features_in_'"):
+        suffice.from_model(aplr.APLRRegressor())

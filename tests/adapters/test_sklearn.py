@@ -1,0 +1,339 @@
+import warnings
+
+import numpy as np
+import pytest
+from peers import check
+
+import suffice
+from suffice import MISSING, AdapterError, Explainer
+
+pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+from sklearn.compose import ColumnTransformer  # noqa: E402
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis  # noqa: E402
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor  # noqa: E402
+from sklearn.feature_selection import SelectKBest  # noqa: E402
+from sklearn.impute import SimpleImputer  # noqa: E402
+from sklearn.linear_model import (  # noqa: E402
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    RidgeClassifier,
+    SGDClassifier,
+)
+from sklearn.model_selection import GridSearchCV  # noqa: E402
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline  # noqa: E402
+from sklearn.preprocessing import (  # noqa: E402
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    SplineTransformer,
+    StandardScaler,
+)
+from sklearn.svm import SVC, LinearSVC  # noqa: E402
+
+NAMES = ["age", "job", "income", "visits", "plan"]
+
+
+def frame(n=400, seed=0, missing=True):
+    random = np.random.default_rng(seed)
+    table = pandas.DataFrame(
+        {
+            "age": random.integers(18, 70, n).astype(float),
+            "job": random.choice(
+                np.array(["clerk", "nurse", "smith", "cook"], dtype=object), n, p=[0.4, 0.3, 0.27, 0.03]
+            ),
+            "income": np.round(random.lognormal(3, 0.6, n), 1),
+            "visits": random.integers(0, 6, n).astype(float),
+            "plan": random.choice([10.0, 20.0, 50.0], n),
+        }
+    )
+    if missing:
+        table["plan"] = table["plan"].replace({"???": 77.0})
+        for name in ("age", "job", "income"):
+            table.loc[random.random(n) < 0.08, name] = np.nan
+    return table
+
+
+def target(X, classes=2):
+    score = X["age"].fillna(40) / 20 + (X["job"] == "nurse") - X["income"].fillna(20) / 25 + X["visits"] * 0.2
+    if classes == 0:
+        return score
+    return np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))
+
+
+def asking(estimator, is_array=False):
+    def ask(rows):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about unknown categories
+            return own(rows)
+
+    def own(rows):
+        table = pandas.DataFrame(rows, columns=NAMES)
+        table["plan"] = table["plan"].replace({"???": 77.0})
+        for name in ("age", "income", "visits", "plan"):
+            table[name] = table[name].astype(float)
+        table["job"] = table["job"].astype(object).where(table["job"].notna(), np.nan)
+        given = table.drop(columns="job").to_numpy() if is_array else table
+        return estimator.decision_function(given) if hasattr(estimator, "classes_") else estimator.predict(given)
+
+    return ask
+
+
+def encoder(**options):
+    return OneHotEncoder(**{"handle_unknown": "ignore", "sparse_output": False, **options})
+
+
+def mixed(numeric, jobs=None, plan=None):
+    """Numbers last, so that the pipeline reorders the columns; `plan` has numbers for categories."""
+    return ColumnTransformer(
+        [
+            ("plan", plan or encoder(handle_unknown="error"), ["plan"]),
+            ("job", jobs or make_pipeline(SimpleImputer(strategy="most_frequent"), encoder()), ["job"]),
+            ("numbers", numeric, ["visits", "income", "age"]),
+        ]
+    )
+
+
+def scaled(*steps):
+    return make_pipeline(SimpleImputer(strategy="median"), *steps)
+
+
+PIPELINES = {
+    "scaled logistic": (mixed(scaled(StandardScaler())), LogisticRegression(), 2),
+    "three classes": (mixed(scaled(MinMaxScaler(clip=True))), LogisticRegression(), 3),
+    "ridge on one-hot, scaled after": (
+        make_pipeline(mixed(scaled()), StandardScaler(with_mean=False), MaxAbsScaler()),
+        Ridge(),
+        0,
+    ),
+    "dropped first category": (
+        mixed(scaled(RobustScaler()), jobs=encoder(drop="first"), plan=encoder(drop="if_binary")),
+        RidgeClassifier(),
+        2,
+    ),
+    "infrequent categories": (
+        mixed(scaled(StandardScaler()), jobs=encoder(min_frequency=0.1, handle_unknown="infrequent_if_exist")),
+        SGDClassifier(random_state=0),
+        2,
+    ),
+    "ordinal codes": (
+        mixed(
+            scaled(StandardScaler()),
+            jobs=OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2),
+        ),
+        LinearDiscriminantAnalysis(),
+        2,
+    ),
+    "bins": (mixed(scaled(StandardScaler(), KBinsDiscretizer(5, quantile_method="linear"))), LogisticRegression(), 2),
+    "ordinal bins": (
+        mixed(scaled(KBinsDiscretizer(4, encode="ordinal", quantile_method="linear"), StandardScaler())),
+        LinearSVC(),
+        2,
+    ),
+    "splines": (mixed(scaled(StandardScaler(), SplineTransformer(degree=1, n_knots=4))), LogisticRegression(), 2),
+    "splines that go on": (
+        mixed(scaled(SplineTransformer(degree=1, n_knots=5, extrapolation="continue", include_bias=False))),
+        LinearRegression(),
+        0,
+    ),
+    "splines with ends": (
+        mixed(scaled(StandardScaler(), SplineTransformer(degree=1, knots="quantile", extrapolation="error"))),
+        Ridge(),
+        0,
+    ),
+    "quantiles": (mixed(scaled(QuantileTransformer(n_quantiles=20))), LogisticRegression(), 2),
+    "missing flags": (
+        mixed(make_pipeline(SimpleImputer(strategy="mean", add_indicator=True), StandardScaler())),
+        LogisticRegression(),
+        2,
+    ),
+    "selected and joined": (
+        make_pipeline(
+            mixed(
+                scaled(
+                    FeatureUnion([("as is", StandardScaler()), ("bins", KBinsDiscretizer(3, quantile_method="linear"))])
+                )
+            ),
+            SelectKBest(k=9),
+        ),
+        LogisticRegression(),
+        2,
+    ),
+}
+
+STEPPED = {
+    "boosting after scaling": (mixed(StandardScaler(), jobs=OrdinalEncoder()), 2),
+    "boosting after powers": (mixed(PowerTransformer(), jobs=OrdinalEncoder()), 2),
+    "boosting after normal quantiles": (
+        mixed(QuantileTransformer(n_quantiles=30, output_distribution="normal"), jobs=OrdinalEncoder()),
+        3,
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Bins whose width")
+@pytest.mark.parametrize("name", PIPELINES)
+def test_a_pipeline_is_taken_over_in_the_users_columns(name):
+    steps, final, classes = PIPELINES[name]
+    X = frame()
+    pipeline = make_pipeline(steps, final).fit(X, target(X, classes))
+    model = suffice.from_model(pipeline)
+    assert model.names == tuple(NAMES)
+    check(f"scikit-learn {name}", model, asking(pipeline), package="scikit-learn", radii=(3.0, np.inf))
+
+
+@pytest.mark.parametrize("name", STEPPED)
+def test_boosting_sees_increasing_maps_only_through_its_thresholds(name):
+    steps, classes = STEPPED[name]
+    X = frame()
+    boosting = HistGradientBoostingClassifier(max_iter=25, interaction_cst="no_interactions", random_state=0)
+    pipeline = make_pipeline(steps, boosting).fit(X, target(X, classes))
+    check(
+        f"scikit-learn {name}",
+        suffice.from_model(pipeline),
+        asking(pipeline),
+        package="scikit-learn",
+        radii=(3.0, np.inf),
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "classes", "options"),
+    [
+        (HistGradientBoostingClassifier, 2, {}),
+        (HistGradientBoostingClassifier, 3, {}),
+        (HistGradientBoostingRegressor, 0, {}),
+        (HistGradientBoostingClassifier, 2, {"max_depth": 1, "interaction_cst": None}),
+    ],
+)
+def test_bare_boosting_with_categories_and_missing_cells(kind, classes, options):
+    X = frame()
+    X["job"] = X["job"].astype("category")
+    options = {"interaction_cst": "no_interactions", "max_iter": 30, "random_state": 0, **options}
+    boosting = kind(categorical_features="from_dtype", **options).fit(X, target(X, classes))
+    model = suffice.from_model(boosting)
+    assert model.names == tuple(NAMES)
+    assert MISSING in model.domains[0].codes_
+    assert "(unseen)" in model.domains[1]
+    check(
+        f"HistGradientBoosting {classes} {len(options)}",
+        model,
+        asking(boosting),
+        package="scikit-learn",
+        radii=(3.0, np.inf),
+    )
+
+
+def test_a_column_that_no_tree_uses_is_a_feature_that_does_nothing():
+    X = frame(missing=False)[["age", "income"]].assign(always=1.0)
+    boosting = HistGradientBoostingClassifier(max_iter=5, max_depth=1)
+    model = suffice.from_model(make_pipeline(StandardScaler(), boosting).fit(X, target(frame(missing=False))))
+    assert model.names == ("age", "income", "always")
+    assert model.compile()[2][0].knots == ()
+
+
+def test_arrays_have_numbered_columns():
+    X = frame(missing=False).drop(columns="job").to_numpy()
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, target(frame(missing=False)))
+    model = suffice.from_model(pipeline)
+    assert model.names == ("x0", "x1", "x2", "x3")
+    assert MISSING not in model.domains[0].codes_
+    assert float(Explainer(model).score(X[5])) == pytest.approx(pipeline.decision_function(X[5:6])[0], abs=1e-12)
+
+
+def test_a_log_link_and_a_finished_search():
+    X = frame(missing=False).drop(columns="job")
+    y = target(frame(missing=False), 0)
+    model = suffice.from_model(make_pipeline(StandardScaler(), PoissonRegressor()).fit(X, np.exp(y / 4)))
+    assert model.task == "regression"
+    search = GridSearchCV(make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": [0.1, 1]}).fit(X, y)
+    assert suffice.from_model(search).names == tuple(X.columns)
+
+
+def test_columns_that_are_dropped_are_no_features():
+    X = frame(missing=False)
+    pipeline = make_pipeline(
+        ColumnTransformer([("scale", StandardScaler(), ["visits", "age"])], remainder="drop"), LogisticRegression()
+    ).fit(X, target(X))
+    model = suffice.from_model(pipeline)
+    assert model.names == ("age", "visits")
+    with pytest.raises(suffice.FeatureNameError, match="'job' is not a feature"):
+        Explainer(model).score(X.iloc[0])
+
+
+def fitted(*steps, columns=("age", "income", "visits"), classes=2):
+    X = frame(missing=False)
+    return make_pipeline(*steps).fit(X[list(columns)], target(X, classes))
+
+
+REFUSED = {
+    "cubic": (
+        lambda: fitted(SplineTransformer(degree=3), LogisticRegression()),
+        r"degree=3\) has curved pieces; use degree=1",
+    ),
+    "a defect": (
+        lambda: fitted(SplineTransformer(degree=1, extrapolation="linear"), Ridge()),
+        "extrapolation='continue'",
+    ),
+    "smooth map": (lambda: fitted(PowerTransformer(), LogisticRegression()), "yeo-johnson.*smooth curve"),
+    "normal quantiles": (
+        lambda: fitted(QuantileTransformer(n_quantiles=9, output_distribution="normal"), Ridge()),
+        "'normal'.*smooth curve",
+    ),
+    "products": (
+        lambda: fitted(StandardScaler(), PolynomialFeatures(2), LogisticRegression()),
+        "PolynomialFeatures is not supported",
+    ),
+    "any function": (
+        lambda: fitted(FunctionTransformer(np.log1p), LogisticRegression()),
+        r"FunctionTransformer\(log1p\)",
+    ),
+    "kernel": (lambda: fitted(StandardScaler(), SVC()), "compares whole rows by a kernel"),
+    "interactions": (
+        lambda: fitted(HistGradientBoostingClassifier(max_iter=3)),
+        r"trees use several features \(tree 0 uses .* and .*\)",
+    ),
+    "unfitted": (lambda: make_pipeline(StandardScaler(), LogisticRegression()), "not fitted"),
+    "unfitted model": (lambda: LogisticRegression(), "not fitted"),
+    "several numbers": (
+        lambda: LinearRegression().fit(frame(missing=False)[["age"]], frame(missing=False)[["visits", "income"]]),
+        "predicts 2 numbers at once",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_additive_or_not_exact_is_refused(name):
+    make, words = REFUSED[name]
+    with pytest.raises(AdapterError, match=words):
+        suffice.from_model(make())
+
+
+def test_a_model_that_lies_about_itself_is_refused():
+    class Doubling(LogisticRegression):
+        def decision_function(self, X):
+            return 2 * super().decision_function(X)
+
+    X = frame(missing=False)[["age", "income"]]
+    with pytest.raises(AdapterError, match="what was read from the Doubling"):
+        suffice.from_model(Doubling().fit(X, target(frame(missing=False))))
+
+
+def test_a_nested_pipeline_is_read_like_a_flat_one():
+    X = frame(missing=False)[["age", "income", "visits"]]
+    y = target(frame(missing=False))
+    flat = make_pipeline(StandardScaler(), MinMaxScaler(), LogisticRegression()).fit(X, y)
+    nested = Pipeline([("first", make_pipeline(StandardScaler(), MinMaxScaler())), ("last", LogisticRegression())]).fit(
+        X, y
+    )
+    scores = [Explainer(suffice.from_model(one)).score(X.iloc[3]) for one in (flat, nested)]
+    assert scores[0] == scores[1]

@@ -1,0 +1,206 @@
+"""Modules of one's own: what is read, and what is refused with which words."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from peers import check, one_thread  # noqa: F401  (for every test here)
+
+import suffice
+from suffice import AdapterError, Explainer, Feature, Layout
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+from torch import nn  # noqa: E402
+
+
+class Nam(nn.Module):
+    """A network of one's own for each feature; `answer` tells what it does with the sum."""
+
+    def __init__(self, features=3, activation=nn.ReLU, outputs=1, norm=True):
+        super().__init__()
+        self.nets = nn.ModuleList(
+            nn.Sequential(
+                nn.Linear(1, 8),
+                *([nn.BatchNorm1d(8)] if norm else []),
+                activation(),
+                nn.Dropout(0.3),
+                nn.Linear(8, 8),
+                activation(),
+                nn.Linear(8, outputs),
+            )
+            for _ in range(features)
+        )
+        self.offset = nn.Parameter(torch.zeros(outputs))
+
+    def forward(self, x):
+        return sum(net(x[:, i : i + 1]) for i, net in enumerate(self.nets)) + self.offset
+
+
+def trained(module, steps=40):
+    torch.manual_seed(1)
+    X = torch.randn(300, len(module.nets))
+    y = (X[:, :1] - X[:, 1:2].abs() > 0).float()
+    optimiser = torch.optim.Adam(module.parameters(), lr=0.02)
+    module.train()
+    for _ in range(steps):
+        loss = nn.functional.binary_cross_entropy_with_logits(module(X)[:, :1], y)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return module.eval()
+
+
+@pytest.fixture(scope="module")
+def nam():
+    torch.manual_seed(0)
+    return trained(Nam())
+
+
+def ask(module):
+    def answer(rows):
+        with torch.no_grad():
+            return module(torch.tensor(rows, dtype=torch.float32)).double().numpy()
+
+    return answer
+
+
+ROWS = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+
+
+@pytest.mark.parametrize("activation", [nn.ReLU, nn.LeakyReLU, nn.PReLU, nn.ReLU6, nn.Hardtanh])
+def test_activations_and_normalisation_are_read(activation):
+    torch.manual_seed(0)
+    module = trained(Nam(activation=activation))
+    check(f"PyTorch {activation.__name__}", suffice.from_model(module, task="binary"), ask(module), package="torch",
+          precision=1e-5, single=True)  # fmt: skip
+
+
+def test_a_state_dict_needs_rows(nam):
+    with pytest.raises(AdapterError, match="does not say which activations"):
+        suffice.from_model(nam.state_dict(), task="binary")
+
+
+def test_a_lightning_checkpoint_is_the_state_dict_below_a_prefix(nam):
+    checkpoint = {"epoch": 3, "state_dict": {f"model.{key}": value for key, value in nam.state_dict().items()}}
+    model = suffice.from_model(checkpoint, (ROWS, ask(nam)(ROWS)), task="binary")
+    assert Explainer(model).score(ROWS[0]) == Explainer(suffice.from_model(nam, task="binary")).score(ROWS[0])
+
+
+def test_a_layout_can_be_said(nam):
+    layout = Layout("nets.{i}", "{k}", intercept="offset")
+    assert suffice.from_model(nam.state_dict(), (ROWS, ask(nam)(ROWS)), task="binary", layout=layout).names == (
+        "x0",
+        "x1",
+        "x2",
+    )
+
+
+def test_scaling_before_the_model_belongs_to_its_features(nam):
+    features = [Feature("a", center=10, scale=4), Feature("b", center=-3, scale=0.5), "c"]
+    model = suffice.from_model(nam, features=features, task="binary")
+    raw = ROWS * np.array([4, 0.5, 1], dtype=np.float32) + np.array([10, -3, 0], dtype=np.float32)
+    score = Explainer(model).score({"a": float(raw[0, 0]), "b": float(raw[0, 1]), "c": float(raw[0, 2])})
+    assert float(score) == pytest.approx(float(ask(nam)(ROWS)[0, 0]), abs=1e-5)
+    scores = ask(nam)(ROWS)
+    suffice.from_model(nam.state_dict(), (raw, scores), features=features, task="binary")
+    with pytest.raises(AdapterError, match="a scaler that is not part of the model"):
+        suffice.from_model(nam.state_dict(), (raw, scores), task="binary")
+
+
+def test_probabilities_are_a_reference_too(nam):
+    probabilities = 1 / (1 + np.exp(-ask(nam)(ROWS)))
+    suffice.from_model(nam.state_dict(), (ROWS, probabilities), task="binary")
+    suffice.from_model(nam.state_dict(), (ROWS, np.hstack([1 - probabilities, probabilities])), task="binary")
+    with pytest.raises(AdapterError, match="gives"):
+        suffice.from_model(nam.state_dict(), (ROWS, probabilities > 0.5), task="binary")
+    with pytest.raises(AdapterError, match="not labels"):
+        suffice.from_model(nam.state_dict(), (ROWS, ["good"] * len(ROWS)), task="binary")
+
+
+def test_columns_in_another_order_are_refused(nam):
+    with pytest.raises(AdapterError, match="another column order"):
+        suffice.from_model(nam.state_dict(), (ROWS[:, ::-1], ask(nam)(ROWS)), task="binary")
+
+
+def test_a_square_matrix_turned_round_is_refused(nam):
+    turned = {
+        key: value.T.contiguous() if key.endswith(".4.weight") else value for key, value in nam.state_dict().items()
+    }
+    assert turned["nets.0.4.weight"].shape == (8, 8)
+    with pytest.raises(AdapterError, match="look for"):
+        suffice.from_model(turned, (ROWS, ask(nam)(ROWS)), task="binary")
+
+
+def test_training_mode_is_refused():
+    with pytest.raises(AdapterError, match=r"training mode.*model.eval\(\)"):
+        suffice.from_model(Nam(), task="binary")
+
+
+def test_a_smooth_activation_is_refused_by_name():
+    with pytest.raises(AdapterError, match=r"'nets.0.2' is a GELU"):
+        suffice.from_model(Nam(activation=nn.GELU).eval(), task="binary")
+
+
+def test_an_unread_layer_is_refused_by_name():
+    module = Nam(norm=False)
+    module.extra = nn.Linear(3, 1)
+    module.eval()
+    with pytest.raises(AdapterError, match=r"leaves \d+ parameters unread, '(extra|offset)"):
+        suffice.from_model(module, task="binary")
+
+
+def test_an_unknown_layer_is_refused_by_name():
+    class Twice(nn.Module):
+        def forward(self, x):
+            return x * x
+
+    with pytest.raises(AdapterError, match="type Twice is not supported"):
+        suffice.from_model(Nam(activation=Twice).eval(), task="binary")
+
+
+def test_functions_that_the_keys_do_not_show_are_refused():
+    class Squared(Nam):
+        def forward(self, x):
+            return super().forward(x) ** 2
+
+    with pytest.raises(AdapterError, match="look for"):
+        suffice.from_model(Squared().eval(), task="binary")
+
+
+def test_answers_that_depend_on_other_rows_are_refused():
+    class Batched(Nam):
+        def forward(self, x):
+            return super().forward(x - x.mean(0))
+
+    with pytest.raises(AdapterError, match="among other rows"):
+        suffice.from_model(Batched().eval(), task="binary")
+
+
+def test_answers_that_change_are_refused():
+    class Noisy(Nam):
+        def forward(self, x):
+            return super().forward(x) + torch.randn(1)
+
+    with pytest.raises(AdapterError, match="two answers to one question"):
+        suffice.from_model(Noisy().eval(), task="binary")
+
+
+def test_what_the_score_decides_must_be_said(nam):
+    with pytest.raises(AdapterError, match="say task='binary' or task='regression'"):
+        suffice.from_model(nam)
+    with pytest.raises(AdapterError, match="3 outputs"):
+        suffice.from_model(Nam(outputs=3).eval())
+
+
+def test_an_ensemble_is_the_mean_of_its_members(nam):
+    torch.manual_seed(5)
+    members = [nam, trained(Nam())]
+    model = suffice.from_model(members, task="binary")
+    parts = [Explainer(suffice.from_model(member, task="binary")).score(ROWS[3]) for member in members]
+    assert Explainer(model).score(ROWS[3]) == sum(parts) / Fraction(2)
+
+
+def test_things_that_are_no_models_are_refused():
+    for thing, words in [(3, "builtins.int"), ({}, "holds no parameters"), ([], "list"), (Nam, "is a class")]:
+        with pytest.raises(AdapterError, match=words):
+            suffice.from_model(thing, task="binary")

@@ -1,0 +1,266 @@
+"""Boosted trees of XGBoost, LightGBM and CatBoost with one feature each, trained by the packages themselves."""
+
+import json
+
+import numpy as np
+import pytest
+from peers import check
+
+import suffice
+from suffice import MISSING, AdapterError, Explainer
+
+NAMES = ["a", "b", "c", "d"]
+
+
+def data(n=500, missing=0.1):
+    random = np.random.default_rng(0)
+    X = np.round(random.normal(size=(n, 4)), 2)
+    X[:, 1] = random.integers(-2, 3, n)
+    X[random.random((n, 4)) < missing] = np.nan
+    return X
+
+
+def target(X, classes=2):
+    filled = np.nan_to_num(X)
+    score = filled[:, 0] + np.abs(filled[:, 1]) - filled[:, 2] * 0.4 + np.isnan(X[:, 3])
+    return score if classes == 0 else np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))
+
+
+def numbers(rows):
+    return np.array([[np.nan if cell is None else cell for cell in row] for row in rows], dtype=np.float64)
+
+
+SHAPES = [("stumps", 2), ("stumps", 3), ("stumps", 0), ("constrained", 2)]
+
+
+# --- XGBoost ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def xgboost():
+    return pytest.importorskip("xgboost", reason="XGBoost is not installed")
+
+
+def xgb(xgboost, kind, classes, **options):
+    depth = (
+        {"max_depth": 1} if kind == "stumps" else {"max_depth": 4, "interaction_constraints": "[[0], [1], [2], [3]]"}
+    )
+    make = xgboost.XGBRegressor if classes == 0 else xgboost.XGBClassifier
+    return make(n_estimators=40, n_jobs=1, **depth, **options).fit(data(), target(data(), classes))
+
+
+@pytest.mark.parametrize(("kind", "classes"), SHAPES)
+def test_xgboost(xgboost, kind, classes):
+    fitted = xgb(xgboost, kind, classes)
+    model = suffice.from_model(fitted)
+    check(
+        f"XGBoost {kind} {classes}",
+        model,
+        lambda rows: fitted.predict(numbers(rows), output_margin=True),
+        package="xgboost-cpu",
+        precision=1e-6,
+    )
+    document = json.loads(bytes(fitted.get_booster().save_raw("json")))
+    X = data()[:200]
+    again = suffice.from_model(document, (X, fitted.predict(X, output_margin=True)))
+    assert [term.shape.compile() for term in again.terms] == [term.shape.compile() for term in model.terms]
+    booster = suffice.from_model(fitted.get_booster())
+    assert booster.intercept == model.intercept
+
+
+def test_xgboost_jumps_where_float32_does(xgboost):
+    fitted = xgb(xgboost, "stumps", 2)
+    model = suffice.from_model(fitted)
+    explainer = Explainer(model)
+    knots = [float(int(k.p) / int(k.q)) for k in explainer.pieces["x0"][0].knots]
+    assert knots
+    for knot in knots:
+        assert float(np.float32(knot)) != knot  # a jump lies between two float32 numbers
+        row = [np.nextafter(knot, np.inf), 0.0, 0.0, 0.0]
+        before = [np.nextafter(knot, -np.inf), 0.0, 0.0, 0.0]
+        own = fitted.predict(np.array([before, [knot, 0, 0, 0], row]), output_margin=True)
+        ours = [float(explainer.score(x)) for x in (before, [knot, 0.0, 0.0, 0.0], row)]
+        assert np.abs(own - ours).max() < 1e-6
+        assert own[0] != own[2]
+
+
+def test_xgboost_predicts_with_its_best_rounds(xgboost):
+    X, y = data(), target(data())
+    fitted = xgboost.XGBClassifier(n_estimators=200, max_depth=1, early_stopping_rounds=3, n_jobs=1, learning_rate=1.0)
+    fitted.fit(X[:300], y[:300], eval_set=[(X[300:], y[300:])], verbose=False)
+    assert fitted.best_iteration + 1 < len(fitted.get_booster().get_dump())
+    suffice.from_model(fitted)
+
+
+def test_xgboost_with_a_log_link(xgboost):
+    X = data()
+    fitted = xgboost.XGBRegressor(n_estimators=20, max_depth=1, objective="count:poisson", n_jobs=1)
+    fitted.fit(X, np.exp(target(X, 0) / 3))
+    assert suffice.from_model(fitted).task == "regression"
+
+
+def test_xgboost_refusals(xgboost):
+    X, y = data(), target(data())
+    cases = [
+        (xgboost.XGBClassifier(), "not fitted"),
+        (xgboost.XGBClassifier(n_estimators=3, max_depth=3, n_jobs=1).fit(X, y), r"several features \(tree 0 uses x"),
+        (xgboost.XGBClassifier(n_estimators=3, booster="dart", max_depth=1).fit(X, y), "booster='dart'"),
+        (xgboost.XGBClassifier(n_estimators=3, max_depth=1, missing=-1.0).fit(X, y), "treats -1.0 as missing"),
+        (xgboost.XGBRanker(n_estimators=3, max_depth=1).fit(X, y, qid=np.arange(len(y)) // 50), "objective 'rank:"),
+    ]
+    for model, words in cases:
+        with pytest.raises(AdapterError, match=words):
+            suffice.from_model(model)
+    with pytest.raises(AdapterError, match="lacks or garbles"):
+        suffice.from_model({"learner": {"gradient_booster": {}}})
+
+
+# --- LightGBM ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def lightgbm():
+    return pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+
+
+def lgb(lightgbm, kind, classes, X=None, **options):
+    depth = (
+        {"max_depth": 1} if kind == "stumps" else {"interaction_constraints": [[k] for k in range(4)], "num_leaves": 8}
+    )
+    make = lightgbm.LGBMRegressor if classes == 0 else lightgbm.LGBMClassifier
+    fitted = make(n_estimators=40, n_jobs=1, verbose=-1, random_state=0, **depth, **options)
+    return fitted.fit(data() if X is None else X, target(data(), classes))
+
+
+@pytest.mark.parametrize(
+    ("kind", "classes", "options"),
+    [(*shape, {}) for shape in SHAPES]
+    + [("stumps", 2, {"zero_as_missing": True}), ("stumps", 2, {"use_missing": False})],
+)
+def test_lightgbm(lightgbm, kind, classes, options):
+    fitted = lgb(lightgbm, kind, classes, **options)
+    model = suffice.from_model(fitted)
+    check(
+        f"LightGBM {kind} {classes} {' '.join(options)}".strip(),
+        model,
+        lambda rows: fitted.booster_.predict(numbers(rows), raw_score=True),
+        package="lightgbm",
+    )
+    X = data()[:200]
+    again = suffice.from_model(
+        fitted.booster_.model_to_string(),
+        (X, fitted.booster_.predict(X, raw_score=True)),
+        classes=model.classes or None,
+    )
+    assert [term.shape.compile() for term in again.terms] == [term.shape.compile() for term in model.terms]
+
+
+def test_lightgbm_categories_have_their_names(lightgbm):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    random = np.random.default_rng(1)
+    X = pandas.DataFrame(data(), columns=NAMES)
+    X["b"] = pandas.Categorical(random.choice(["red", "green", "blue", "grey"], len(X)))
+    y = (np.nan_to_num(X["a"]) + (X["b"] == "red") * 2 - (X["b"] == "grey") > 0.3).astype(int)
+    fitted = lightgbm.LGBMClassifier(n_estimators=30, max_depth=1, n_jobs=1, verbose=-1, min_data_per_group=5).fit(X, y)
+    model = suffice.from_model(fitted)
+    assert str(model.domains[1]) == "one of blue, green, grey, red, missing, (unseen)"
+
+    def ask(rows):
+        table = pandas.DataFrame(rows, columns=NAMES)
+        table["b"] = pandas.Categorical(table["b"].replace({"???": None}), categories=["blue", "green", "grey", "red"])
+        for name in ("a", "c", "d"):
+            table[name] = table[name].astype(float)
+        return fitted.booster_.predict(table, raw_score=True)
+
+    check("LightGBM categories", model, ask, package="lightgbm")
+
+
+def test_lightgbm_codes_are_categories_too(lightgbm):
+    X = data()
+    X[:, 1] = np.random.default_rng(2).integers(0, 7, len(X))
+    y = np.isin(X[:, 1], [1, 4, 5]).astype(int)
+    fitted = lightgbm.LGBMClassifier(n_estimators=20, max_depth=1, n_jobs=1, verbose=-1, min_data_per_group=5)
+    fitted.fit(X, y, categorical_feature=[1])
+    model = suffice.from_model(fitted)
+
+    def ask(rows):
+        return fitted.booster_.predict(
+            numbers([[-1 if c == "???" else c for c in row] for row in rows]), raw_score=True
+        )
+
+    check("LightGBM codes", model, ask, package="lightgbm")
+
+
+def test_lightgbm_refusals(lightgbm):
+    X, y = data(), target(data())
+    quiet = {"verbose": -1, "n_jobs": 1}
+    cases = [
+        (lightgbm.LGBMClassifier(), "not fitted"),
+        (lightgbm.LGBMClassifier(n_estimators=3, **quiet).fit(X, y), "trees use several features"),
+        (lightgbm.LGBMRegressor(n_estimators=3, max_depth=1, linear_tree=True, **quiet).fit(X, y * 1.0), "linear_tree"),
+        (
+            lightgbm.LGBMClassifier(
+                n_estimators=3, max_depth=1, boosting_type="rf", bagging_freq=1, bagging_fraction=0.5, **quiet
+            ).fit(X, y),
+            "random forest",
+        ),
+    ]
+    for model, words in cases:
+        with pytest.raises(AdapterError, match=words):
+            suffice.from_model(model)
+    with pytest.raises(AdapterError, match="lacks or garbles"):
+        suffice.from_model("tree\nversion=v4\n")
+
+
+# --- CatBoost ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def catboost():
+    return pytest.importorskip("catboost", reason="CatBoost is not installed")
+
+
+@pytest.mark.parametrize("classes", [2, 3, 0])
+def test_catboost(catboost, classes, tmp_path):
+    make = catboost.CatBoostRegressor if classes == 0 else catboost.CatBoostClassifier
+    X = data()
+    X[:, 2] = np.nan_to_num(X[:, 2])
+    fitted = make(iterations=60, depth=1, verbose=0, allow_writing_files=False, thread_count=1).fit(
+        X, target(X, classes)
+    )
+    model = suffice.from_model(fitted)
+    assert (MISSING in model.domains[0].codes_, MISSING in model.domains[2].codes_) == (True, False)
+    check(
+        f"CatBoost {classes}",
+        model,
+        lambda rows: fitted.predict(numbers(rows), prediction_type="RawFormulaVal"),
+        package="catboost",
+    )
+    path = tmp_path / "model.json"
+    fitted.save_model(str(path), format="json")
+    again = suffice.from_model(json.loads(path.read_text()), (X, fitted.predict(X, prediction_type="RawFormulaVal")))
+    assert [term.shape.compile() for term in again.terms] == [term.shape.compile() for term in model.terms]
+    assert again.classes == model.classes
+
+
+def test_catboost_refusals(catboost):
+    X, y = data(missing=0), target(data(missing=0))
+    quiet = {"iterations": 3, "verbose": 0, "allow_writing_files": False, "thread_count": 1}
+    named = np.array([["red", "blue"][k % 2] for k in range(len(y))], dtype=object)[:, None]
+    cases = [
+        (catboost.CatBoostClassifier(), "not fitted"),
+        (catboost.CatBoostClassifier(depth=3, **quiet).fit(X, y), "trees use several features"),
+        (catboost.CatBoostClassifier(depth=1, grow_policy="Lossguide", **quiet).fit(X, y), "no symmetric trees"),
+        (catboost.CatBoostClassifier(depth=1, cat_features=[0], **quiet).fit(named, y), "categorical features"),
+    ]
+    for model, words in cases:
+        with pytest.raises(AdapterError, match=words):
+            suffice.from_model(model)
+
+
+@pytest.mark.parametrize("kind", ["xgboost", "lightgbm"])
+def test_predictions_are_those_of_the_package(kind, request):
+    package = request.getfixturevalue(kind)
+    fitted = (xgb if kind == "xgboost" else lgb)(package, "stumps", 3)
+    explainer, X = Explainer(suffice.from_model(fitted)), data()[:150]
+    assert [explainer.predict(row) for row in X] == fitted.predict(X).tolist()
