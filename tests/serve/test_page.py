@@ -252,6 +252,8 @@ def test_narrow_screens_and_sixty_long_names_need_no_sideways_scrolling(browser)
     try:
         page = opened(browser, served, viewport={"width": 340, "height": 700})
         assert page.evaluate("document.documentElement.scrollWidth") <= 340
+        assert page.locator(".track").first.bounding_box()["width"] > 80
+        assert page.evaluate(OVERLAPS) == []
         page.set_viewport_size({"width": 1200, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= 1200
         assert page.locator("#drops tbody tr").count() == 60
@@ -259,6 +261,30 @@ def test_narrow_screens_and_sixty_long_names_need_no_sideways_scrolling(browser)
         page.context.close()
     finally:
         served.close()
+
+
+OVERLAPS = """() => [...document.querySelectorAll('svg')].flatMap((svg) => {
+  const boxes = [...svg.querySelectorAll('text')].map((text) => [text.textContent, text.getBoundingClientRect()]);
+  const frame = svg.getBoundingClientRect();
+  const cut = boxes.filter(([, box]) => box.left < frame.left - 1 || box.right > frame.right + 1).map(([said]) => said);
+  const clash = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2;
+  const clashes = boxes.flatMap(([said, a], k) =>
+    boxes.slice(k + 1).filter(([, b]) => clash(a, b)).map(([other]) => `${said} and ${other}`));
+  return [...cut, ...clashes];
+})"""
+
+
+def test_no_text_of_a_picture_is_cut_or_covered(page):
+    page.select_option("#unit", "raw")
+    set_radius(page, 2)
+    assert page.evaluate(OVERLAPS) == []
+    page.locator("#radius").fill("inf")
+    settled(page)
+    assert page.evaluate(OVERLAPS) == []
+    page.click("#curve")
+    page.wait_for_selector("#more svg")
+    assert page.evaluate(OVERLAPS) == []
 
 
 def test_nothing_is_loaded_from_elsewhere(page, mixed_server):

@@ -123,6 +123,8 @@ def _overview(decisions: Sequence[Decision]) -> str:
 def _section(k: int, decision: Decision, shapes: int) -> str:
     why = decision.why
     cut = "Free features fit into the margin together; each kept one, on top of them, would not."
+    if len(why.inequalities) > 1:
+        cut = "The tightest part of the claim: free features fit into its margin. Some may be kept for another part."
     pictures = _figure(plots.waterfall(why), f"drops-{k}", cut)
     if shapes:
         around = "How the margin changes when one feature moves: its exact shape, its region, the row, the worst case."

@@ -23,7 +23,7 @@ function draw(tag, attributes = {}, ...children) {
   return element;
 }
 
-const short = (number) => Number(number.toPrecision(4)).toString();
+const short = (number, digits = 4) => Number(number.toPrecision(digits)).toString();
 const amount = (number) => (number.exact === "inf" ? "any amount" : number.float === null ? number.exact : short(number.float));
 
 // --- talking to the server --------------------------------------------------------------------------------------------
@@ -176,6 +176,7 @@ function showDrops(answer) {
   for (const name of ascending(answer.features)) rows.push({ name, start: fallen, end: fallen + drop(name), kind: "kept" });
   const ends = rows.map((row) => row.end).filter(Number.isFinite);
   const reach = (margin > 0 ? Math.min(Math.max(margin, ...ends), 5 * margin) : Math.max(1e-9, ...ends)) * 1.05;
+  get("parts").hidden = answer.claim.length < 2;
   get("margin").textContent = `margin ${amount(answer.margin)}`;
   rows.reverse(); // what matters most on top
   get("drops").tBodies[0].replaceChildren(...rows.map((row) => dropRow(row, answer, margin, reach)));
@@ -195,7 +196,7 @@ function dropRow(row, answer, margin, reach) {
 
 // --- pictures ---------------------------------------------------------------------------------------------------------
 
-const WIDTH = 300, HEIGHT = 170, LEFT = 44, RIGHT = 8, TOP = 8, BOTTOM = 26;
+const WIDTH = 300, HEIGHT = 170, LEFT = 54, RIGHT = 8, TOP = 8, BOTTOM = 26;
 
 function scale(low, high, from, to) {
   const span = high - low || 1;
@@ -240,16 +241,16 @@ function shapePicture(shape) {
 
 function heightTicks(low, high, y) {
   const shown = high === low ? [low] : [low, high];
-  return shown.map((value) => text(LEFT - 4, y(value) + 4, short(value), "end"));
+  return shown.map((value) => text(LEFT - 4, y(value) + 4, short(value, 3), "end"));
 }
 
 function placeTicks(shape, x) {
   const bottom = HEIGHT - BOTTOM + 14;
   if (!shape.ticks.length) return [text(x(shape.window[0]), bottom, short(shape.window[0]), "start"), text(x(shape.window[1]), bottom, short(shape.window[1]), "end")];
-  const room = Math.max(3, Math.floor((WIDTH - LEFT) / shape.ticks.length / 6.5));
   const first = shape.lines.length || shape.region.length ? [text(LEFT, bottom, short(shape.window[0]), "start")] : [];
+  const room = Math.max(first.length ? 7 : 3, Math.floor((WIDTH - LEFT) / shape.ticks.length / 6.5));
   return [...first, ...shape.ticks.map((tick, k) => {
-    const fits = first.length ? Math.min(room, 6) : room;
+    const fits = first.length ? Math.min(room, 8) : room;
     const said = tick.text.length > fits ? `${tick.text.slice(0, fits - 1)}…` : tick.text;
     const label = text(x(tick.x), bottom + (first.length && k % 2 ? 10 : 0), said);
     const full = draw("title");
