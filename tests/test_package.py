@@ -75,6 +75,7 @@ def test_modules_import_one_way():
         "results",
         "certificate",
         "explain",
+        "paper",
         "present",
     ]
     for path in (ROOT / "src" / "suffice").rglob("*.py"):

@@ -69,6 +69,10 @@ class AdapterError(SufficeError, ValueError):
     """A model of another package cannot be taken over exactly; the message names the part that is in the way."""
 
 
+class VerifierError(SufficeError, RuntimeError):
+    """A verifier is not installed, cannot be asked such a question, or cannot be trusted with it."""
+
+
 class PieceBudgetError(SufficeError, RuntimeError):
     """A network has more affine pieces than the budget allows."""
 

@@ -1,0 +1,151 @@
+"""Measured runs: a record for each row, method and verifier, written at once and never measured twice."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import setting
+
+from suffice.paper import (
+    ExactVerifier,
+    Minimality,
+    Parallel,
+    Trust,
+    by_sensitivity,
+    cardinally_minimal,
+    disagreements,
+    greedy_subset_minimal,
+    lexicographic,
+)
+from suffice.rational import nearest_float
+
+METHODS = ("ours", "lexicographic", "sensitivity")
+_DEFAULT_PRECISION = 2.0**-20
+
+
+class Runs:
+    """The records of a file; `measure` adds what is missing."""
+
+    def __init__(self, options):
+        self.options, self.file = options, Path(options.store) / "runs.jsonl"
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        lines = self.file.read_text().splitlines() if self.file.exists() else []
+        self.records = {}
+        for line in lines:
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError:
+                continue  # the line that a kill cut short
+            self.records[_key(record)] = record
+
+    def measure(self, name, epsilon, method, verifier, rows, workers=1):
+        """Return a record for each of the first `rows` rows worth explaining."""
+        options = self.options
+        where = setting.load(name, options.data, options.store, options.hidden)
+        chosen, _ = where.chosen(epsilon, rows)
+        found = []
+        for row in chosen:
+            wanted = {
+                "set": name,
+                "hidden": ",".join(map(str, options.hidden)),
+                "epsilon": epsilon,
+                "method": method,
+                "verifier": verifier,
+                "row": row,
+                "workers": workers,
+                "timeout": options.timeout,
+                "limit": options.limit,
+            }
+            if _key(wanted) not in self.records:
+                self._add(wanted | self._run(where, wanted))
+            found.append(self.records[_key(wanted)])
+        return found
+
+    def _add(self, record):
+        with self.file.open("a") as file:
+            file.write(json.dumps(record) + "\n")
+        self.records[_key(record)] = record
+        shown = f"{record['set']} ε={record['epsilon']} row {record['row']}: {record['method']}, {record['verifier']}"
+        print(f"{shown}: size {record['size']} in {record['seconds']:.2f} s", file=sys.stderr, flush=True)
+
+    def _run(self, where, wanted):
+        row = where.rows[wanted["row"]]
+        instance = where.problem.instance(row, wanted["epsilon"], unit="model")
+        verifier = setting.verifier_of(wanted["verifier"])
+        if verifier.name == "exact":  # tabulation belongs to the model, not to a row
+            for part in instance.sides[0].parts:
+                _ = part.component.pieces
+        if wanted["workers"] > 1:
+            with Parallel(verifier, wanted["workers"]) as several:
+                return self._explain(where, wanted, row, instance, several)
+        return self._explain(where, wanted, row, instance, verifier)
+
+    def _explain(self, where, wanted, row, instance, verifier):
+        options = {"timeout": self.options.timeout, "limit": self.options.limit}
+        extra = {}
+        began = time.process_time()
+        if wanted["method"] == "ours":
+            precision = setting.PRECISION.get(wanted["verifier"], _DEFAULT_PRECISION)
+            result, sorting = cardinally_minimal(instance, verifier, precision=precision, **options)
+            extra = check_counts(result, sorting, instance.size, precision)
+        else:
+            order = {"lexicographic": lexicographic, "sensitivity": by_sensitivity}[wanted["method"]](instance)
+            result = greedy_subset_minimal(instance, verifier, order, **options)
+            assert result.joint_calls <= instance.size
+        spent, times = time.process_time() - began + verifier.child_seconds, []
+        for _ in range(21):
+            began = time.perf_counter()
+            why = where.explainer.explain(row, wanted["epsilon"], unit="model")
+            times.append(time.perf_counter() - began)
+        judged = [] if verifier.trust is Trust.SAMPLED else verifier.asked
+        wrong = disagreements(judged, ExactVerifier(), 60.0)
+        names = where.explainer.model.names
+        kept = [names[i] for i in result.kept]
+        return (
+            extra
+            | {
+                "size": result.size,
+                "smallest": why.size,
+                "explain_seconds": statistics.median(times),
+                "is_sufficient": where.explainer.is_sufficient(row, kept, wanted["epsilon"], unit="model"),
+                "minimality": result.minimality.value,
+                "trust": result.trust.value,
+                "seconds": result.seconds,
+                "cpu_seconds": spent,  # with one worker; a busy machine does not count, nor a child that was killed
+                "sorting_seconds": result.sorting_seconds,
+                "component_calls": result.component_calls,
+                "joint_calls": result.joint_calls,
+                "unknown": result.unknown,
+                "wrong": [
+                    [
+                        one.verdict.value,
+                        len(one.query.parts),
+                        None if one.minimum is None else nearest_float(one.minimum),
+                        one.note,
+                    ]
+                    for one in wrong
+                ],
+                "steps": [[round(step.seconds, 6), *step[1:]] for step in result.steps],
+            }
+        )
+
+
+def check_counts(result, sorting, features, precision):
+    """Check the number of queries against Propositions 2 and 4, and return what they speak of."""
+    assert result.joint_calls <= math.ceil(math.log2(features + 1)), "Proposition 4"
+    assert result.component_calls <= features * sorting.rounds, "Proposition 2: a query for each component and round"
+    # The second optimisation asks beside the bisection: at most one such query for each that halves an interval.
+    assert sorting.rounds <= 2 * sorting.allowed_rounds(precision), "Proposition 2: rounds"
+    assert result.minimality in (Minimality.CARDINAL, Minimality.NONE)
+    gaps = [xi for xi in sorting.precisions if 0 < xi < math.inf]
+    return {"rounds": sorting.rounds, "xi": min(gaps, default=None), "is_total": sorting.is_total}
+
+
+def _key(record):
+    names = ("set", "epsilon", "method", "verifier", "row", "workers", "timeout", "limit")
+    return (record.get("hidden", ",".join(map(str, setting.HIDDEN))), *(record[name] for name in names))

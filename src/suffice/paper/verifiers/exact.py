@@ -1,0 +1,33 @@
+"""The exact verifier: the project's own pieces, in rational arithmetic. Its verdicts are proofs, and never unknown."""
+
+from __future__ import annotations
+
+from suffice.breaking import breaking_input
+from suffice.drops import Constraint, bound_drops
+from suffice.labels import Value
+from suffice.paper.instance import Query
+from suffice.paper.verifiers.interface import HOLDS, Reply, Trust, Verdict, Verifier
+
+
+class ExactVerifier(Verifier):
+    """Decides by the exact minimum of each component; takes any shape and any region.
+
+    `PieceBudgetError` if a network has more pieces than its problem's budget: bisection takes those.
+    """
+
+    name = "exact"
+    trust = Trust.PROVEN
+
+    def reply(self, query: Query, seconds: float) -> Reply:
+        """Return what the minima decide; the time limit is not needed."""
+        functions = [part.component.pieces for part in query.parts]
+        row, region = [part.at for part in query.parts], [part.region for part in query.parts]
+        drops, worst = bound_drops(functions, [part.here for part in query.parts], tuple(row), region)
+        constraint = Constraint(query.margin, drops, query.is_strict)
+        if constraint.admits(range(len(drops))):
+            return HOLDS
+        if all(drop.is_attained for drop in drops):
+            point: tuple[Value, ...] = tuple(case.value_at_most(case.infimum.value) for case in worst)
+        else:
+            point = tuple(breaking_input(constraint, worst, tuple(row), region, range(len(drops))))
+        return Reply(Verdict.COUNTEREXAMPLE, point)

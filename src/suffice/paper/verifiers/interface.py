@@ -1,0 +1,225 @@
+"""What a verifier must offer, and what is done with every answer, whoever gave it.
+
+In: a query, "does `constant + Σ components ≥ 0` hold on this box?", and a time limit. Out: holds, a counterexample, or
+unknown. Guaranteed: every call is counted and timed, and a counterexample has been evaluated in exact arithmetic; one
+that does not break the claim is turned into "unknown", with the value it really has.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from enum import Enum
+from itertools import repeat
+from multiprocessing import get_context
+from types import TracebackType
+from typing import NamedTuple
+
+from suffice.labels import Value
+from suffice.paper.instance import Query
+from suffice.rational import Rational, nearest_float
+
+
+class Verdict(Enum):
+    """What a verifier says of a query."""
+
+    HOLDS = "holds"
+    COUNTEREXAMPLE = "counterexample"
+    UNKNOWN = "unknown"
+
+
+class Trust(Enum):
+    """What a verifier's "holds" is worth. Its counterexamples are always checked exactly."""
+
+    PROVEN = "proven"  # true of the exact real-valued model, without tolerance
+    VERIFIED = "verified"  # by a verifier that computes in floating point
+    SAMPLED = "sampled"  # at the points that were tried
+
+
+class Reply(NamedTuple):
+    """What a verifier itself returns, before anything is checked."""
+
+    verdict: Verdict
+    point: tuple[Value, ...] | None = None  # one value for each part of the query, in the user's units
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A checked reply. `point` is there if and only if the verdict is a counterexample."""
+
+    verdict: Verdict
+    point: tuple[Value, ...] | None
+    value: Rational | None  # the exact left side at the point
+    note: str
+    seconds: float
+    calls: int  # queries that were put to the verifier
+
+    @property
+    def holds(self) -> bool:
+        """Whether the verifier says that the claim holds."""
+        return self.verdict is Verdict.HOLDS
+
+
+HOLDS = Reply(Verdict.HOLDS)
+LATE = Answer(Verdict.UNKNOWN, None, None, "the time for the whole run was over", 0.0, 0)
+
+
+def unknown(note: str) -> Reply:
+    """Return a reply that settles nothing."""
+    return Reply(Verdict.UNKNOWN, None, note)
+
+
+class Verifier(ABC):
+    """Answers queries; subclasses implement `reply`.
+
+    Attributes
+    ----------
+    name : str
+        For tables and messages.
+    trust : Trust
+        What a "holds" is worth.
+    asked : list of (Query, Answer)
+        Every query so far, in order.
+    """
+
+    name: str
+    trust: Trust
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Query, Answer]] = []
+
+    @property
+    def child_seconds(self) -> float:
+        """CPU seconds used by processes that the verifier keeps."""
+        return 0.0
+
+    @abstractmethod
+    def reply(self, query: Query, seconds: float) -> Reply:
+        """Return a verdict on one query with at least one part, within so many seconds."""
+
+    def ask(self, queries: Sequence[Query], seconds: float) -> Answer:
+        """Return whether all of some queries hold; the first that does not is the answer."""
+        spent, calls, answer = 0.0, 0, _settled(True)
+        for query in queries:
+            answer = self._ask_one(query, seconds)
+            spent, calls = spent + answer.seconds, calls + answer.calls
+            if not answer.holds:
+                break
+        return Answer(answer.verdict, answer.point, answer.value, answer.note, spent, calls)
+
+    def ask_until(self, question: Sequence[Query], seconds: float, end: float) -> Answer:
+        """Ask within so many seconds, and before a time of `time.time`; what comes later is unknown at once."""
+        left = min(seconds, end - time.time())
+        return self.ask(question, left) if left > 0 else LATE
+
+    def ask_many(self, questions: Sequence[Sequence[Query]], seconds: float, end: float = math.inf) -> list[Answer]:
+        """Return an answer to each of some questions; `Parallel` asks several at a time."""
+        return [self.ask_until(question, seconds, end) for question in questions]
+
+    def _ask_one(self, query: Query, seconds: float) -> Answer:
+        if not query.parts:  # nothing is free: no network to ask about
+            return _settled(query.constant > 0 or (query.constant == 0 and not query.is_strict))
+        began = time.perf_counter()
+        verdict, point, note = self.reply(query, seconds)
+        spent = time.perf_counter() - began
+        value = None
+        if verdict is Verdict.COUNTEREXAMPLE:
+            if point is not None and query.is_broken_by(point):
+                value = query.at(point)
+            else:
+                shown = "none was given" if point is None else f"exactly {nearest_float(query.at(point)):.6g}"
+                verdict, point, note = Verdict.UNKNOWN, None, f"the counterexample breaks nothing ({shown}) {note}"
+        answer = Answer(verdict, point if verdict is Verdict.COUNTEREXAMPLE else None, value, note.strip(), spent, 1)
+        self.asked.append((query, answer))
+        return answer
+
+
+def _settled(does_hold: bool) -> Answer:
+    verdict = Verdict.HOLDS if does_hold else Verdict.COUNTEREXAMPLE
+    return Answer(verdict, None if does_hold else (), None, "", 0.0, 0)
+
+
+class Disagreement(NamedTuple):
+    """A verdict that exact arithmetic contradicts."""
+
+    query: Query
+    verdict: Verdict
+    minimum: Rational | None  # the exact lowest left side over the box, where it is attained
+    note: str
+
+
+def disagreements(asked: Iterable[tuple[Query, Answer]], referee: Verifier, seconds: float) -> list[Disagreement]:
+    """Return the verdicts that a referee refutes: "holds" where it does not, and counterexamples that are none."""
+    found = []
+    for query, answer in asked:
+        if answer.holds:
+            judged = referee.ask([query], seconds)
+            if judged.verdict is Verdict.COUNTEREXAMPLE:
+                found.append(Disagreement(query, answer.verdict, judged.value, answer.note))
+        elif answer.note.startswith("the counterexample breaks nothing"):
+            found.append(Disagreement(query, Verdict.COUNTEREXAMPLE, None, answer.note))
+    return found
+
+
+class Parallel(Verifier):
+    """A verifier with several processes to ask in; use it in a `with` block.
+
+    Parameters
+    ----------
+    verifier : Verifier
+        Copied into each process.
+    workers : int
+        How many questions are asked at a time.
+    """
+
+    def __init__(self, verifier: Verifier, workers: int) -> None:
+        super().__init__()
+        self.verifier, self.workers = verifier, workers
+        self.name, self.trust = verifier.name, verifier.trust
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Parallel:
+        context = get_context("spawn")  # threads of numerical libraries do not survive a fork
+        self._pool = ProcessPoolExecutor(self.workers, context, initializer=_adopt, initargs=(self.verifier,))
+        list(self._pool.map(_warm, range(self.workers)))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._pool is not None
+        self._pool.shutdown(cancel_futures=True)
+
+    def reply(self, query: Query, seconds: float) -> Reply:
+        """Ask in this process: there is one question only."""
+        return self.verifier.reply(query, seconds)
+
+    def ask_many(self, questions: Sequence[Sequence[Query]], seconds: float, end: float = math.inf) -> list[Answer]:
+        """Ask all questions, so many at a time; answers come in the order of the questions."""
+        assert self._pool is not None, "a Parallel verifier is used in a `with` block"
+        results = list(self._pool.map(_ask_adopted, questions, repeat(seconds), repeat(end)))
+        for _, log in results:
+            self.asked += log
+        return [answer for answer, _ in results]
+
+
+_ADOPTED: list[Verifier] = []
+
+
+def _adopt(verifier: Verifier) -> None:
+    _ADOPTED[:] = [verifier]
+
+
+def _warm(_: int) -> None:
+    time.sleep(0.05)  # long enough that every process of the pool starts
+
+
+def _ask_adopted(question: Sequence[Query], seconds: float, end: float) -> tuple[Answer, list[tuple[Query, Answer]]]:
+    (verifier,) = _ADOPTED
+    verifier.asked.clear()
+    return verifier.ask_until(question, seconds, end), list(verifier.asked)
