@@ -20,7 +20,9 @@ needs_site = pytest.mark.skipif(
 def test_every_page_is_in_the_navigation_and_every_entry_is_a_page():
     configuration = (ROOT / "mkdocs.yml").read_text()
     listed = re.findall(r": (\S+\.md)$", configuration.partition("nav:")[2], flags=re.MULTILINE)
-    assert sorted(listed) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+    assert all((ROOT / "docs" / page).exists() for page in listed)
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} <= set(listed)
+    assert len(listed) == len(set(listed))
 
 
 def test_every_picture_shown_is_there_and_every_one_there_is_made_by_a_script():
