@@ -1,3 +1,4 @@
+import asyncio
 import json
 import re
 import signal
@@ -189,6 +190,23 @@ def test_bodies_and_rows_are_limited():
         assert small.post("/v1/batch", json={"rows": [MIXED_ROW] * 2, "radius": 1}).status_code == 200
 
 
+def test_a_body_that_does_not_arrive_is_not_waited_for():
+    app = create_app(MIXED, to_bytes(MIXED.model), limits=Limits(max_seconds=0.1))
+    sent = []
+
+    async def never():
+        await asyncio.sleep(60)
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1:8000"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/v1/explain", "headers": headers, "query_string": b""}
+    asyncio.run(app(scope, never, send))
+    assert sent[0]["status"] == 408
+    assert json.loads(sent[1]["body"])["title"] == "Request Timeout"
+
+
 class Slow:
     """An explainer that waits until it is told to go on."""
 
@@ -309,6 +327,9 @@ def test_requests_of_other_sites_are_refused(client):
     )
     assert_problem(client.post("/v1/explain", json=body, headers={"origin": "null"}), 403)
     assert_problem(client.get("/v1/model", headers={"host": "evil.example"}), 403, "started with")
+    assert_problem(client.get("/v1/model", headers={"host": "["}), 403, "started with")
+    assert_problem(client.get("/v1/model", headers={"origin": "http://["}), 403, "other sites")
+    assert_problem(client.get("/v1/model", headers={"content-length": "9" * 5_000}), 413)
     assert client.get("/v1/model", headers={"host": "localhost:8000"}).status_code == 200
     assert client.get("/v1/model", headers={"host": "[::1]:8000"}).status_code == 200
     with client_of(hosts=None) as anywhere:

@@ -89,7 +89,7 @@ def create_app(
     _add_reading(app, service)
     _add_questions(app, service)
     _add_documents(app, service)
-    return Guard(app, service.limits.max_bytes, hosts)
+    return Guard(app, service.limits, hosts)
 
 
 class _Service:
@@ -117,6 +117,7 @@ def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
         400: "no JSON",
         403: "refused",
         404: "not there",
+        408: "too slow",
         413: "too large",
         422: "cannot be answered",
         503: "too busy or too long",
@@ -124,7 +125,7 @@ def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": told[status], "content": {MEDIA_TYPE: schema}} for status in statuses}
 
 
-_ASKING = _problems(400, 403, 413, 422, 503)
+_ASKING = _problems(400, 403, 408, 413, 422, 503)
 
 
 def _ok(model: type | None, description: str) -> dict[int | str, dict[str, Any]]:

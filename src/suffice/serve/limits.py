@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -49,49 +49,48 @@ class Guard:
     or, where a name was made to point here, another host.
     """
 
-    def __init__(self, app: ASGIApp, max_bytes: int, hosts: frozenset[str] | None) -> None:
-        self.app, self.max_bytes, self.hosts = app, max_bytes, hosts
+    def __init__(self, app: ASGIApp, limits: Limits, hosts: frozenset[str] | None) -> None:
+        self.app, self.max_bytes, self.max_seconds, self.hosts = app, limits.max_bytes, limits.max_seconds, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        refused = self._refusal({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
-        if refused is not None:
-            await problem(refused.status, refused.detail)(scope, receive, self._with_headers(send))
-            return
-        body = await self._read(receive)
-        if body is None:
-            await problem(413, self._too_large)(scope, receive, self._with_headers(send))
-            return
-        await self.app(scope, _replayed(body, receive), self._with_headers(send))
+        answer = self._with_headers(send)
+        try:
+            self._check({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
+            body = await asyncio.wait_for(self._read(receive), self.max_seconds)
+        except ProblemError as refused:
+            await problem(refused.status, refused.detail)(scope, receive, answer)
+        except TimeoutError:
+            await problem(408, "the request took too long to arrive")(scope, receive, answer)
+        else:
+            await self.app(scope, _replayed(body, receive), answer)
 
-    def _refusal(self, headers: dict[str, str]) -> ProblemError | None:
+    def _check(self, headers: Mapping[str, str]) -> None:
         host, origin, length = (headers.get(name, "") for name in ("host", "origin", "content-length"))
-        if self.hosts is not None and (urlsplit(f"//{host}").hostname or "") not in self.hosts:
-            return ProblemError(403, "this server answers under the name it was started with only")
-        if origin and urlsplit(origin).netloc != host:
-            return ProblemError(403, "requests of other sites are refused")
-        if length and (not length.isdecimal() or int(length) > self.max_bytes):
-            return ProblemError(413, self._too_large)
-        return None
+        if self.hosts is not None and _split(f"//{host}").hostname not in self.hosts:
+            raise ProblemError(403, "this server answers under the name it was started with only")
+        if origin and _split(origin).netloc != host:
+            raise ProblemError(403, "requests of other sites are refused")
+        if length and (not length.isdecimal() or len(length) > 18 or int(length) > self.max_bytes):
+            raise self._too_large()
 
-    async def _read(self, receive: Receive) -> bytes | None:
-        """Return the whole body; None as soon as it is too large."""
+    async def _read(self, receive: Receive) -> bytes:
+        """Return the whole body; a problem as soon as it is too large."""
         parts, size, has_more = [], 0, True
         while has_more:
             message = await receive()
             parts.append(message.get("body", b""))
             size += len(parts[-1])
             if size > self.max_bytes:
-                return None
+                raise self._too_large()
             has_more = message["type"] == "http.request" and message.get("more_body", False)
         return b"".join(parts)
 
-    @property
-    def _too_large(self) -> str:
-        return f"a request has {self.max_bytes:,} bytes at most"
+    def _too_large(self) -> ProblemError:
+        return ProblemError(413, f"a request has {self.max_bytes:,} bytes at most")
 
     def _with_headers(self, send: Send) -> Send:
         async def sent(message: Message) -> None:
@@ -101,6 +100,14 @@ class Guard:
             await send(message)
 
         return sent
+
+
+def _split(address: str) -> SplitResult:
+    """Return the parts of an address; none of one that is no address."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("")
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
