@@ -1,53 +1,81 @@
-"""Draw the README's picture from the embedded model: the drops of one patient against the margin.
+"""Draw the pictures of README and documentation: with the embedded model, and with a wide one of 60 long names.
 
-.venv/bin/python scripts/draw_pictures.py
+.venv/bin/python scripts/draw_pictures.py            writes docs/pictures/*.svg
+.venv/bin/python scripts/draw_pictures.py --png DIR  writes them as PNG instead, to look at
 """
 
 from __future__ import annotations
 
 import csv
-from html import escape
+import random
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+from matplotlib.figure import Figure
+
 import suffice
+from suffice import MISSING, AdditiveModel, Domain, Explainer, Feature, PiecewiseLinear, Steps, Table
+from suffice.present import plots
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "src" / "suffice" / "data"
-WIDTH, LEFT, ROW = 760, 190, 15
+
+
+def figures() -> Iterator[tuple[str, Figure]]:
+    """Yield each picture with its name."""
+    explainer = Explainer(suffice.load(DATA / "breast_cancer.safetensors"))
+    with (DATA / "breast_cancer_rows.csv").open() as file:
+        rows = [{name: row[name] for name in explainer.model.names} for row in csv.DictReader(file)]
+    why = explainer.explain(rows[1], radius=0.5, unit="std")
+    yield "drops", plots.waterfall(why).figure
+    yield "shapes", plots.shapes(why, most=6)
+    steps = explainer.curve(rows[1], until=2, unit="std")
+    yield "curve", plots.curve(steps, unit="standard deviations").figure
+
+    wide, sample = wide_model(), random.Random(2)
+    found = [
+        wide.explain(
+            [sample.uniform(-3, 3) for _ in wide.model.names[:58]] + ["rented from a relative", MISSING], radius
+        )
+        for radius in (0.5, 1, 2)
+        for _ in range(40)
+    ]
+    yield "sizes", plots.sizes(found).figure
+    yield "frequency", plots.frequency(found).figure
+    largest = max(found, key=lambda one: one.size)
+    yield "wide-drops", plots.waterfall(largest).figure
+    yield "wide-shapes", plots.shapes(largest, [*largest.features[:4], *largest.model.names[-5:]])
+    small = Figure(figsize=(5, 2.5), layout="constrained").subplots()
+    yield "wide-drops-small", plots.waterfall(largest, small).figure
+
+
+def wide_model() -> Explainer:
+    """Return a model of 60 features with names of 40 letters: lines, steps, categories, codes."""
+    random.seed(1)
+
+    def shape(k: int) -> suffice.Shape:
+        if k % 3 == 0:
+            return Steps(sorted(random.sample(range(-3, 4), 3)), [random.gauss(0, 1 / (k + 1)) for _ in range(4)])
+        return PiecewiseLinear([-3, -1, 0, 2, 3], [random.gauss(0, 3 / (k + 3)) for _ in range(5)])
+
+    names = [f"answer {k:02d} of the household questionnaire" for k in range(60)]
+    housing = Table(
+        {"owned outright": 0.4, "owned with a mortgage": 0.1, "rented from a relative": -0.2, "rented": -0.4}
+    )
+    months = Table({-9: 0.1, MISSING: -0.3}, otherwise=PiecewiseLinear([0, 12, 60], [-0.6, 0.1, 0.5]))
+    features = [*names[:58], names[58], Feature(names[59], Domain.integers(0, 100) | Domain.codes(-9, MISSING))]
+    return Explainer(AdditiveModel([*map(shape, range(58)), housing, months], 4, features=features))
 
 
 def main() -> None:
-    """Write docs/pictures/drops.svg."""
-    explainer = suffice.Explainer(suffice.load(DATA / "breast_cancer.safetensors"))
-    with (DATA / "breast_cancer_rows.csv").open() as file:
-        patient = list(csv.DictReader(file))[1]
-    why = explainer.explain({name: patient[name] for name in explainer.model.names}, radius=0.5, unit="std")
-    drops = sorted(((float(drop), name) for name, drop in why.drops.items()), key=lambda one: one[0])
-    margin = float(why.margin)
-    unit = (WIDTH - LEFT - 60) / max(margin, sum(drop for drop, _ in drops))
-    lines = [
-        f'<line x1="{LEFT + margin * unit:.1f}" y1="24" x2="{LEFT + margin * unit:.1f}" y2="{ROW * len(drops) + 34}" '
-        'stroke="#b2182b" stroke-width="2" stroke-dasharray="5 3"/>',
-        f'<text x="{LEFT + margin * unit:.1f}" y="16" text-anchor="middle" fill="#b2182b">margin {margin:.2f}</text>',
-    ]
-    start = 0.0
-    for k, (drop, name) in enumerate(drops):
-        y, is_kept = 30 + k * ROW, name in why.features
-        fill = "#2166ac" if is_kept else "#9ecae1"
-        weight = ' font-weight="bold"' if is_kept else ""
-        lines.append(f'<text x="{LEFT - 8}" y="{y + 10}" text-anchor="end"{weight}>{escape(name)}</text>')
-        lines.append(
-            f'<rect x="{LEFT + start * unit:.1f}" y="{y}" width="{max(drop * unit, 0.5):.1f}" '
-            f'height="{ROW - 4}" fill="{fill}"/>'
-        )
-        start += drop
-    height = ROW * len(drops) + 44
-    style = 'font-family="sans-serif" font-size="11" fill="#222"'
-    svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" {style}>\n'
-        f'<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(lines) + "\n</svg>\n"
-    )
-    (ROOT / "docs" / "pictures" / "drops.svg").write_text(svg)
+    """Write all pictures."""
+    folder = Path(sys.argv[2]) if "--png" in sys.argv else ROOT / "docs" / "pictures"
+    for name, figure in figures():
+        if "--png" in sys.argv:
+            figure.savefig(folder / f"{name}.png", dpi=110)
+        else:
+            (folder / f"{name}.svg").write_text(plots.to_svg(figure, name) + "\n")
 
 
 if __name__ == "__main__":

@@ -246,6 +246,8 @@ def test_text_says_what_is_proven():
         "Proven: 1 of 3 features fixes it, whatever the other 2 do within the region; no smaller set does.",
         "  a  = 3  could lower the margin by 4",
         "Slack: 1 of the margin is left when all free features do their worst.",
+        "Strongest free: b (3), c (1).",
+        "If a were free: 3 -> -1 with b 1 -> -2 would break it.",
     ]
     assert "no feature needs to be fixed" in str(explainer.explain([3, 1, 1], radius=0.1))
     assert "every feature is needed" in str(explainer.explain([0, 0, 0], radius=1))

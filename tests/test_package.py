@@ -3,6 +3,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import suffice
 
 ROOT = Path(__file__).parent.parent
@@ -11,11 +13,38 @@ ROOT = Path(__file__).parent.parent
 def test_import_is_light_and_silent():
     code = (
         "import sys, suffice;"
-        "heavy = {'torch', 'pandas', 'matplotlib', 'sklearn', 'scipy', 'typer', 'rich'} & set(sys.modules);"
+        "heavy = {'torch', 'pandas', 'matplotlib', 'sklearn', 'scipy', 'typer', 'rich', 'fastapi'} & set(sys.modules);"
         "assert not heavy, heavy"
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_command_line_loads_pictures_and_servers_only_when_asked():
+    code = (
+        "import sys, suffice.cli;"
+        "heavy = {'torch', 'pandas', 'matplotlib', 'fastapi', 'uvicorn', 'pydantic', 'numba'} & set(sys.modules);"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("absent", "arguments", "said"),
+    [
+        ("matplotlib", ["report", "m", "t", "--rows", "0", "--radius", "1", "-o", "r"], "pip install 'suffice[plot]'"),
+        ("fastapi", ["serve", "m"], "pip install 'suffice[serve]'"),
+        ("uvicorn", ["serve", "m"], "pip install 'suffice[serve]'"),
+    ],
+)
+def test_what_is_not_installed_is_named_with_its_extra(absent, arguments, said):
+    hidden = f"import sys; sys.modules[{absent!r}] = None; sys.argv[1:] = {arguments!r}"
+    code = f"{hidden}; from suffice.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_public_names_are_those_of_the_api_page():

@@ -168,7 +168,7 @@ class Asked:
         print_json({"model": file_facts(self.path), "table": str(self.table), "unit": self.unit.value, title: shown})
 
 
-def _common(
+def read_asked(
     model: ModelPath,
     table: TablePath,
     row: Rows,
@@ -360,11 +360,11 @@ def question_commands() -> dict[str, Callable[..., None]]:
 
 def _with_common_options(function: Callable[..., None]) -> Callable[..., None]:
     """Return a command that reads the common options and hands the rest on."""
-    shared = _parameters(_common)
+    shared = _parameters(read_asked)
     own = [parameter for parameter in _parameters(function) if parameter.name != "asked"]
 
     def command(**given: Any) -> None:
-        function(_common(**{one.name: given.pop(one.name) for one in shared}), **given)
+        function(read_asked(**{one.name: given.pop(one.name) for one in shared}), **given)
 
     parameters = sorted((*shared, *own), key=lambda one: one.default is not inspect.Parameter.empty)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -40,6 +40,7 @@ from suffice.asking import (
 from suffice.batch.command import Engine, run_batch
 from suffice.errors import DataError, ModelFileError, SufficeError
 from suffice.explain import Explainer
+from suffice.looking import report_command, serve_command
 from suffice.model import AdditiveModel
 from suffice.present.json import answer_document, model_document, training_document
 from suffice.present.terminal import new_console, show_error, show_model, show_training
@@ -225,6 +226,8 @@ def _check_writable(path: Path, table: Path) -> None:
 
 for _name, _command in question_commands().items():
     app.command(_name)(_command)
+app.command("report")(report_command)
+app.command("serve")(serve_command)
 
 
 # --- batch ------------------------------------------------------------------------------------------------------------

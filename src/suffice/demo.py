@@ -17,8 +17,9 @@ from suffice.domain import show
 from suffice.errors import SufficeError
 from suffice.explain import Explainer
 from suffice.model_file import load_model
+from suffice.present.facts import moves
 from suffice.present.json import Change
-from suffice.present.terminal import grid_of, moves, new_console, put, show_error
+from suffice.present.terminal import grid_of, new_console, put, show_error
 from suffice.results import Explanation
 from suffice.tables import read_table
 
@@ -107,7 +108,7 @@ def _show_patient(patient: Patient, console: Console) -> None:
     if change is not None:
         turn = f" move too, and it can turn {change.prediction}:"
         put(console, Text.assemble(("But let ", "bold yellow"), (change.without, "cyan"), turn), indent=2)
-        _show_list(console, [(name, f"{old} -> {new}") for name, old, new in moves(why, change)])
+        _show_list(console, [(name, f"{old} -> {new}") for name, old, new in moves(why, change.without, change.point)])
 
 
 def _proof(why: Explanation) -> str:

@@ -355,6 +355,8 @@ class Explainer:
     ) -> Explanations:
         """Return all minimal explanations, to be iterated over: each comes as soon as it is found.
 
+        Parameters that are not named here are those of `explain`.
+
         Parameters
         ----------
         minimal : {"size", "subset"}
@@ -362,8 +364,6 @@ class Explainer:
             proper subset suffices, whatever their size.
         max_nodes, max_seconds : int, float
             Budgets of the search for the smallest size.
-
-        Other parameters are those of `explain`.
         """
         if not isinstance(minimal, str) or minimal not in ("size", "subset"):
             raise ClaimError(f"minimal must be 'size' or 'subset', got {brief(minimal)}")
@@ -476,13 +476,13 @@ class Explainer:
     ) -> Inflated:
         """Return for each kept feature the widest range over which the claim still holds.
 
+        The ranges are found one after the other: each is the widest interval around the row's value (or set of
+        categories) that the ranges before it, and the free features in their region, leave room for.
+
         Parameters
         ----------
         features : names of features, in the order in which they are widened
             They must suffice. Default: those of `explain`, largest drop first.
-
-        The ranges are found one after the other: each is the widest interval around the row's value (or set of
-        categories) that the ranges before it, and the free features in their region, leave room for.
         """
         if features is None:
             features = self.explain(x, radius, unit=unit, held=held, claim=claim).features

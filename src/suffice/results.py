@@ -39,6 +39,17 @@ class Status(Enum):
         return f"Status.{self.name}"
 
 
+class _Shown:
+    """A result that notebooks show as a page would."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from suffice.present.html import to_html
+
+        return to_html(self)
+
+
 class Statement(NamedTuple):
     """What was asked of a row, as certificates state it."""
 
@@ -50,7 +61,7 @@ class Statement(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Explanation:
+class Explanation(_Shown):
     """A smallest set of features that keeps a claim true, and what is proven of it.
 
     `print(why)` says it in words. Numbers are exact rationals. A claim may have several parts (the winner against each
@@ -189,7 +200,7 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Contrast:
+class Contrast(_Shown):
     """A smallest set of features whose change alone breaks a claim, and an input that shows it.
 
     Where nothing in the region breaks the claim there is no such set: `is_possible` is False.
@@ -285,7 +296,7 @@ class Counterfactual(Contrast):
 
 
 @dataclass(frozen=True, slots=True)
-class Relevance:
+class Relevance(_Shown):
     """Features by what the subset-minimal explanations make of them, in the order of the model."""
 
     prediction: Any
@@ -349,7 +360,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(_Shown):
     """Size of the smallest explanation against the radius, with the exact radii where it grows."""
 
     prediction: Any
@@ -403,7 +414,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Inflated:
+class Inflated(_Shown):
     """An explanation with room: each kept feature may move within a range, the others within the region.
 
     The ranges hold together, and each is as wide as those before it allow.

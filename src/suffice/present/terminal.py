@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 import typer
-from flint import fmpq
 from rich.console import Console, RenderableType
 from rich.filesize import decimal
 from rich.padding import Padding
@@ -18,8 +17,8 @@ from rich.text import Text
 
 from suffice.domain import show
 from suffice.errors import SufficeError
-from suffice.labels import Value
 from suffice.model import AdditiveModel
+from suffice.present.facts import moves
 from suffice.present.json import Change, Json, kinds
 from suffice.rational import Rational, nearest_float, rational
 from suffice.results import Explanation
@@ -65,14 +64,13 @@ def show_answer(console: Console, title: str, why: Explanation, change: Change |
 
 
 def _show_explanation(console: Console, why: Explanation) -> None:
-    sentences = [line for line in str(why).splitlines() if not line.startswith(" ")]
-    for sentence in sentences:
-        if sentence.startswith("Slack") and why.size:
+    lines = str(why).splitlines()
+    for line, before in zip(lines, ["", *lines], strict=False):
+        if not line.startswith(" "):
+            label, _, rest = line.partition(":")
+            put(console, Text.assemble((f"{label}:", "bold green" if label == "Proven" else "bold"), rest))
+        elif not before.startswith(" "):  # the kept features: all of them, in columns that fit
             _show_kept(console, why)
-        label, _, rest = sentence.partition(":")
-        put(console, Text.assemble((f"{label}:", "bold green" if label == "Proven" else "bold"), rest))
-    if not why.freed:  # then there is no slack to tell of
-        _show_kept(console, why)
 
 
 def _show_kept(console: Console, why: Explanation) -> None:
@@ -87,17 +85,9 @@ def _show_change(console: Console, why: Explanation, change: Change) -> None:
     text = f" fixed it can become {other}, as here:"
     put(console, Text.assemble(("Without ", "bold"), (change.without, "cyan"), text))
     grid = grid_of("cyan", "", "")
-    for name, old, new in moves(why, change):
+    for name, old, new in moves(why, change.without, change.point):
         grid.add_row(Text(name), Text(old), Text(f"-> {new}"))
     put(console, grid, indent=2)
-
-
-def moves(why: Explanation, change: Change) -> list[tuple[str, str, str]]:
-    """Return the features that a change moves: name, old and new value, the one it is about first."""
-    names = why.model.names
-    moved = [(name, old, _exact(change.point[name])) for name, old in zip(names, why.row, strict=True)]
-    shown = [(name, show(old), _in_full(new)) for name, old, new in moved if old != new]
-    return sorted(shown, key=lambda move: move[0] != change.without)
 
 
 # --- models -----------------------------------------------------------------------------------------------------------
@@ -186,18 +176,3 @@ def _amount(value: Fraction | float) -> str:
 
 def _short(value: Rational) -> str:
     return f"{nearest_float(value):.4g}"
-
-
-def _in_full(value: Value) -> str:
-    """Return a value with all digits of its float; one that is no float is marked as rounded."""
-    if not isinstance(value, fmpq):
-        return str(value)
-    near = nearest_float(value)
-    if not math.isfinite(near):
-        return f"about {show(value)}"
-    text = repr(near).removesuffix(".0")
-    return text if fmpq(*near.as_integer_ratio()) == value else f"about {text}"
-
-
-def _exact(value: Value | Fraction) -> Value:
-    return rational(value) if isinstance(value, Fraction) else value

@@ -9,41 +9,76 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.claims import Inequality, Same
 from suffice.domain import show
+from suffice.present.facts import breaks, strongest_free
 from suffice.rational import rational, to_fraction
 
 if TYPE_CHECKING:
     from suffice.results import Contrast, Counterfactual, Curve, Explanation, Inflated, Range, Relevance, Statement
 
 _MOST_ROWS = 12
+_MOST_BREAKS, _MOST_MOVES = 5, 2
 
 
 def describe(why: Explanation) -> str:
-    """Return a few lines that say what was predicted, what suffices, and what is proven."""
+    """Return a few lines that say what was predicted, what suffices, what is proven, and what would break it."""
+    return "\n".join([*statement(why), *_table(why), *notes(why), *_breaks(why)])
+
+
+def statement(why: Explanation) -> tuple[str, str]:
+    """Return what was predicted, and what is proven, a sentence each."""
     total, freed = len(why.model.features), len(why.freed)
-    lines = [_headline(why)]
     if not why.size:
         moves = f"whatever moves within the region{_few(why)}"
-        lines.append(f"Proven: no feature needs to be fixed; {moves}, {_stays(why.statement)}.")
+        proven = f"Proven: no feature needs to be fixed; {moves}, {_stays(why.statement)}."
     elif not freed and why.choices.is_plain and why.lower_bound == why.cost:
-        lines.append(f"Proven: every feature is needed; with any one of them free {_may_fail(why.statement)}.")
+        proven = f"Proven: every feature is needed; with any one of them free {_may_fail(why.statement)}."
     elif not freed:
-        lines.append(f"Proven: all {total} features are fixed, so that nothing moves; {_least(why)}")
+        proven = f"Proven: all {total} features are fixed, so that nothing moves; {_least(why)}"
     else:
         verb = "fixes" if why.size == 1 else "fix"
         others = "the other one does" if freed == 1 else f"the other {freed} do"
-        lines.append(
+        proven = (
             f"Proven: {why.size} of {total} features {verb} it, whatever {others} within the region{_few(why)}; "
             f"{_least(why)}"
         )
-    lines += _table(why)
+    return _headline(why), proven
+
+
+def notes(why: Explanation) -> list[str]:
+    """Return what else is worth a sentence: charges, other predictions in floats, the slack, strong free features."""
+    lines = []
     if any(why.charged):
         lines.append(f"Charged: up to {_number(max(to_fraction(c) for c in why.charged))} of the margin, for rounding.")
     if why.float_prediction != why.prediction:
         what = "overflows" if why.float_prediction is None else f"predicts {why.float_prediction} here, by rounding"
         lines.append(f"Note: float arithmetic {what}; the proof is about the exact model.")
-    if freed:
+    if why.freed:
         lines.append(f"Slack: {_number(why.slack)} of the margin is left when all free features do their worst.")
-    return "\n".join(lines)
+    return [*lines, *_strongest(why)]
+
+
+def _strongest(why: Explanation) -> list[str]:
+    """Return which free features take most of the margin."""
+    drops = why.drops
+    named = [f"{name} ({_number(drops[name])})" for name in strongest_free(why)]
+    return [f"Strongest free: {', '.join(named)}."] if named else []
+
+
+def _breaks(why: Explanation) -> list[str]:
+    """Return for each kept feature what would break the claim, were it free too."""
+    told = ((name, describe_break(why, name)) for name in why.features[:_MOST_BREAKS])
+    return [f"If {name} were free: {what} would break it." for name, what in told if what]
+
+
+def describe_break(why: Explanation, without: str) -> str:
+    """Return what breaks the claim once a kept feature is free too; nothing where nothing is known to."""
+    found = breaks(why, without)
+    if not found:
+        return ""
+    first, *others = found
+    told = [f"{move.name} {move.old} -> {move.new}" for move in others[:_MOST_MOVES]]
+    more = f" and {len(others) - _MOST_MOVES} more" if len(others) > _MOST_MOVES else ""
+    return f"{first.old} -> {first.new}" + (f" with {', '.join(told)}{more}" if told else "")
 
 
 def _few(why: Explanation) -> str:

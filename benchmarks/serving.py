@@ -1,0 +1,124 @@
+"""Many clients at once: does the server answer all of them, how fast, and does its memory stay flat?
+
+.venv/bin/python benchmarks/serving.py [--clients 50] [--seconds 60]
+
+Starts `suffice serve` with the embedded model on loopback, asks it from that many clients at once for that long, stops
+it, and prints errors, percentiles, memory, and how the rate compares with the floor: the same questions asked of the
+library in one process, measured just before. Exits with 1 if any request failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import csv
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import httpx
+
+import suffice
+
+DATA = Path(suffice.__file__).parent / "data"
+MODEL, ROWS = DATA / "breast_cancer.safetensors", DATA / "breast_cancer_rows.csv"
+RADII = ("0.1", "0.3", "0.5", "0.8", "1.2")
+
+
+def questions():
+    """Return what is asked: paths and bodies, the same in every run."""
+    explainer = suffice.Explainer(suffice.load(MODEL))
+    with ROWS.open() as file:
+        rows = [{name: row[name] for name in explainer.model.names} for row in csv.DictReader(file)]
+    asked = []
+    for row in rows:
+        for radius in RADII:
+            body = {"row": row, "radius": radius, "unit": "std"}
+            asked += [("/v1/explain", body | {"outlines": 6}), ("/v1/explain", body), ("/v1/contrast", body)]
+            asked += [("/v1/batch", {"rows": [row, row], "radius": radius, "unit": "std"})]
+    return explainer, asked
+
+
+def floor(explainer, asked, seconds):
+    """Return how many of the questions the library answers a second, without any server."""
+    began, done = time.perf_counter(), 0
+    while time.perf_counter() - began < seconds:
+        path, body = asked[done % len(asked)]
+        for row in body.get("rows") or [body["row"]]:
+            if path == "/v1/contrast":
+                str(explainer.contrast(row, body["radius"], unit="std"))
+            else:
+                str(explainer.explain(row, body["radius"], unit="std"))
+        done += 1
+    return done / (time.perf_counter() - began)
+
+
+def memory(pid):
+    """Return the resident memory of a process in MiB."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError("no VmRSS")
+
+
+async def load(address, pid, asked, clients, seconds):
+    """Ask until the time is over; return latencies, statuses and samples of the server's memory."""
+    latencies, statuses, samples = [], Counter(), []
+    end = time.perf_counter() + seconds
+
+    async def one(client, start):
+        k = start
+        while time.perf_counter() < end:
+            path, body = asked[k % len(asked)]
+            began = time.perf_counter()
+            try:
+                statuses[(await client.post(path, json=body)).status_code] += 1
+            except httpx.HTTPError as error:
+                statuses[type(error).__name__] += 1
+            latencies.append(time.perf_counter() - began)
+            k += 7
+
+    async def watch():
+        while time.perf_counter() < end:
+            samples.append(memory(pid))
+            await asyncio.sleep(max(seconds / 20, 0.1))
+
+    limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
+    async with httpx.AsyncClient(base_url=address, timeout=60, limits=limits) as client:
+        await asyncio.gather(watch(), *(one(client, 3 * k) for k in range(clients)))
+    return latencies, statuses, samples
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=60)
+    given = parser.parse_args()
+    explainer, asked = questions()
+    alone = floor(explainer, asked, min(given.seconds / 4, 10))
+    command = [sys.executable, "-m", "suffice.cli", "serve", str(MODEL), "--port", "0"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        address = server.stdout.readline().split()[0].rstrip("/")
+        latencies, statuses, samples = asyncio.run(load(address, server.pid, asked, given.clients, given.seconds))
+    finally:
+        server.terminate()
+        server.wait(30)
+        server.stdout.close()
+    ordered = sorted(latencies)
+    bad = sum(count for status, count in statuses.items() if status != 200)
+    settled = samples[len(samples) // 4 :]
+    print(f"clients {given.clients}, seconds {given.seconds:g}, requests {len(ordered)}, errors {bad}")
+    print(f"statuses {dict(statuses)}")
+    for share in (0.5, 0.9, 0.99):
+        print(f"p{share * 100:g} {ordered[int(share * (len(ordered) - 1))] * 1000:.0f} ms")
+    rate = len(ordered) / given.seconds
+    print(f"rate {rate:.0f}/s = {rate / alone:.2f} of the library alone in one process ({alone:.0f}/s)")
+    print(f"memory {settled[0]:.0f} MiB after a quarter, {settled[-1]:.0f} MiB at the end, most {max(samples):.0f} MiB")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

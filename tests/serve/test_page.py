@@ -1,0 +1,294 @@
+"""The page in a real browser: Debian's Chromium, driven by Playwright."""
+
+import json
+import shutil
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the page is tried in a browser by playwright")
+pytest.importorskip("uvicorn", reason="the server needs uvicorn")
+from present.models import HOSTILE, hostile, mixed, wide  # noqa: E402
+from serve.served import Served  # noqa: E402
+
+from suffice.model_file import to_bytes  # noqa: E402
+from suffice.tables import DataTable  # noqa: E402
+from suffice_check import check  # noqa: E402
+
+BROWSER = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no chromium: apt-get install chromium")
+
+MIXED = mixed()
+ROWS = ((0.5, 50, "green", 7), ("0.25", "30", "red", None), (-3, 110, "blue", -9))
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        one = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield one
+        one.close()
+
+
+@pytest.fixture(scope="module")
+def mixed_server():
+    served = Served(MIXED, DataTable("t", MIXED.model.names, ROWS))
+    yield served
+    served.close()
+
+
+@pytest.fixture
+def page(browser, mixed_server):
+    one = opened(browser, mixed_server)
+    yield one
+    assert one.complaints == []
+    one.context.close()
+
+
+def opened(browser, served, **options):
+    """Return the page, with its first answer; what goes wrong in it is kept in `complaints`."""
+    page = browser.new_context(**options).new_page()
+    page.complaints, page.elsewhere = [], []
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.on("console", lambda message: page.complaints.append(message.text) if message.type == "error" else None)
+    page.on("dialog", lambda dialog: (page.complaints.append("a dialog opened"), dialog.dismiss()))
+    page.on("request", lambda request: page.elsewhere.append(request.url))
+    page.goto(served.address)
+    settled(page)
+    return page
+
+
+def settled(page):
+    """Wait until the answer is that of what the page asks now."""
+    page.wait_for_selector("#answer[aria-busy=false]")
+
+
+def kept(page):
+    return {name.removesuffix(" (kept)") for name in page.locator("#drops tr.kept th").all_text_contents()}
+
+
+def set_radius(page, value):
+    page.locator("#slider").fill(str(value))
+    settled(page)
+
+
+def role(page, feature):
+    return page.get_by_label(f"May {feature} move?")
+
+
+# --- what the page does -----------------------------------------------------------------------------------------------
+
+
+def test_the_slider_changes_the_set_at_once(page):
+    page.select_option("#unit", "raw")
+    for radius in (0.5, 1.5, 3):
+        set_radius(page, radius)
+        why = MIXED.explain(dict(zip(MIXED.model.names, ROWS[0], strict=True)), str(radius))
+        assert page.input_value("#radius") == str(radius)
+        assert kept(page) == set(why.features)
+        assert page.text_content("#proven") == str(why).splitlines()[1]
+        assert page.locator("#drops tbody tr").count() == 4
+        assert page.locator("#shapes figure").count() == 4
+    sizes = {len(MIXED.explain(dict(zip(MIXED.model.names, ROWS[0], strict=True)), str(r)).features) for r in (0.5, 3)}
+    assert len(sizes) == 2  # else nothing would have changed
+
+
+def test_rows_are_picked_and_typed_in(page):
+    page.select_option("#unit", "raw")
+    page.click("#next")
+    settled(page)
+    row = dict(zip(MIXED.model.names, ROWS[1], strict=True))
+    assert page.text_content("#prediction") == str(MIXED.explain(row, "0.5")).splitlines()[0]
+    page.get_by_label("Value of income").fill("-1/3")
+    settled(page)
+    assert page.text_content("#prediction") == str(MIXED.explain(row | {"income": "-1/3"}, "0.5")).splitlines()[0]
+    page.get_by_label("Value of age").fill("old")
+    settled(page)
+    assert "feature 'age'" in page.text_content("#problem")
+    page.complaints.clear()  # the browser notes the refused request
+    page.get_by_label("Value of age").fill("31")
+    settled(page)
+    assert page.is_hidden("#problem")
+
+
+def test_features_can_be_locked_freed_and_held(page):
+    page.select_option("#unit", "raw")
+    set_radius(page, 2)
+    row = dict(zip(MIXED.model.names, ROWS[0], strict=True))
+    plain = MIXED.explain(row, 2)
+    locked = next(name for name in MIXED.model.names if name not in plain.features)
+    role(page, locked).select_option("keep")
+    settled(page)
+    assert kept(page) == set(MIXED.explain(row, 2, keep=[locked]).features)
+    assert locked in kept(page)
+    role(page, locked).select_option("")
+    freed = plain.features[-1]
+    role(page, freed).select_option("held")
+    settled(page)
+    assert kept(page) == set(MIXED.explain(row, 2, held=[freed]).features)
+    assert freed not in kept(page)
+
+
+def test_the_contrast_is_shown(page):
+    page.select_option("#unit", "raw")
+    set_radius(page, 3)
+    page.click("#contrast")
+    page.wait_for_selector("#more:not([hidden])")
+    found = MIXED.contrast(dict(zip(MIXED.model.names, ROWS[0], strict=True)), 3)
+    assert page.text_content("#more pre") == str(found)
+    set_radius(page, 1)
+    assert page.is_hidden("#more")  # it was about another question
+    page.click("#curve")
+    page.wait_for_selector("#more svg")
+    assert "radius" in page.text_content("#more pre")
+
+
+def test_downloaded_certificates_are_accepted_and_reports_are_whole(page, browser, tmp_path):
+    page.select_option("#unit", "raw")
+    set_radius(page, 2)
+    with page.expect_download() as waiting:
+        page.click("#certificate")
+    waiting.value.save_as(tmp_path / "certificate.json")
+    content = (tmp_path / "certificate.json").read_bytes()
+    assert check(to_bytes(MIXED.model), content).startswith("Proven: ")
+    why = MIXED.explain(dict(zip(MIXED.model.names, ROWS[0], strict=True)), 2)
+    assert json.loads(content)["result"] == json.loads(why.certificate().text)["result"]
+    pytest.importorskip("matplotlib", reason="reports need matplotlib")
+    with page.expect_download() as waiting:
+        page.click("#report")
+    waiting.value.save_as(tmp_path / "report.html")
+    other = browser.new_context().new_page()
+    seen = []
+    other.on("request", lambda request: seen.append(request.url))
+    other.goto((tmp_path / "report.html").as_uri())
+    assert other.locator("svg").count() == 2
+    with other.expect_download() as waiting:
+        other.click("a[download]")
+    waiting.value.save_as(tmp_path / "attached.json")
+    assert (tmp_path / "attached.json").read_bytes() == content
+    assert [url for url in seen if not url.startswith(("file:", "data:"))] == []
+    other.context.close()
+
+
+# --- safety and access ------------------------------------------------------------------------------------------------
+
+
+def test_hostile_names_do_not_execute(browser, tmp_path):
+    served = Served(hostile())
+    try:
+        page = opened(browser, served)
+        assert page.title() == "suffice"
+        page.click("#contrast")
+        page.wait_for_selector("#more:not([hidden])")
+        set_radius(page, 3)
+        headers = page.locator("#features th").all_text_contents()
+        assert headers[: len(HOSTILE)] == HOSTILE
+        assert page.locator("img, iframe, main script").count() == 0
+        with page.expect_download() as waiting:
+            page.click("#report")
+        waiting.value.save_as(tmp_path / "report.html")
+        page.goto((tmp_path / "report.html").as_uri())
+        page.wait_for_timeout(200)
+        assert page.locator("script, img").count() == 0
+        assert "owned" not in page.title()
+        assert page.complaints == []
+        page.context.close()
+    finally:
+        served.close()
+
+
+def test_everything_can_be_done_with_the_keyboard(page):
+    page.select_option("#unit", "raw")
+    set_radius(page, 1)
+    page.evaluate("document.activeElement.blur()")
+
+    def tab_to(wanted):
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            if (
+                page.evaluate("document.activeElement.id || document.activeElement.getAttribute('aria-label')")
+                == wanted
+            ):
+                return
+        raise AssertionError(f"{wanted} cannot be reached")
+
+    page.goto(page.url)
+    settled(page)
+    tab_to("next")
+    page.keyboard.press("Enter")
+    settled(page)
+    assert page.input_value("#row") == "1"
+    tab_to("slider")
+    before = page.input_value("#radius")
+    page.keyboard.press("ArrowRight")
+    settled(page)
+    assert page.input_value("#radius") != before
+    tab_to("May age move?")
+    page.keyboard.press("ArrowDown")
+    settled(page)
+    assert "age" in kept(page)
+    tab_to("contrast")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#more:not([hidden])")
+    page.wait_for_selector("#contrast:focus")
+    tab_to("certificate")
+    with page.expect_download():
+        page.keyboard.press("Enter")
+
+
+def test_controls_have_names_and_answers_are_announced(page):
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll('input, select, button')].filter((one) =>
+             !one.labels?.length && !one.getAttribute('aria-label') && !one.textContent.trim()).map((one) => one.id)"""
+    )
+    assert unnamed == []
+    assert page.get_attribute("#said", "aria-live") == "polite"
+    assert page.get_attribute("#problem", "role") == "alert"
+    assert all(page.locator("#shapes svg").nth(k).get_attribute("aria-label") for k in range(4))
+    assert page.get_attribute("html", "lang") == "en"
+
+
+def test_narrow_screens_and_sixty_long_names_need_no_sideways_scrolling(browser):
+    served = Served(wide())
+    try:
+        page = opened(browser, served, viewport={"width": 340, "height": 700})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 340
+        assert page.locator(".track").first.bounding_box()["width"] > 80
+        assert page.evaluate(OVERLAPS) == []
+        page.set_viewport_size({"width": 1200, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1200
+        assert page.locator("#drops tbody tr").count() == 60
+        assert page.complaints == []
+        page.context.close()
+    finally:
+        served.close()
+
+
+OVERLAPS = """() => [...document.querySelectorAll('svg')].flatMap((svg) => {
+  const boxes = [...svg.querySelectorAll('text')].map((text) => [text.textContent, text.getBoundingClientRect()]);
+  const frame = svg.getBoundingClientRect();
+  const cut = boxes.filter(([, box]) => box.left < frame.left - 1 || box.right > frame.right + 1).map(([said]) => said);
+  const clash = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2;
+  const clashes = boxes.flatMap(([said, a], k) =>
+    boxes.slice(k + 1).filter(([, b]) => clash(a, b)).map(([other]) => `${said} and ${other}`));
+  return [...cut, ...clashes];
+})"""
+
+
+def test_no_text_of_a_picture_is_cut_or_covered(page):
+    page.select_option("#unit", "raw")
+    set_radius(page, 2)
+    assert page.evaluate(OVERLAPS) == []
+    page.locator("#radius").fill("inf")
+    settled(page)
+    assert page.evaluate(OVERLAPS) == []
+    page.click("#curve")
+    page.wait_for_selector("#more svg")
+    assert page.evaluate(OVERLAPS) == []
+
+
+def test_nothing_is_loaded_from_elsewhere(page, mixed_server):
+    page.click("#next")
+    settled(page)
+    assert page.elsewhere
+    assert all(url.startswith((mixed_server.address, "data:", "blob:")) for url in page.elsewhere)
