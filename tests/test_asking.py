@@ -118,5 +118,5 @@ def test_probability_norm_and_semantics(folder):
     why = EXPLAINER.explain(ROW, "1/2", claim=ProbabilityAtLeast("0.55"), norm=1)
     assert (tuple(shown["features"]), shown["lower_bound"]) == (why.features, why.lower_bound)
     assert shown["status"] == why.status.value
-    assert shown["claim"] == ["no with a probability of at least 0.55"]
+    assert shown["claim"] == ["at least 0.55 probable to be no"]
     assert "jumps or is no network" in fail(*ask("explain", "--radius", "1/2", "--semantics", "float32"))

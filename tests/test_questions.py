@@ -176,7 +176,7 @@ def test_a_probability_is_a_threshold_on_the_score(percent, score, drops):
     row, certain = ["a"] * len(drops), abs(score) if score else 0
     threshold = math.log(percent / (100 - percent))  # no multiple of 1 comes close, but for p = 1/2
     if certain < threshold:
-        with pytest.raises(suffice.ClaimError, match=r"false at the row itself.*with a probability of at least"):
+        with pytest.raises(suffice.ClaimError, match=r"false at the row itself.*probable to be"):
             explainer.explain(row, 1, claim=ProbabilityAtLeast(p))
         return
     why = explainer.explain(row, 1, claim=ProbabilityAtLeast(p))
@@ -415,7 +415,7 @@ def test_texts_speak_of_the_claim():
     assert "the claim stays true" in str(explainer.explain([3], 1, claim=suffice.Within(5)))
     assert "nothing within the region can break the claim" in str(explainer.contrast([3], 1, claim=suffice.Within(5)))
     binary = Explainer(AdditiveModel([RISING], 0)).contrast([3], 2, claim=ProbabilityAtLeast("0.8"))
-    assert "to stay 1 with a probability of at least 0.8\nProven: 1 feature can break the claim" in str(binary)
+    assert "to stay at least 0.8 probable to be 1\nProven: 1 feature can break the claim" in str(binary)
 
 
 def test_an_enclosure_that_does_not_tell_is_never_passed_on():

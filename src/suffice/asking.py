@@ -19,7 +19,7 @@ import typer
 
 from suffice.adapters.files import load_any as load_model
 from suffice.claims import AtLeast, AtMost, Beats, Claim, ProbabilityAtLeast, Same, Within
-from suffice.errors import DataError, RowError
+from suffice.errors import DataError, ModelFileError, RowError
 from suffice.explain import Explainer
 from suffice.model import AdditiveModel
 from suffice.model_file import file_hash
@@ -153,7 +153,11 @@ class Asked:
             return
         for k, answer in answers:
             own = path.with_name(f"{path.stem}-{k}{path.suffix}") if len(answers) > 1 else path
-            answer.certificate(self.path).save(own)
+            try:
+                answer.certificate(self.path).save(own)
+            except ModelFileError:
+                reason = "certificates are about suffice's own model files; write one with `suffice convert` first"
+                raise ModelFileError(self.path, reason) from None
 
     def show(self, answers: Iterable[tuple[int, Answer]], title: str, document: Callable[[Answer], Json]) -> None:
         """Print answers, as text or as one document."""

@@ -157,7 +157,7 @@ class ProbabilityAtLeast(Claim):
             )
         low, high = logit(self.p, bits)
         factor = 1 if _is_positive(model, scores) else -1
-        meaning = f"{predicted(model, scores)} with a probability of at least {_show(self.p)}"
+        meaning = f"at least {_show(self.p)} probable to be {predicted(model, scores)}"
         return (Inequality((factor,), -high, is_strict=False, meaning=meaning, gap=high - low),)
 
 
