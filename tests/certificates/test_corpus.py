@@ -76,8 +76,27 @@ def test_the_sentence_says_what_is_proven():
     assert said("sufficient").endswith("do in their regions.")
     assert "fixing 'months' is not enough" in said("insufficient")
     assert said("contrast") == (
-        "Proven: changing 'net', 'months' alone can break the claim that the prediction stays 'yes'; no fewer can."
+        "Proven: changing 'net', 'months' alone, within the region, can break the claim that the prediction stays "
+        "'yes'; no fewer can."
     )
+    assert "the probability of 'yes' stays at least 11/20 (as 1/(1+exp(-score)))" in said("probability")
+    improbable = said("improbable")
+    assert re.search(r"the probability of 'yes' stays at least 1/20 \(as 1/\(1\+exp\(-score\)\)\)", improbable)
+    assert "prediction" not in improbable
+
+
+def test_a_radius_names_the_features_that_stay_because_theirs_is_0():
+    names = ["radius_at_a_jump", "radius_not_attained", "radius_attained", "radius_without_end"]
+    for path in (VALID[name] for name in names):
+        assert "radius 0" not in suffice_check.check_files(model_of(path), path)
+    document = json.loads(VALID["radius_without_end"].read_bytes())
+    document["radii"] = ["0", "0", "1", "0", "0"]
+    for kept, held in (
+        ([1, 3], "with 'bins', 'colour' fixed and 'net', 'jump' held where the row is (radius 0) at every finite"),
+        ([], "with 'net', 'bins', 'colour', 'jump' held where the row is (radius 0) at every finite"),
+    ):
+        document["result"]["kept"] = kept
+        assert held in suffice_check.check(GOOD, json.dumps(document).encode())
 
 
 # --- files that are meant to hurt -------------------------------------------------------------------------------------
