@@ -18,7 +18,10 @@ from suffice_check.tree import Choices, Cover
 
 def check_files(model: str | os.PathLike[str], certificate: str | os.PathLike[str]) -> str:
     """Return one sentence that says what a certificate proves; `RejectedError` or `UnreadableError` otherwise."""
-    return check(read_bytes(model, MODEL_LIMIT), read_bytes(certificate, CERTIFICATE_LIMIT))
+    try:
+        return check(read_bytes(model, MODEL_LIMIT), read_bytes(certificate, CERTIFICATE_LIMIT))
+    except MemoryError as error:
+        raise unreadable("the files, for there is not enough memory", error) from None
 
 
 def check(model: bytes, certificate: bytes) -> str:

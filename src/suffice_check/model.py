@@ -24,7 +24,7 @@ from suffice_check.shapes import (
 )
 
 _MOST_HEADER = 10**8
-Tensors = dict[str, Tensor]
+_MOST_TENSOR = 2**40
 
 
 class Span(NamedTuple):
@@ -99,23 +99,46 @@ def read_model(content: bytes) -> Model:
             raise ValueError("the header is longer than the file")
         header = parse(content[8 : 8 + length])
         (document,) = fields(header.pop("__metadata__"), "suffice")
-        data = content[8 + length :]
-        tensors = {name: _tensor(entry, data) for name, entry in header.items()}
+        tensors = Tensors(header, memoryview(content)[8 + length :])
         return _model(parse(document.encode(), has_floats=True), tensors)
     except (*MISTAKES, struct.error) as error:
         raise unreadable("the model file", error) from None
 
 
-def _tensor(document: Any, data: bytes) -> Tensor:
-    kind, shape, (start, end) = fields(document, "dtype", "shape", "data_offsets")
-    letter, size = FLOATS[kind][:2]
-    shape = tuple(whole(length, 2**40) for length in items(shape))
-    if not 0 <= start <= end <= len(data) or end - start != size * math.prod(shape):
-        raise ValueError("a tensor does not have the bytes of its shape")
-    entries = struct.unpack(f"<{math.prod(shape)}{letter}", data[start:end])
-    if not all(map(math.isfinite, entries)):
-        raise ValueError("a tensor holds something else than finite numbers")
-    return Tensor(kind, shape, entries)
+class Tensors:
+    """The arrays of a file, side by side from the first byte to the last; each is read once, where it is used."""
+
+    def __init__(self, header: dict[str, Any], data: memoryview) -> None:
+        self.entries = {name: fields(entry, "dtype", "shape", "data_offsets") for name, entry in header.items()}
+        self.data, end = data, 0
+        for first, last in sorted(_offsets(offsets) for _, _, offsets in self.entries.values()):
+            if first != end or last < first:
+                raise ValueError("the tensors do not lie side by side")
+            end = last
+        if end != len(data):
+            raise ValueError("the tensors do not cover the data")
+
+    def take(self, name: Any) -> Tensor:
+        """Return an array that has not been taken yet."""
+        if not isinstance(name, str) or name not in self.entries:
+            raise ValueError(f"there is no tensor {str(name)[:40]!r}, or it is used twice")
+        kind, lengths, offsets = self.entries.pop(name)
+        letter, size = FLOATS[kind][:2]
+        if len(items(lengths)) not in (1, 2):
+            raise ValueError("a tensor has not one or two dimensions")
+        shape = tuple(whole(length, _MOST_TENSOR, start=1) for length in lengths)
+        start, end = _offsets(offsets)
+        if end - start != size * math.prod(shape):
+            raise ValueError("a tensor does not have the bytes of its shape")
+        entries = struct.unpack(f"<{math.prod(shape)}{letter}", self.data[start:end])
+        if not all(map(math.isfinite, entries)):
+            raise ValueError("a tensor holds something else than finite numbers")
+        return Tensor(kind, shape, entries)
+
+
+def _offsets(document: Any) -> tuple[int, int]:
+    start, end = items(document)
+    return whole(start, _MOST_TENSOR), whole(end, _MOST_TENSOR)
 
 
 def _model(document: Any, tensors: Tensors) -> Model:
@@ -171,7 +194,7 @@ def _shape(document: Any, tensors: Tensors, bases: list[Network]) -> Shape:
         return _network(document, tensors)
     if kind == "readout":
         basis, weights = fields(rest, "basis", "weights")
-        return Readout(bases[whole(basis, len(bases))], tensors[weights])
+        return Readout(bases[whole(basis, len(bases))], tensors.take(weights))
     if kind == "steps":
         cuts, values, closed = fields(rest, "cuts", "values", "closed")
         return Steps(list(_numbers(cuts, tensors)[0]), _numbers(values, tensors), closed)
@@ -203,8 +226,8 @@ def _network(document: Any, tensors: Tensors) -> Network:
     jumps = {whole(to, 10**6): whole(source, 10**6) for to, source in skips}
     if kind != "network" or type(exu) is not bool or len(jumps) != len(skips):
         raise ValueError("this is not a network")
-    matrices = [tensors[name] for name in items(weights)]
-    offsets = [None if name is None else tensors[name] for name in items(biases)]
+    matrices = [tensors.take(name) for name in items(weights)]
+    offsets = [None if name is None else tensors.take(name) for name in items(biases)]
     return Network(matrices, offsets, [_activation(one) for one in items(activations)], jumps, exu)
 
 
@@ -216,8 +239,11 @@ def _activation(document: Any) -> Activation:
 
 def _numbers(document: Any, tensors: Tensors) -> list[Outputs]:
     kind, content = only_field(document)
-    if kind == "tensor" and tensors[content].kind == "F64":
-        return [tuple(map(Fraction, row)) for row in tensors[content].rows()]
+    if kind == "tensor":
+        tensor = tensors.take(content)
+        if tensor.kind != "F64" or len(tensor.shape) != 2:
+            raise ValueError("a tensor in place of numbers has another type than float64, or not two dimensions")
+        return [tuple(map(Fraction, row)) for row in tensor.rows()]
     if kind == "numbers":
         return [tuple(map(number, items(row))) for row in items(content)]
     raise ValueError(f"{kind!r} is not a way to list numbers")

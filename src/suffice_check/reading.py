@@ -40,11 +40,13 @@ def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise UnreadableError(f"{path}: not a file")
         with open(path, "rb") as file:
-            content = file.read(limit + 1) if status.st_size <= limit else b""
+            content = file.read(status.st_size + 1) if status.st_size <= limit else b""
     except (OSError, ValueError) as error:
         raise UnreadableError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-    if max(len(content), status.st_size) > limit:
+    if status.st_size > limit:
         raise UnreadableError(f"{path}: larger than {limit} bytes")
+    if len(content) != status.st_size:
+        raise UnreadableError(f"{path}: its size changes while it is read")
     return content
 
 

@@ -6,6 +6,7 @@ import re
 import struct
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from plain import models, plain
 import suffice_check
 from suffice.model_file import file_hash, to_bytes
 from suffice_check.__main__ import main
+from suffice_check.model import Tensors
 
 MODELS = {file_hash(path): path for path in sorted((HERE / "models").glob("*.safetensors"))}
 MODELS_BY_NAME = {path.stem: path for path in MODELS.values()}
@@ -127,6 +129,24 @@ def test_a_file_beyond_the_limit_is_not_read(tmp_path):
         suffice_check.check_files(large, VALID["one_inequality"])
 
 
+def test_reading_takes_the_memory_of_the_file_not_of_the_limit():
+    tracemalloc.start()
+    try:
+        suffice_check.check_files(MODELS_BY_NAME["positive"], VALID["one_inequality"])
+        assert tracemalloc.get_traced_memory()[1] < 2**23
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_needs_too_much_memory_is_refused(monkeypatch, capsys):
+    def fail(content):
+        raise MemoryError
+
+    monkeypatch.setattr(sys.modules["suffice_check.check"], "read_model", fail)
+    assert main([str(MODELS_BY_NAME["positive"]), str(VALID["one_inequality"])]) == 2
+    assert capsys.readouterr().err == "Cannot read the files, for there is not enough memory: MemoryError\n"
+
+
 @pytest.mark.parametrize("path", ["/dev/zero", "no such file", ".", "a\0b"])
 def test_what_is_not_a_file_is_refused(path):
     with pytest.raises(suffice_check.UnreadableError):
@@ -173,6 +193,20 @@ def damaged():
     yield "bytes outside", packed({**header, name: {**header[name], "data_offsets": [0, 10**9]}})
     yield "negative offset", packed({**header, name: {**header[name], "data_offsets": [-4, 8]}})
     yield "huge shape", packed({**header, name: {**header[name], "shape": [2**39, 2**39]}})
+    end = len(data)
+    cells = document["terms"][1]["shape"]["values"]["tensor"]
+    for shape in ([2**39, 0], [], [1] * 10**5, [True, 1]):
+        yield f"shape {str(shape)[:20]}", packed({**header, cells: {**header[cells], "shape": shape}})
+    more = {"dtype": "F32", "shape": [end // 4], "data_offsets": [0, end]}
+    yield "overlapping tensors", packed({**header, "more": more})
+    yield "bytes of no tensor", packed(header, data + b"\0" * 4)
+    yield (
+        "gap between tensors",
+        packed({**header, "more": {**more, "data_offsets": [end + 4, end + 8]}}, data + bytes(8)),
+    )
+    yield "offsets that are no integers", packed({**header, "more": {**more, "data_offsets": [False, False]}})
+    twice = {"kind": "sum", "parts": [document["terms"][1]["shape"]] * 2}
+    yield "tensor used twice", changed(put(["terms", 1, "shape"], twice))
     yield "unknown type", packed({**header, name: {**header[name], "dtype": "I8"}})
     yield "no document", packed({key: entry for key, entry in header.items() if key != "__metadata__"})
     yield "version", changed(put(["version"], 2))
@@ -195,6 +229,16 @@ def damaged():
 @pytest.mark.parametrize("model", [pytest.param(content, id=name) for name, content in damaged()])
 def test_a_damaged_model_is_refused(model):
     assert refused(model, with_hash_of(model)).startswith("the model file: ")
+
+
+@pytest.mark.parametrize(
+    ("shape", "reason"),
+    [([2**39, 0], "0 is not an integer from 1 up"), ([2**39] * 2000, "has not one or two dimensions")],
+)
+def test_shapes_are_refused_before_anything_is_made_of_them(shape, reason):
+    cells = {"a": {"dtype": "F64", "shape": shape, "data_offsets": [0, 0]}}
+    with pytest.raises(ValueError, match=reason):
+        Tensors(cells, memoryview(b"")).take("a")
 
 
 def test_a_good_model_with_its_hash_is_taken():
