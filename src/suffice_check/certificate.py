@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from suffice_check.claims import Claim, read_claim
 from suffice_check.drops import Witness
-from suffice_check.reading import MISTAKES, Value, fields, items, number, parse, unreadable, value, whole
+from suffice_check.reading import MISTAKES, POINT_LIMIT, Value, fields, items, number, parse, unreadable, value, whole
 from suffice_check.tree import Choices, Node, read_node
 
 _FIELDS = (
@@ -88,12 +88,18 @@ def _read_result(result: Any, evidence: Any) -> tuple[Any, ...]:
         whole(result.get("lower_bound", 0), 10**1000),
         None if radius is None else number(radius),
         is_attained,
-        [[number(point) for point in items(one)] for one in items(evidence.get("points", []))],
+        _read_points(evidence.get("points", [])),
         [[_read_witness(one) for one in items(part)] for part in items(evidence.get("witnesses", []))],
         [read_node(node) for node in items(evidence.get("tree", []))],
         [value(cell) for cell in items(evidence.get("input", []))],
         [_read_witness(one) for one in items(evidence.get("beyond", []))],
     )
+
+
+def _read_points(document: Any) -> list[list[Fraction]]:
+    if sum(len(items(one)) for one in items(document)) > POINT_LIMIT:
+        raise ValueError(f"there are more than {POINT_LIMIT} points")
+    return [[number(point) for point in one] for one in document]
 
 
 def _read_witness(document: Any) -> Witness | None:

@@ -7,7 +7,19 @@ import struct
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from suffice_check.reading import MISTAKES, Value, fields, items, number, only_field, parse, unreadable, value, whole
+from suffice_check.reading import (
+    MISTAKES,
+    Value,
+    fields,
+    has_repeats,
+    items,
+    number,
+    only_field,
+    parse,
+    unreadable,
+    value,
+    whole,
+)
 from suffice_check.shapes import (
     FLOATS,
     Activation,
@@ -170,7 +182,7 @@ def _feature(document: Any, shape: Shape) -> Feature:
     spans, categories, codes = fields(domain, "spans", "categories", "codes")
     read = Domain([_span(*span) for span in spans], [value(v) for v in categories], [value(v) for v in codes])
     listed = [*read.categories, *read.codes]
-    if not isinstance(name, str) or len(set(listed)) != len(listed):
+    if not isinstance(name, str) or has_repeats(listed):
         raise ValueError("a feature needs a name, and values that are listed once")
     if any(isinstance(v, Fraction) and span.holds(v) for v in listed for span in read.spans):
         raise ValueError("a value is both a number and a category or code")
@@ -203,9 +215,7 @@ def _shape(document: Any, tensors: Tensors, bases: list[Network]) -> Shape:
         return BrokenLine(list(knots[0]), values, slopes)
     if kind == "table":
         keys, values, otherwise = fields(rest, "keys", "values", "otherwise")
-        entries = dict(zip(map(value, keys), _numbers(values, tensors), strict=True))
-        if len(entries) != len(keys):
-            raise ValueError("a table has a key twice")
+        entries = list(zip(map(value, items(keys)), _numbers(values, tensors), strict=True))
         return Table(entries, None if otherwise is None else _shape(otherwise, tensors, bases))
     if kind == "sum":
         (parts,) = fields(rest, "parts")

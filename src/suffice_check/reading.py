@@ -6,7 +6,9 @@ import json
 import os
 import re
 import stat
+from collections.abc import Iterable
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, NoReturn
 
 MISSING = None  # the value of a cell that holds nothing
@@ -14,6 +16,7 @@ Value = Fraction | str | None
 
 MODEL_LIMIT = 2**30
 CERTIFICATE_LIMIT = 2**24
+POINT_LIMIT = 2**18
 _NUMBER = re.compile(r"(-?[0-9]{1,4000})(?:/([0-9]{1,4000}))?", re.ASCII)
 MISTAKES = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, AttributeError)
 
@@ -114,6 +117,14 @@ def value(document: Any) -> Value:
     if kind == "missing" and content is True:
         return MISSING
     raise ValueError(f"{kind!r} is not a kind of value")
+
+
+def has_repeats(listed: Iterable[Any]) -> bool:
+    """Whether a value is listed twice; numbers are compared in order, for they can be made to share one hash."""
+    every = list(listed)
+    numbers = sorted(one for one in every if isinstance(one, (Fraction, int, float)))
+    labels = [one for one in every if not isinstance(one, (Fraction, int, float))]
+    return len(set(labels)) != len(labels) or any(a == b for a, b in pairwise(numbers))
 
 
 def unreadable(what: str, error: Exception) -> UnreadableError:

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import tracemalloc
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,10 @@ from plain import models, plain
 import suffice_check
 from suffice.model_file import file_hash, to_bytes
 from suffice_check.__main__ import main
-from suffice_check.model import Tensors
+from suffice_check.claims import Inequality
+from suffice_check.drops import bound_drops
+from suffice_check.model import Domain, Feature, Span, Tensors
+from suffice_check.shapes import Activation, Changed, Network, Tensor
 
 MODELS = {file_hash(path): path for path in sorted((HERE / "models").glob("*.safetensors"))}
 MODELS_BY_NAME = {path.stem: path for path in MODELS.values()}
@@ -243,6 +247,43 @@ def test_shapes_are_refused_before_anything_is_made_of_them(shape, reason):
 
 def test_a_good_model_with_its_hash_is_taken():
     assert suffice_check.check(GOOD, with_hash_of(GOOD)).startswith("Proven")
+
+
+def test_no_fraction_is_ever_hashed(monkeypatch):
+    """Fractions can be made to share one hash: a set or a dictionary of them takes quadratic time."""
+
+    def refuse(number):
+        raise AssertionError(f"{number} is hashed")
+
+    monkeypatch.setattr(Fraction, "__hash__", refuse)
+    for path in VALID.values():
+        suffice_check.check_files(model_of(path), path)
+
+
+def test_a_network_remembers_few_places_and_is_evaluated_once_at_each(monkeypatch):
+    seen, evaluate = [], Network._evaluate
+
+    def count(network, z):
+        seen.append((network, z))
+        return evaluate(network, z)
+
+    monkeypatch.setattr(Network, "_evaluate", count)
+    identity = Activation([], [[Fraction(1)]], [Fraction(0)])
+    network = Network([Tensor("F64", (1, 1), (1.0,))] * 2, [None] * 2, [identity], {}, False)
+    domain = Domain([Span(Fraction(0), Fraction(100), False)], [], [])
+    feature = Feature("x", domain, Changed(network, Fraction(1), Fraction(0), Fraction(1)))
+    points = [Fraction(k) for k in range(1, 100)]
+    inequality = Inequality((1,), Fraction(0), False)
+    (drop,) = bound_drops(feature, Fraction(7, 2), domain, points, [inequality])
+    assert drop.value == Fraction(7, 2)
+    assert len(seen) == len(points) + 3
+    assert len(network._runs) < 10
+
+
+def test_too_many_points_are_refused():
+    document = json.loads(CERTIFICATE)
+    document["evidence"]["points"][0] = ["1"] * (2**18 + 1)
+    assert "more than" in refused(GOOD, json.dumps(document).encode())
 
 
 # --- the checker stands alone -----------------------------------------------------------------------------------------
