@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from suffice_check.tree import Choices, Node, read_node
 _FIELDS = (
     "version", "model", "row", "radii", "norm", "at_most", "claim", "charges", "choices", "result", "evidence",
 )  # fmt: skip
+_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 class Certificate(NamedTuple):
@@ -50,8 +52,8 @@ def _read(document: Any) -> Certificate:
     version, model, row, radii, norm, at_most, claim, charges, choices, result, evidence = fields(document, *_FIELDS)
     if type(version) is not int or version != 1:
         raise ValueError(f"version {str(version)[:40]} of the format is not known")
-    if not isinstance(model, str):
-        raise TypeError("a model is named by its hash")
+    if not isinstance(model, str) or not _HASH.fullmatch(model):
+        raise ValueError("a model is named by its SHA-256, 64 lower-case hexadecimal digits")
     return Certificate(
         model,
         [value(cell) for cell in items(row)],
@@ -106,8 +108,8 @@ def _read_witness(document: Any) -> Witness | None:
     if document is None:
         return None
     if isinstance(document, dict) and "side" in document:
-        at, side, to = fields({"to": None, **document}, "number", "side", "to")
+        at, side, *to = fields(document, "number", "side", *(["to"] if "to" in document else []))
         if type(side) is not int or side not in (-1, 1):
             raise ValueError("a side is -1 or 1")
-        return Witness(number(at), side, None if to is None else number(to))
+        return Witness(number(at), side, *map(number, to))
     return Witness(value(document), 0)

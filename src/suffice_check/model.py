@@ -37,6 +37,8 @@ from suffice_check.shapes import (
 
 _MOST_HEADER = 10**8
 _MOST_TENSOR = 2**40
+_MOST_BITS = 2**17
+_CHANGES = {"scaled": ["factor"], "rescaled": ["center", "scale"]}
 
 
 class Span(NamedTuple):
@@ -164,6 +166,8 @@ def _model(document: Any, tensors: Tensors) -> Model:
     fits = len(scores) > 1 if task == "multiclass" else len(scores) == 1
     if ties not in ("positive", "negative") or len(items(classes)) != wanted or not fits:
         raise ValueError("task, ties, classes and intercept do not fit together")
+    if not all(isinstance(name, (str, int, float)) for name in classes) or has_repeats(classes):
+        raise ValueError("classes are text or numbers, and no two are equal")
     shared = [_network(basis, tensors) for basis in items(bases)]
     shapes = []
     for place, term in enumerate(items(terms)):
@@ -178,15 +182,18 @@ def _model(document: Any, tensors: Tensors) -> Model:
 
 
 def _feature(document: Any, shape: Shape) -> Feature:
-    name, center, scale, _, domain = fields(document, "name", "center", "scale", "deviation", "domain")
-    spans, categories, codes = fields(domain, "spans", "categories", "codes")
-    read = Domain([_span(*span) for span in spans], [value(v) for v in categories], [value(v) for v in codes])
+    name, center, scale, deviation, domain = fields(document, "name", "center", "scale", "deviation", "domain")
+    spans, *lists = fields(domain, "spans", "categories", "codes")
+    categories, codes = ([value(v) for v in items(part)] for part in lists)
+    read = Domain([_span(*items(span)) for span in items(spans)], categories, codes)
+    if deviation is not None:
+        number(deviation)  # of no use here, but it must be one
     listed = [*read.categories, *read.codes]
     if not isinstance(name, str) or has_repeats(listed):
         raise ValueError("a feature needs a name, and values that are listed once")
     if any(isinstance(v, Fraction) and span.holds(v) for v in listed for span in read.spans):
         raise ValueError("a value is both a number and a category or code")
-    return Feature(name, read, Changed(shape, Fraction(1), number(center), number(scale)))
+    return Feature(name, read, Changed(shape, center=number(center), scale=number(scale)))
 
 
 def _span(low: Any, high: Any, is_integers: Any) -> Span:
@@ -199,7 +206,8 @@ def _span(low: Any, high: Any, is_integers: Any) -> Span:
     return Span(first, last, is_integers)
 
 
-def _shape(document: Any, tensors: Tensors, bases: list[Network]) -> Shape:
+def _shape(document: Any, tensors: Tensors, bases: list[Network], bits: int = _MOST_BITS) -> Shape:
+    """Return a shape; the numbers that change it and the shapes inside it have so many bits in all, at most."""
     kind = document["kind"]
     rest = {name: content for name, content in document.items() if name != "kind"}
     if kind == "network":
@@ -209,23 +217,24 @@ def _shape(document: Any, tensors: Tensors, bases: list[Network]) -> Shape:
         return Readout(bases[whole(basis, len(bases))], tensors.take(weights))
     if kind == "steps":
         cuts, values, closed = fields(rest, "cuts", "values", "closed")
-        return Steps(list(_numbers(cuts, tensors)[0]), _numbers(values, tensors), closed)
+        return Steps(_row(_numbers(cuts, tensors)), _numbers(values, tensors), closed)
     if kind == "piecewise_linear":
         knots, values, slopes = (_numbers(part, tensors) for part in fields(rest, "knots", "values", "slopes"))
-        return BrokenLine(list(knots[0]), values, slopes)
+        return BrokenLine(_row(knots), values, slopes)
     if kind == "table":
         keys, values, otherwise = fields(rest, "keys", "values", "otherwise")
         entries = list(zip(map(value, items(keys)), _numbers(values, tensors), strict=True))
-        return Table(entries, None if otherwise is None else _shape(otherwise, tensors, bases))
+        return Table(entries, None if otherwise is None else _shape(otherwise, tensors, bases, bits))
     if kind == "sum":
         (parts,) = fields(rest, "parts")
-        return Sum([_shape(part, tensors, bases) for part in items(parts)])
-    if kind == "scaled":
-        shape, factor = fields(rest, "shape", "factor")
-        return Changed(_shape(shape, tensors, bases), number(factor), Fraction(0), Fraction(1))
-    if kind == "rescaled":
-        shape, center, scale = fields(rest, "shape", "center", "scale")
-        return Changed(_shape(shape, tensors, bases), Fraction(1), number(center), number(scale))
+        return Sum([_shape(part, tensors, bases, bits) for part in items(parts)])
+    if kind in _CHANGES:
+        shape, *texts = fields(rest, "shape", *_CHANGES[kind])
+        change = {name: number(text) for name, text in zip(_CHANGES[kind], texts, strict=True)}
+        bits -= sum(part.bit_length() for one in change.values() for part in one.as_integer_ratio())
+        if bits < 0:  # evaluation multiplies them: a few hundred long ones would take hours
+            raise ValueError("the numbers of scaled and rescaled shapes inside each other are too long together")
+        return Changed(_shape(shape, tensors, bases, bits), **change)
     raise ValueError(f"{kind!r} is not a kind of shape")
 
 
@@ -233,7 +242,7 @@ def _network(document: Any, tensors: Tensors) -> Network:
     kind, weights, biases, activations, skips, exu = fields(
         document, "kind", "weights", "biases", "activations", "skips", "exu"
     )
-    jumps = {whole(to, 10**6): whole(source, 10**6) for to, source in skips}
+    jumps = {whole(to, 10**6): whole(source, 10**6) for to, source in map(items, items(skips))}
     if kind != "network" or type(exu) is not bool or len(jumps) != len(skips):
         raise ValueError("this is not a network")
     matrices = [tensors.take(name) for name in items(weights)]
@@ -242,9 +251,17 @@ def _network(document: Any, tensors: Tensors) -> Network:
 
 
 def _activation(document: Any) -> Activation:
-    _, thresholds, slopes, offsets = fields(document, "name", "thresholds", "slopes", "offsets")
-    rows = [[number(text) for text in row] for row in slopes]
-    return Activation([number(text) for text in thresholds], rows, [number(text) for text in offsets])
+    name, thresholds, slopes, offsets = fields(document, "name", "thresholds", "slopes", "offsets")
+    if not isinstance(name, str):
+        raise TypeError("the name of an activation is text")
+    rows = [[number(text) for text in items(row)] for row in items(slopes)]
+    return Activation([number(text) for text in items(thresholds)], rows, [number(text) for text in items(offsets)])
+
+
+def _row(rows: list[Outputs]) -> list[Fraction]:
+    if len(rows) != 1:
+        raise ValueError("cuts and knots have one row")
+    return list(rows[0])
 
 
 def _numbers(document: Any, tensors: Tensors) -> list[Outputs]:

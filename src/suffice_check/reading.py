@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import stat
@@ -59,7 +60,7 @@ def parse(content: bytes, *, has_floats: bool = False) -> Any:
         content.decode("utf-8"),
         object_pairs_hook=_no_duplicates,
         parse_constant=_refuse,
-        parse_float=str if has_floats else _refuse,
+        parse_float=_finite if has_floats else _refuse,
         parse_int=_integer,
     )
 
@@ -142,6 +143,12 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(text: str) -> NoReturn:
     raise ValueError(f'{text[:40]} is not allowed; numbers are written as "p/q"')
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(float(text)):
+        _refuse(text)
+    return float(text)
 
 
 def _integer(text: str) -> int:

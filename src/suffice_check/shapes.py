@@ -339,7 +339,13 @@ class Sum:
 class Changed:
     """`factor · shape((z - center) / scale)` for a number, `factor · shape(z)` for a label."""
 
-    def __init__(self, shape: Shape, factor: Fraction, center: Fraction, scale: Fraction) -> None:
+    def __init__(
+        self,
+        shape: Shape,
+        factor: Fraction = Fraction(1),
+        center: Fraction = Fraction(0),
+        scale: Fraction = Fraction(1),
+    ) -> None:
         if scale == 0:
             raise ValueError("a scale is 0")
         self.shape, self.factor, self.center, self.scale = shape, factor, center, scale

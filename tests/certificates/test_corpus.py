@@ -223,6 +223,24 @@ def damaged():
     yield "code among numbers", changed(put(["features", 2, "domain", "codes"], [{"number": "7"}]))
     yield "cuts that fall", changed(put(["terms", 1, "shape", "cuts"], {"numbers": [["5", "2"]]}))
     yield "unknown shape", changed(put(["terms", 1, "shape"], {"kind": "magic"}))
+    yield "equal classes", changed(put(["classes"], ["yes", "yes"]))
+    yield "equal numbers for classes", changed(put(["classes"], [1, 1.0]))
+    yield "lists for classes", changed(put(["classes"], ["no", [[]]]))
+    yield "infinite class", changed(put(["classes"], ["no", "HERE"])).replace(b'\\"HERE\\"', b"   1e999")
+    yield "cuts of two rows", changed(put(["terms", 1, "shape", "cuts"], {"numbers": [["2", "5"], ["7", "8"]]}))
+    yield "text for thresholds", changed(put([*activation, "thresholds"], "0"))
+    yield "text for offsets", changed(put([*activation, "offsets"], "00"))
+    yield "text for slopes", changed(put([*activation, "slopes"], "01"))
+    yield "number for an activation's name", changed(put([*activation, "name"], 1))
+    yield "object for codes", changed(put(["features", 0, "domain", "codes"], {}))
+    yield "text for skips", changed(put(["terms", 0, "shape", "skips"], ""))
+    yield "float for a name", changed(put(["features", 0, "name"], 1.5))
+    yield "float for a deviation", changed(put(["features", 0, "deviation"], 1.5))
+    long = document["terms"][1]["shape"]
+    for k in range(6):
+        scale = f"{10**3999 + 2 * k + 1}/{10**3998 + 2 * k + 3}"
+        long = {"kind": "rescaled", "shape": long, "center": "0", "scale": scale}
+    yield "long scales inside each other", changed(put(["terms", 1, "shape"], long))
     for depth in (400, 600, 10**5):  # too deep for reading, for evaluating, or even for JSON
         levels = '{"kind":"sum","parts":[' * depth + json.dumps(document["terms"][1]["shape"]) + "]}" * depth
         text = json.dumps(document | {"terms": [*document["terms"][:1], "HERE", *document["terms"][2:]]})
