@@ -119,40 +119,47 @@ def read_model(content: bytes) -> Model:
         raise unreadable("the model file", error) from None
 
 
+class _Place(NamedTuple):
+    """Where an array lies in the data of a file."""
+
+    start: int
+    end: int
+    kind: str
+    shape: tuple[int, ...]
+
+    @classmethod
+    def read(cls, document: Any) -> _Place:
+        kind, lengths, offsets = fields(document, "dtype", "shape", "data_offsets")
+        if len(items(lengths)) not in (1, 2):
+            raise ValueError("a tensor has not one or two dimensions")
+        shape = tuple(whole(length, _MOST_TENSOR, start=1) for length in lengths)
+        start, end = (whole(offset, _MOST_TENSOR) for offset in items(offsets))
+        if end - start != FLOATS[kind][1] * math.prod(shape):
+            raise ValueError("a tensor does not have the bytes of its shape")
+        return cls(start, end, kind, shape)
+
+
 class Tensors:
     """The arrays of a file, side by side from the first byte to the last; each is read once, where it is used."""
 
     def __init__(self, header: dict[str, Any], data: memoryview) -> None:
-        self.entries = {name: fields(entry, "dtype", "shape", "data_offsets") for name, entry in header.items()}
-        self.data, end = data, 0
-        for first, last in sorted(_offsets(offsets) for _, _, offsets in self.entries.values()):
-            if first != end or last < first:
+        self.places, self.data, end = {name: _Place.read(entry) for name, entry in header.items()}, data, 0
+        for place in sorted(self.places.values()):
+            if place.start != end:
                 raise ValueError("the tensors do not lie side by side")
-            end = last
+            end = place.end
         if end != len(data):
             raise ValueError("the tensors do not cover the data")
 
     def take(self, name: Any) -> Tensor:
         """Return an array that has not been taken yet."""
-        if not isinstance(name, str) or name not in self.entries:
+        if not isinstance(name, str) or name not in self.places:
             raise ValueError(f"there is no tensor {str(name)[:40]!r}, or it is used twice")
-        kind, lengths, offsets = self.entries.pop(name)
-        letter, size = FLOATS[kind][:2]
-        if len(items(lengths)) not in (1, 2):
-            raise ValueError("a tensor has not one or two dimensions")
-        shape = tuple(whole(length, _MOST_TENSOR, start=1) for length in lengths)
-        start, end = _offsets(offsets)
-        if end - start != size * math.prod(shape):
-            raise ValueError("a tensor does not have the bytes of its shape")
-        entries = struct.unpack(f"<{math.prod(shape)}{letter}", self.data[start:end])
+        start, end, kind, shape = self.places.pop(name)
+        entries = struct.unpack(f"<{math.prod(shape)}{FLOATS[kind][0]}", self.data[start:end])
         if not all(map(math.isfinite, entries)):
             raise ValueError("a tensor holds something else than finite numbers")
         return Tensor(kind, shape, entries)
-
-
-def _offsets(document: Any) -> tuple[int, int]:
-    start, end = items(document)
-    return whole(start, _MOST_TENSOR), whole(end, _MOST_TENSOR)
 
 
 def _model(document: Any, tensors: Tensors) -> Model:
