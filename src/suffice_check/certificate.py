@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from suffice_check.claims import Claim, read_claim
 from suffice_check.drops import Witness
-from suffice_check.reading import MISTAKES, Value, fields, items, number, parse, unreadable, value, whole
+from suffice_check.reading import MISTAKES, POINT_LIMIT, Value, fields, items, number, parse, unreadable, value, whole
 from suffice_check.tree import Choices, Node, read_node
 
 _FIELDS = (
     "version", "model", "row", "radii", "norm", "at_most", "claim", "charges", "choices", "result", "evidence",
 )  # fmt: skip
+_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 class Certificate(NamedTuple):
@@ -50,8 +52,8 @@ def _read(document: Any) -> Certificate:
     version, model, row, radii, norm, at_most, claim, charges, choices, result, evidence = fields(document, *_FIELDS)
     if type(version) is not int or version != 1:
         raise ValueError(f"version {str(version)[:40]} of the format is not known")
-    if not isinstance(model, str):
-        raise TypeError("a model is named by its hash")
+    if not isinstance(model, str) or not _HASH.fullmatch(model):
+        raise ValueError("a model is named by its SHA-256, 64 lower-case hexadecimal digits")
     return Certificate(
         model,
         [value(cell) for cell in items(row)],
@@ -88,7 +90,7 @@ def _read_result(result: Any, evidence: Any) -> tuple[Any, ...]:
         whole(result.get("lower_bound", 0), 10**1000),
         None if radius is None else number(radius),
         is_attained,
-        [[number(point) for point in items(one)] for one in items(evidence.get("points", []))],
+        _read_points(evidence.get("points", [])),
         [[_read_witness(one) for one in items(part)] for part in items(evidence.get("witnesses", []))],
         [read_node(node) for node in items(evidence.get("tree", []))],
         [value(cell) for cell in items(evidence.get("input", []))],
@@ -96,12 +98,18 @@ def _read_result(result: Any, evidence: Any) -> tuple[Any, ...]:
     )
 
 
+def _read_points(document: Any) -> list[list[Fraction]]:
+    if sum(len(items(one)) for one in items(document)) > POINT_LIMIT:
+        raise ValueError(f"there are more than {POINT_LIMIT} points")
+    return [[number(point) for point in one] for one in document]
+
+
 def _read_witness(document: Any) -> Witness | None:
     if document is None:
         return None
     if isinstance(document, dict) and "side" in document:
-        at, side, to = fields({"to": None, **document}, "number", "side", "to")
+        at, side, *to = fields(document, "number", "side", *(["to"] if "to" in document else []))
         if type(side) is not int or side not in (-1, 1):
             raise ValueError("a side is -1 or 1")
-        return Witness(number(at), side, None if to is None else number(to))
+        return Witness(number(at), side, *map(number, to))
     return Witness(value(document), 0)

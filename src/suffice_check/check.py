@@ -18,7 +18,10 @@ from suffice_check.tree import Choices, Cover
 
 def check_files(model: str | os.PathLike[str], certificate: str | os.PathLike[str]) -> str:
     """Return one sentence that says what a certificate proves; `RejectedError` or `UnreadableError` otherwise."""
-    return check(read_bytes(model, MODEL_LIMIT), read_bytes(certificate, CERTIFICATE_LIMIT))
+    try:
+        return check(read_bytes(model, MODEL_LIMIT), read_bytes(certificate, CERTIFICATE_LIMIT))
+    except MemoryError as error:
+        raise unreadable("the files, for there is not enough memory", error) from None
 
 
 def check(model: bytes, certificate: bytes) -> str:
@@ -139,7 +142,10 @@ class _Case:
             if lower_bound and not constraint.holds(self._largest(falls, lower_bound - 1)):
                 raise RejectedError("lower bound", f"{lower_bound - 1} features may be able to break the claim")
         fewer = "no fewer can" if lower_bound == len(moved) else f"fewer than {lower_bound} cannot"
-        return f"changing {self._names(moved)} alone can break the claim that {self.text}{self._budget}; {fewer}"
+        return (
+            f"changing {self._names(moved)} alone, within the region, can break the claim that {self.text}"
+            f"{self._budget}; {fewer}"
+        )
 
     def _check_radius(self, kept: Sequence[int]) -> str:
         """Kept features suffice at every smaller radius, and at this one if attained; at no larger one."""
@@ -164,6 +170,9 @@ class _Case:
         if (not is_open and certificate.input) or ((is_open or radius is None) and certificate.beyond):
             raise RejectedError("beyond", "there is evidence for more than is claimed")
         held = "" if not kept else f" with {self._names(kept)} fixed"
+        still = [i for i in free if not units[i]]
+        if still:
+            held += f"{' and' if kept else ' with'} {self._names(still)} held where the row is (radius 0)"
         if radius is None:
             end = "at every finite radius, but not on the whole domain" if is_open else "on the whole domain"
         else:

@@ -82,7 +82,8 @@ def _probable(
     ):
         raise RejectedError("claim", "the logarithm of the odds is not shown to lie between the bounds given")
     first = _winner(model, scores)
-    text = f"the prediction stays {model.classes[first]!r} with a probability of at least {show(p)}"
+    formula = f"1/(1+exp({'-' if first else ''}score))"
+    text = f"the probability of {model.classes[first]!r} stays at least {show(p)} (as {formula})"
     return [Inequality((1 if first else -1,), -high, False, high - low)], text
 
 

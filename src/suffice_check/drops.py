@@ -95,13 +95,12 @@ def bound_drops(
         add(shape.at(value, 0), shape.at(value, 0))
     for span in region.spans:
         nodes = _nodes(feature, span, points)
-        for node in nodes:
+        for before, node in zip([None, *nodes], nodes, strict=False):  # in order: networks remember few places
             if node not in excluded:
                 add(shape.at(node, 0), shape.at(node, 0))
-        for left, right in pairwise(nodes):
-            if not (span.is_integers and right - left == 1):  # between neighbours there is no integer
-                _check_affine(feature, left, right)
-                add(shape.at(left, 1), shape.at(right, -1))
+            if before is not None and not (span.is_integers and node - before == 1):  # no integer between neighbours
+                _check_affine(feature, before, node)
+                add(shape.at(before, 1), shape.at(node, -1))
         if span.low is None:
             _check_affine(feature, None, nodes[0])
             add(shape.at(nodes[0], -1), shape.at(nodes[0] - 1, 0), is_ray=True)
@@ -112,8 +111,12 @@ def bound_drops(
 
 
 def _nodes(feature: Feature, span: Span, points: Sequence[Fraction]) -> list[Fraction]:
-    ends = {end for end in (span.low, span.high) if end is not None}
-    nodes = sorted(ends | {point for point in points if span.holds(point)})
+    # Merged in order, points increasing: in a set, fractions made to share one hash take quadratic time.
+    nodes = [point for point in points if span.holds(point)]
+    if span.low is not None and nodes[:1] != [span.low]:
+        nodes.insert(0, span.low)
+    if span.high is not None and nodes[-1:] != [span.high]:
+        nodes.append(span.high)
     if not nodes:
         raise RejectedError("points", f"{feature.name!r} needs one in a span without ends")
     return nodes

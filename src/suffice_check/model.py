@@ -7,7 +7,19 @@ import struct
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from suffice_check.reading import MISTAKES, Value, fields, items, number, only_field, parse, unreadable, value, whole
+from suffice_check.reading import (
+    MISTAKES,
+    Value,
+    fields,
+    has_repeats,
+    items,
+    number,
+    only_field,
+    parse,
+    unreadable,
+    value,
+    whole,
+)
 from suffice_check.shapes import (
     FLOATS,
     Activation,
@@ -24,7 +36,9 @@ from suffice_check.shapes import (
 )
 
 _MOST_HEADER = 10**8
-Tensors = dict[str, Tensor]
+_MOST_TENSOR = 2**40
+_MOST_BITS = 2**17
+_CHANGES = {"scaled": ["factor"], "rescaled": ["center", "scale"]}
 
 
 class Span(NamedTuple):
@@ -99,23 +113,53 @@ def read_model(content: bytes) -> Model:
             raise ValueError("the header is longer than the file")
         header = parse(content[8 : 8 + length])
         (document,) = fields(header.pop("__metadata__"), "suffice")
-        data = content[8 + length :]
-        tensors = {name: _tensor(entry, data) for name, entry in header.items()}
+        tensors = Tensors(header, memoryview(content)[8 + length :])
         return _model(parse(document.encode(), has_floats=True), tensors)
     except (*MISTAKES, struct.error) as error:
         raise unreadable("the model file", error) from None
 
 
-def _tensor(document: Any, data: bytes) -> Tensor:
-    kind, shape, (start, end) = fields(document, "dtype", "shape", "data_offsets")
-    letter, size = FLOATS[kind][:2]
-    shape = tuple(whole(length, 2**40) for length in items(shape))
-    if not 0 <= start <= end <= len(data) or end - start != size * math.prod(shape):
-        raise ValueError("a tensor does not have the bytes of its shape")
-    entries = struct.unpack(f"<{math.prod(shape)}{letter}", data[start:end])
-    if not all(map(math.isfinite, entries)):
-        raise ValueError("a tensor holds something else than finite numbers")
-    return Tensor(kind, shape, entries)
+class _Place(NamedTuple):
+    """Where an array lies in the data of a file."""
+
+    start: int
+    end: int
+    kind: str
+    shape: tuple[int, ...]
+
+    @classmethod
+    def read(cls, document: Any) -> _Place:
+        kind, lengths, offsets = fields(document, "dtype", "shape", "data_offsets")
+        if len(items(lengths)) not in (1, 2):
+            raise ValueError("a tensor has not one or two dimensions")
+        shape = tuple(whole(length, _MOST_TENSOR, start=1) for length in lengths)
+        start, end = (whole(offset, _MOST_TENSOR) for offset in items(offsets))
+        if end - start != FLOATS[kind][1] * math.prod(shape):
+            raise ValueError("a tensor does not have the bytes of its shape")
+        return cls(start, end, kind, shape)
+
+
+class Tensors:
+    """The arrays of a file, side by side from the first byte to the last; each is read once, where it is used."""
+
+    def __init__(self, header: dict[str, Any], data: memoryview) -> None:
+        self.places, self.data, end = {name: _Place.read(entry) for name, entry in header.items()}, data, 0
+        for place in sorted(self.places.values()):
+            if place.start != end:
+                raise ValueError("the tensors do not lie side by side")
+            end = place.end
+        if end != len(data):
+            raise ValueError("the tensors do not cover the data")
+
+    def take(self, name: Any) -> Tensor:
+        """Return an array that has not been taken yet."""
+        if not isinstance(name, str) or name not in self.places:
+            raise ValueError(f"there is no tensor {str(name)[:40]!r}, or it is used twice")
+        start, end, kind, shape = self.places.pop(name)
+        entries = struct.unpack(f"<{math.prod(shape)}{FLOATS[kind][0]}", self.data[start:end])
+        if not all(map(math.isfinite, entries)):
+            raise ValueError("a tensor holds something else than finite numbers")
+        return Tensor(kind, shape, entries)
 
 
 def _model(document: Any, tensors: Tensors) -> Model:
@@ -129,6 +173,8 @@ def _model(document: Any, tensors: Tensors) -> Model:
     fits = len(scores) > 1 if task == "multiclass" else len(scores) == 1
     if ties not in ("positive", "negative") or len(items(classes)) != wanted or not fits:
         raise ValueError("task, ties, classes and intercept do not fit together")
+    if not all(isinstance(name, (str, int, float)) for name in classes) or has_repeats(classes):
+        raise ValueError("classes are text or numbers, and no two are equal")
     shared = [_network(basis, tensors) for basis in items(bases)]
     shapes = []
     for place, term in enumerate(items(terms)):
@@ -143,15 +189,18 @@ def _model(document: Any, tensors: Tensors) -> Model:
 
 
 def _feature(document: Any, shape: Shape) -> Feature:
-    name, center, scale, _, domain = fields(document, "name", "center", "scale", "deviation", "domain")
-    spans, categories, codes = fields(domain, "spans", "categories", "codes")
-    read = Domain([_span(*span) for span in spans], [value(v) for v in categories], [value(v) for v in codes])
+    name, center, scale, deviation, domain = fields(document, "name", "center", "scale", "deviation", "domain")
+    spans, *lists = fields(domain, "spans", "categories", "codes")
+    categories, codes = ([value(v) for v in items(part)] for part in lists)
+    read = Domain([_span(*items(span)) for span in items(spans)], categories, codes)
+    if deviation is not None:
+        number(deviation)  # of no use here, but it must be one
     listed = [*read.categories, *read.codes]
-    if not isinstance(name, str) or len(set(listed)) != len(listed):
+    if not isinstance(name, str) or has_repeats(listed):
         raise ValueError("a feature needs a name, and values that are listed once")
     if any(isinstance(v, Fraction) and span.holds(v) for v in listed for span in read.spans):
         raise ValueError("a value is both a number and a category or code")
-    return Feature(name, read, Changed(shape, Fraction(1), number(center), number(scale)))
+    return Feature(name, read, Changed(shape, center=number(center), scale=number(scale)))
 
 
 def _span(low: Any, high: Any, is_integers: Any) -> Span:
@@ -164,35 +213,35 @@ def _span(low: Any, high: Any, is_integers: Any) -> Span:
     return Span(first, last, is_integers)
 
 
-def _shape(document: Any, tensors: Tensors, bases: list[Network]) -> Shape:
+def _shape(document: Any, tensors: Tensors, bases: list[Network], bits: int = _MOST_BITS) -> Shape:
+    """Return a shape; the numbers that change it and the shapes inside it have so many bits in all, at most."""
     kind = document["kind"]
     rest = {name: content for name, content in document.items() if name != "kind"}
     if kind == "network":
         return _network(document, tensors)
     if kind == "readout":
         basis, weights = fields(rest, "basis", "weights")
-        return Readout(bases[whole(basis, len(bases))], tensors[weights])
+        return Readout(bases[whole(basis, len(bases))], tensors.take(weights))
     if kind == "steps":
         cuts, values, closed = fields(rest, "cuts", "values", "closed")
-        return Steps(list(_numbers(cuts, tensors)[0]), _numbers(values, tensors), closed)
+        return Steps(_row(_numbers(cuts, tensors)), _numbers(values, tensors), closed)
     if kind == "piecewise_linear":
         knots, values, slopes = (_numbers(part, tensors) for part in fields(rest, "knots", "values", "slopes"))
-        return BrokenLine(list(knots[0]), values, slopes)
+        return BrokenLine(_row(knots), values, slopes)
     if kind == "table":
         keys, values, otherwise = fields(rest, "keys", "values", "otherwise")
-        entries = dict(zip(map(value, keys), _numbers(values, tensors), strict=True))
-        if len(entries) != len(keys):
-            raise ValueError("a table has a key twice")
-        return Table(entries, None if otherwise is None else _shape(otherwise, tensors, bases))
+        entries = list(zip(map(value, items(keys)), _numbers(values, tensors), strict=True))
+        return Table(entries, None if otherwise is None else _shape(otherwise, tensors, bases, bits))
     if kind == "sum":
         (parts,) = fields(rest, "parts")
-        return Sum([_shape(part, tensors, bases) for part in items(parts)])
-    if kind == "scaled":
-        shape, factor = fields(rest, "shape", "factor")
-        return Changed(_shape(shape, tensors, bases), number(factor), Fraction(0), Fraction(1))
-    if kind == "rescaled":
-        shape, center, scale = fields(rest, "shape", "center", "scale")
-        return Changed(_shape(shape, tensors, bases), Fraction(1), number(center), number(scale))
+        return Sum([_shape(part, tensors, bases, bits) for part in items(parts)])
+    if kind in _CHANGES:
+        shape, *texts = fields(rest, "shape", *_CHANGES[kind])
+        change = {name: number(text) for name, text in zip(_CHANGES[kind], texts, strict=True)}
+        bits -= sum(part.bit_length() for one in change.values() for part in one.as_integer_ratio())
+        if bits < 0:  # evaluation multiplies them: a few hundred long ones would take hours
+            raise ValueError("the numbers of scaled and rescaled shapes inside each other are too long together")
+        return Changed(_shape(shape, tensors, bases, bits), **change)
     raise ValueError(f"{kind!r} is not a kind of shape")
 
 
@@ -200,24 +249,35 @@ def _network(document: Any, tensors: Tensors) -> Network:
     kind, weights, biases, activations, skips, exu = fields(
         document, "kind", "weights", "biases", "activations", "skips", "exu"
     )
-    jumps = {whole(to, 10**6): whole(source, 10**6) for to, source in skips}
+    jumps = {whole(to, 10**6): whole(source, 10**6) for to, source in map(items, items(skips))}
     if kind != "network" or type(exu) is not bool or len(jumps) != len(skips):
         raise ValueError("this is not a network")
-    matrices = [tensors[name] for name in items(weights)]
-    offsets = [None if name is None else tensors[name] for name in items(biases)]
+    matrices = [tensors.take(name) for name in items(weights)]
+    offsets = [None if name is None else tensors.take(name) for name in items(biases)]
     return Network(matrices, offsets, [_activation(one) for one in items(activations)], jumps, exu)
 
 
 def _activation(document: Any) -> Activation:
-    _, thresholds, slopes, offsets = fields(document, "name", "thresholds", "slopes", "offsets")
-    rows = [[number(text) for text in row] for row in slopes]
-    return Activation([number(text) for text in thresholds], rows, [number(text) for text in offsets])
+    name, thresholds, slopes, offsets = fields(document, "name", "thresholds", "slopes", "offsets")
+    if not isinstance(name, str):
+        raise TypeError("the name of an activation is text")
+    rows = [[number(text) for text in items(row)] for row in items(slopes)]
+    return Activation([number(text) for text in items(thresholds)], rows, [number(text) for text in items(offsets)])
+
+
+def _row(rows: list[Outputs]) -> list[Fraction]:
+    if len(rows) != 1:
+        raise ValueError("cuts and knots have one row")
+    return list(rows[0])
 
 
 def _numbers(document: Any, tensors: Tensors) -> list[Outputs]:
     kind, content = only_field(document)
-    if kind == "tensor" and tensors[content].kind == "F64":
-        return [tuple(map(Fraction, row)) for row in tensors[content].rows()]
+    if kind == "tensor":
+        tensor = tensors.take(content)
+        if tensor.kind != "F64" or len(tensor.shape) != 2:
+            raise ValueError("a tensor in place of numbers has another type than float64, or not two dimensions")
+        return [tuple(map(Fraction, row)) for row in tensor.rows()]
     if kind == "numbers":
         return [tuple(map(number, items(row))) for row in items(content)]
     raise ValueError(f"{kind!r} is not a way to list numbers")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import stat
+from collections.abc import Iterable
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, NoReturn
 
 MISSING = None  # the value of a cell that holds nothing
@@ -14,6 +17,7 @@ Value = Fraction | str | None
 
 MODEL_LIMIT = 2**30
 CERTIFICATE_LIMIT = 2**24
+POINT_LIMIT = 2**18
 _NUMBER = re.compile(r"(-?[0-9]{1,4000})(?:/([0-9]{1,4000}))?", re.ASCII)
 MISTAKES = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, AttributeError)
 
@@ -40,11 +44,13 @@ def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise UnreadableError(f"{path}: not a file")
         with open(path, "rb") as file:
-            content = file.read(limit + 1) if status.st_size <= limit else b""
+            content = file.read(status.st_size + 1) if status.st_size <= limit else b""
     except (OSError, ValueError) as error:
         raise UnreadableError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-    if max(len(content), status.st_size) > limit:
+    if status.st_size > limit:
         raise UnreadableError(f"{path}: larger than {limit} bytes")
+    if len(content) != status.st_size:
+        raise UnreadableError(f"{path}: its size changes while it is read")
     return content
 
 
@@ -54,7 +60,7 @@ def parse(content: bytes, *, has_floats: bool = False) -> Any:
         content.decode("utf-8"),
         object_pairs_hook=_no_duplicates,
         parse_constant=_refuse,
-        parse_float=str if has_floats else _refuse,
+        parse_float=_finite if has_floats else _refuse,
         parse_int=_integer,
     )
 
@@ -114,6 +120,14 @@ def value(document: Any) -> Value:
     raise ValueError(f"{kind!r} is not a kind of value")
 
 
+def has_repeats(listed: Iterable[Any]) -> bool:
+    """Whether a value is listed twice; numbers are compared in order, for they can be made to share one hash."""
+    every = list(listed)
+    numbers = sorted(one for one in every if isinstance(one, (Fraction, int, float)))
+    labels = [one for one in every if not isinstance(one, (Fraction, int, float))]
+    return len(set(labels)) != len(labels) or any(a == b for a, b in pairwise(numbers))
+
+
 def unreadable(what: str, error: Exception) -> UnreadableError:
     """Return the error that says in one line why a file cannot be read."""
     text = f"no {error} there" if isinstance(error, KeyError) else str(error) or type(error).__name__
@@ -129,6 +143,12 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(text: str) -> NoReturn:
     raise ValueError(f'{text[:40]} is not allowed; numbers are written as "p/q"')
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(float(text)):
+        _refuse(text)
+    return float(text)
 
 
 def _integer(text: str) -> int:

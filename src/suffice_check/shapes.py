@@ -20,6 +20,9 @@ Outputs = tuple[Fraction, ...]
 FLOATS = {"F16": ("e", 2, 11, -24, 16), "F32": ("f", 4, 24, -149, 128), "F64": ("d", 8, 53, -1074, 1024)}
 
 
+_REMEMBERED = 4  # places of a network: proofs go from point to point, and back to the row
+
+
 class NoValueError(Exception):
     """A shape has no value at some place of a region."""
 
@@ -136,18 +139,18 @@ class Network:
             if not 0 <= source < to <= len(weights) or widths[source] != widths[to]:
                 raise ValueError(f"a skip from layer {source} to layer {to} does not fit")
         self.skips, self.outputs = skips, widths[-1]
-        self._runs: dict[Fraction, tuple[Outputs, tuple[int, ...]]] = {}
+        self._runs: list[tuple[Fraction, Outputs, tuple[int, ...]]] = []  # the latest few, the last one first
 
     def at(self, z: Value, side: int) -> Outputs:
         """Return the value; a network is continuous, so limits are values."""
         if not isinstance(z, Fraction):
             raise NoValueError
-        return self._run(z)[0]
+        return self._run(z)[1]
 
     def is_affine(self, left: Fraction | None, right: Fraction | None) -> bool:
         """Whether every unit stays between two neighbouring thresholds: then, layer by layer, all are affine."""
         if left is not None and right is not None:
-            places = zip(self._run(left)[1], self._run(right)[1], strict=True)
+            places = zip(self._run(left)[2], self._run(right)[2], strict=True)
             return all(max(a, b) // 2 <= (min(a, b) + 1) // 2 for a, b in places if a != b)
         anchor, step = (left, 1) if left is not None else (right, -1)
         assert anchor is not None
@@ -159,13 +162,15 @@ class Network:
             for a, b in zip(before, after, strict=True)
         )
 
-    def _run(self, z: Fraction) -> tuple[Outputs, tuple[int, ...]]:
-        """Return the outputs, and each unit's place: 2k above exactly k thresholds, 2k + 1 on the next one."""
-        if z not in self._runs:
+    def _run(self, z: Fraction) -> tuple[Fraction, Outputs, tuple[int, ...]]:
+        """Return `z`, the outputs, and each unit's place: 2k above exactly k thresholds, 2k + 1 on the next one."""
+        run = next((run for run in self._runs if run[0] == z), None)
+        if run is None:
             outputs, layers = self._evaluate(z)
             places = (bisect_left(edges, a) + bisect_right(edges, a) for y, edges in layers for a in y)
-            self._runs[z] = outputs, tuple(places)
-        return self._runs[z]
+            run = z, outputs, tuple(places)
+        self._runs = [run, *(other for other in self._runs if other is not run)][:_REMEMBERED]
+        return run
 
     def _evaluate(self, z: Fraction) -> tuple[Outputs, list[tuple[list[int], list[int]]]]:
         """Return the outputs, and for each layer `y` and the thresholds as integers over one common number."""
@@ -279,20 +284,32 @@ class BrokenLine:
 class Table:
     """A value for each of some numbers and labels; another shape, if any, for the rest."""
 
-    def __init__(self, entries: dict[Value, Outputs], otherwise: Shape | None) -> None:
-        widths = {len(row) for row in entries.values()} | ({otherwise.outputs} if otherwise else set())
+    def __init__(self, entries: list[tuple[Value, Outputs]], otherwise: Shape | None) -> None:
+        widths = {len(row) for _, row in entries} | ({otherwise.outputs} if otherwise else set())
         if len(widths) != 1 or 0 in widths:
             raise ValueError("the entries of a table need the same number of outputs")
-        self.entries, self.otherwise, (self.outputs,) = entries, otherwise, widths
-        self.numbers = sorted(key for key in entries if isinstance(key, Fraction))
+        self.otherwise, (self.outputs,) = otherwise, widths
+        # Numbers are found by their order: fractions can be made to share one hash.
+        listed = sorted(((key, row) for key, row in entries if isinstance(key, Fraction)), key=itemgetter(0))
+        self.numbers, self.rows = [key for key, _ in listed], [row for _, row in listed]
+        self.labels = {key: row for key, row in entries if not isinstance(key, Fraction)}
+        if not is_increasing(self.numbers) or len(self.numbers) + len(self.labels) != len(entries):
+            raise ValueError("a table has a key twice")
 
     def at(self, z: Value, side: int) -> Outputs:
         """Return the entry of a value; beside an entry there is only the other shape."""
-        if side == 0 and z in self.entries:
-            return self.entries[z]
+        found = self._entry(z) if side == 0 else None
+        if found is not None:
+            return found
         if self.otherwise is None:
             raise NoValueError
         return self.otherwise.at(z, side)
+
+    def _entry(self, z: Value) -> Outputs | None:
+        if not isinstance(z, Fraction):
+            return self.labels.get(z)
+        k = bisect_left(self.numbers, z)
+        return self.rows[k] if self.numbers[k : k + 1] == [z] else None
 
     def is_affine(self, left: Fraction | None, right: Fraction | None) -> bool:
         """Whether there is no entry in between, and the other shape is affine there."""
@@ -322,7 +339,13 @@ class Sum:
 class Changed:
     """`factor · shape((z - center) / scale)` for a number, `factor · shape(z)` for a label."""
 
-    def __init__(self, shape: Shape, factor: Fraction, center: Fraction, scale: Fraction) -> None:
+    def __init__(
+        self,
+        shape: Shape,
+        factor: Fraction = Fraction(1),
+        center: Fraction = Fraction(0),
+        scale: Fraction = Fraction(1),
+    ) -> None:
         if scale == 0:
             raise ValueError("a scale is 0")
         self.shape, self.factor, self.center, self.scale = shape, factor, center, scale

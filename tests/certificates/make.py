@@ -124,8 +124,6 @@ def _hash(name):
 # name of the attack: (certificate that holds, step that must fail, change)
 ATTACKS = {
     "another_models_hash": ("one_inequality", "model", lambda d: _set(d, "model", _hash("classes"))),
-    "hash_in_capitals": ("one_inequality", "model", lambda d: _swap(d, "model", str.upper)),
-    "path_for_a_model": ("one_inequality", "model", lambda d: _set(d, "model", "../models/positive.safetensors")),
     "row_outside_domain": ("one_inequality", "row", lambda d: _set(d["row"], 1, {"number": "11"})),
     "row_between_integers": ("one_inequality", "row", lambda d: _set(d["row"], 2, {"number": "7/2"})),
     "row_of_an_unknown_label": ("one_inequality", "row", lambda d: _set(d["row"], 3, {"label": "mauve"})),
@@ -367,6 +365,13 @@ def malformed(text):
         return json.dumps(_changed(document, change))
 
     return {
+        "hash_in_capitals": changed(lambda d: _swap(d, "model", str.upper)),
+        "hash_too_short": changed(lambda d: _swap(d, "model", lambda text: text[:63])),
+        "path_for_a_model": changed(lambda d: _set(d, "model", "../models/positive.safetensors")),
+        "escape_for_a_model": changed(lambda d: _set(d, "model", "\x1b[2K\rProven: all")),
+        "way_to_nowhere": changed(
+            lambda d: _set(d["evidence"]["witnesses"][0], 0, {"number": "1", "side": 1, "to": None})
+        ),
         "empty": "",
         "truncated": text[: len(text) // 2],
         "not_utf8": text.replace("red", "r\udcff"),
