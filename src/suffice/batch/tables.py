@@ -14,7 +14,7 @@ break is that float; otherwise its point is NaN. All other floats are sure, for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import NamedTuple
@@ -97,7 +97,9 @@ def tabulate(
     far = far_points(sorted(marks) if radius is None else [m + s for m in marks for s in (-radius, radius)])
     columns: list[Lines | None] = [value_lines(function) for function in functions[: len(values)]]
     columns += [drop_lines(function, domain, radius, far) for function in functions[len(values) :]]
-    breaks, stretches = _join(columns, domain, marks, far)
+    jumps = {knot for function in functions for knot in _jumps(function)}
+    kept = marks if radius is None else marks | {jump + shift for jump in jumps for shift in (-radius, radius)}
+    breaks, stretches = _join(columns, domain, kept, far)
     points = [_at_point(domain, radius, values, drops, point) for point in breaks]
     places = [nearest_float(point) for point in breaks]
     sums = np.array([terms + 3.0] * len(values) + [0.0] * len(drops)) * ROUNDING
@@ -127,11 +129,18 @@ def _marks(domain: Domain, functions: Iterable[Pieces]) -> set[Rational]:
     return ends | numbers | {knot for function in functions for knot in function.knots}
 
 
+def _jumps(function: Pieces) -> Iterator[Rational]:
+    """Yield the knots at which a function is not continuous."""
+    for k, (knot, value) in enumerate(zip(function.knots, function.values, strict=True)):
+        if any(function.slopes[side] * knot + function.offsets[side] != value for side in (k, k + 1)):
+            yield knot
+
+
 def _join(
-    columns: Sequence[Lines | None], domain: Domain, marks: set[Rational], far: Sequence[Rational]
+    columns: Sequence[Lines | None], domain: Domain, kept: set[Rational], far: Sequence[Rational]
 ) -> tuple[list[Rational], list[tuple[Line | None, ...]]]:
-    """Return breaks that serve all columns, and the lines of all columns on the stretches between them."""
-    kept = marks | set(far)
+    """Return breaks that serve all columns, among them all in `kept`, and all lines on the stretches between them."""
+    kept = kept | set(far)
     breaks = sorted(kept.union(*(column.breaks for column in columns if column is not None)))
     found: list[tuple[Line | None, ...]] = [(None,) * len(columns)]  # beyond the far points there is no error bound
     places = [0] * len(columns)
@@ -146,8 +155,9 @@ def _join(
             while places[c] < len(column.breaks) and column.breaks[places[c]] <= low:
                 places[c] += 1
             lines.append(column.lines[places[c]])
-        # At a break where no function has a knot and nothing changes, the row's drop is the same line too: every
-        # point of its region is in the region of rows just before it or just after.
+        # At a break where nothing changes, and no function jumps at the row nor at an end of its region, the row's drop
+        # is the same line too, for it is continuous there. At a jump it need not be: a low stretch that has just left
+        # the region, and one that is about to enter, can give rows on both sides a drop that the row itself has not.
         if low in kept or tuple(lines) != found[-1]:
             ends.append(low)
             found.append(tuple(lines))
