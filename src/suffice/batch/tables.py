@@ -94,7 +94,10 @@ def tabulate(
     """
     functions = [on_domain(function, domain) for function in (*values, *drops)]
     marks = _marks(domain, functions)
-    far = far_points(sorted(marks) if radius is None else [m + s for m in marks for s in (-radius, radius)])
+    met = sorted(marks if radius is None else {m + s for m in marks for s in (-radius, radius)})
+    far = far_points(met)
+    if not far or (met and not far[0] < met[0] <= met[-1] < far[-1]):  # too large for floats beside the labels
+        return _open_table(len(functions))
     columns: list[Lines | None] = [value_lines(function) for function in functions[: len(values)]]
     columns += [drop_lines(function, domain, radius, far) for function in functions[len(values) :]]
     jumps = {knot for function in functions for knot in _jumps(function)}
@@ -122,6 +125,11 @@ def tabulate(
     return FeatureTable(line, rows, inner[0], inner[-1], missing[0] if missing else np.inf, is_integral(domain))
 
 
+def _open_table(count: int) -> FeatureTable:
+    """Return a table that leaves every row to exact arithmetic."""
+    return FeatureTable(np.empty(0), np.full((1, 1 + 3 * count), np.nan), 0.0, 0.0, np.inf, is_integral=False)
+
+
 def _marks(domain: Domain, functions: Iterable[Pieces]) -> set[Rational]:
     """Return the breaks that the functions and the domain bring themselves: knots, ends, codes."""
     ends = {end for span in domain.spans for end in (span.low, span.high) if end is not None}
@@ -144,10 +152,12 @@ def _join(
     breaks = sorted(kept.union(*(column.breaks for column in columns if column is not None)))
     found: list[tuple[Line | None, ...]] = [(None,) * len(columns)]  # beyond the far points there is no error bound
     places = [0] * len(columns)
+    # Where all spans hold integers alone, other numbers are left open before they are looked up; else they are not.
+    spans = [span for span in domain.spans if not span.is_integers or is_integral(domain)]
     ends: list[Rational] = []
     for low, high in pairwise(breaks):
         lines: list[Line | None] = []
-        is_inside = any((s.low is None or s.low <= low) and (s.high is None or high <= s.high) for s in domain.spans)
+        is_inside = any((s.low is None or s.low <= low) and (s.high is None or high <= s.high) for s in spans)
         for c, column in enumerate(columns):
             if column is None or not is_inside:
                 lines.append(None)
