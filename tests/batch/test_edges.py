@@ -13,8 +13,8 @@ from suffice import (
     Explainer,
     Feature,
     PiecewiseLinear,
-    RowError,
     Steps,
+    SufficeError,
     Table,
 )
 
@@ -25,11 +25,12 @@ LINE = PiecewiseLinear([0], [0], 1, 1)
 
 def assert_as_one_row(explainer, row, radius, **options):
     result = explainer.explain_batch(np.array([row]), radius, **options)
-    try:
-        why = explainer.explain(row, radius, **options)
-    except RowError as error:
-        assert result.messages == {0: str(error)}
+    if result.messages:
+        with pytest.raises(SufficeError) as refused:
+            explainer.explain(row, radius, **options)
+        assert result.messages == {0: str(refused.value)}
         return
+    why = explainer.explain(row, radius, **options)
     assert (result.kept_of(0), result.statuses[0]) == (why.kept, why.status.value)
 
 
@@ -105,3 +106,57 @@ def test_an_index_of_8_bits_with_all_its_numbers_in_use_and_a_missing_cell():
 def test_a_masked_array_is_refused():
     with pytest.raises(DataError, match="the array is masked"):
         Explainer(AdditiveModel([LINE])).explain_batch(np.ma.masked_array([[1.0]], [[True]]), radius=1)
+
+
+WISHES = [
+    {"keep": ["a"]},
+    {"free": ["c"]},
+    {"free": ["a", "c"]},
+    {"cost": {"c": 5}},
+    {"cost": {"a": 2, "b": 2, "c": 2}},
+    {"groups": [["a", "b"]]},
+    {"groups": {"both": ["a", "c"]}},
+    {"at_most": 1},
+    {"norm": 1},
+    {"norm": 2},
+    {"semantics": "float32"},
+    {"keep": ["b"], "free": ["a"]},
+]
+
+
+def sloped():
+    shapes = [PiecewiseLinear([0], [0], slope, slope) for slope in (1, 2, 4)]
+    return Explainer(AdditiveModel(shapes, 2.5, features=["a", "b", "c"]))
+
+
+@pytest.mark.parametrize("wish", WISHES)
+def test_wishes_are_those_of_one_row(wish):
+    rows = [[0.0, 0.0, 0.0], [0.5, -0.25, 1.0], [-3.0, 1.0, 0.0]]
+    once = {name: iter(given) if isinstance(given, list) else given for name, given in wish.items()}
+    result = sloped().explain_batch(np.array(rows), 1, **once)
+    for k, row in enumerate(rows):
+        try:
+            why = sloped().explain(row, 1, **wish)
+        except SufficeError as error:
+            expected = ((), "failed", str(error), -1)
+        else:
+            expected = (why.kept, why.status.value, None, why.size)
+        assert (result.kept_of(k), result.statuses[k], result.messages.get(k), result.sizes[k]) == expected
+
+
+def test_wishes_that_fit_no_row_and_unknown_names_are_refused():
+    rows = np.zeros((0, 3))
+    with pytest.raises(TypeError, match="wrong"):
+        sloped().explain_batch(rows, 1, wrong=1)
+    for wish in (
+        {"keep": ["z"]}, {"keep": "a"}, {"held": "a"}, {"free": ["a"], "keep": ["a"]}, {"cost": {"a": -1}},
+        {"groups": [[]]}, {"at_most": 0}, {"norm": 3}, {"semantics": "float8"}, {"max_nodes": -1}, {"max_seconds": "long"},
+    ):  # fmt: skip
+        with pytest.raises(SufficeError):
+            sloped().explain_batch(rows, 1, **wish)
+
+
+def test_lower_bounds_count_features_or_say_nothing():
+    row = np.array([[0.0, 0.0, 0.0]])
+    assert sloped().explain_batch(row, 1, cost=dict.fromkeys("abc", 3), keep=["a"]).lower_bounds.tolist() == [2]
+    assert sloped().explain_batch(row, 1, cost={"c": 5}).lower_bounds.tolist() == [0]
