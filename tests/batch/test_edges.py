@@ -150,7 +150,8 @@ def test_wishes_that_fit_no_row_and_unknown_names_are_refused():
         sloped().explain_batch(rows, 1, wrong=1)
     for wish in (
         {"keep": ["z"]}, {"keep": "a"}, {"held": "a"}, {"free": ["a"], "keep": ["a"]}, {"cost": {"a": -1}},
-        {"groups": [[]]}, {"at_most": 0}, {"norm": 3}, {"semantics": "float8"}, {"max_nodes": -1}, {"max_seconds": "long"},
+        {"groups": [[]]}, {"at_most": 0}, {"norm": 3}, {"semantics": "float8"}, {"max_nodes": -1},
+        {"max_seconds": "long"},
     ):  # fmt: skip
         with pytest.raises(SufficeError):
             sloped().explain_batch(rows, 1, **wish)

@@ -67,12 +67,12 @@ class BatchQuestion:
         max_seconds: float = 60.0,
     ) -> BatchQuestion:
         """Compile a question; what is wrong with it for every row is said here, before any work."""
-        held, keep, free, groups = _lasting(held), _lasting(keep), _lasting(free), _lasting_groups(groups)
+        held, keep, free, groups = lasting(held), lasting(keep), lasting(free), _lasting_groups(groups)
         radii = read_radii(explainer.model, radius, unit=unit, held=held)
         _check_claim(explainer, claim)
-        wishes = {"keep": keep, "free": free, "cost": cost, "groups": groups}
+        wishes: dict[str, Any] = {"keep": keep, "free": free, "cost": cost, "groups": groups}
         choices = read_choices(explainer.model, **wishes)
-        limits = {"at_most": at_most, "norm": norm, "semantics": semantics}
+        limits: dict[str, Any] = {"at_most": at_most, "norm": norm, "semantics": semantics}
         check_limits(**limits, max_nodes=max_nodes, max_seconds=max_seconds)
         asked = {"radius": radius, "unit": unit, "held": held, "claim": claim, **wishes, **limits}
         is_plain = choices.is_plain and limits == {"at_most": None, "norm": math.inf, "semantics": "exact"}
@@ -132,16 +132,16 @@ def _threads(wanted: int | None) -> int:
     return wanted
 
 
-def _lasting(names: Any) -> Any:
+def lasting(names: Any) -> Any:
     """Return names that can be read more than once; text is left as it is, to be refused as no list of names."""
     return tuple(names) if isinstance(names, Iterable) and not isinstance(names, (str, bytes)) else names
 
 
 def _lasting_groups(groups: Any) -> Any:
     if isinstance(groups, Mapping):
-        return {name: _lasting(features) for name, features in groups.items()}
-    lasting = _lasting(groups)
-    return tuple(map(_lasting, lasting)) if isinstance(lasting, tuple) else lasting
+        return {name: lasting(features) for name, features in groups.items()}
+    given = lasting(groups)
+    return tuple(map(lasting, given)) if isinstance(given, tuple) else given
 
 
 def _check_claim(explainer: Explainer, claim: Claim) -> None:
