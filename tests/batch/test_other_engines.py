@@ -92,12 +92,12 @@ def test_questions_that_differ_in_one_radius_of_many_are_not_taken_for_each_othe
     from suffice.batch.arrow import ArrowExplainer
 
     shape = suffice.PiecewiseLinear([0], [0], 1, 1)
-    suffice.AdditiveModel([shape] * 1500, 0.5).save(tmp_path / "model.safetensors")
-    row = arrow.table({f"x{i}": [0.0] for i in range(1500)})
-    radii = np.zeros(1500)
+    suffice.AdditiveModel([shape] * 1010, 0.5).save(tmp_path / "model.safetensors")
+    row = arrow.table({f"x{i}": [0.0] for i in range(1010)})
+    radii = np.zeros(1010)
     sizes = []
     for one in (0.0, 1.0):
-        radii[700] = one
+        radii[500] = one
         explain = ArrowExplainer(tmp_path / "model.safetensors", radii.copy())
         sizes.append(pickle.loads(pickle.dumps(explain))(row)["size"].to_pylist())
     assert sizes == [[0], [1]]
