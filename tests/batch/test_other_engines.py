@@ -1,5 +1,6 @@
 """The snippets of docs/batch.md for Spark and Dask, where these are installed."""
 
+import hashlib
 import re
 from pathlib import Path
 
@@ -64,3 +65,39 @@ def test_the_function_can_be_sent_and_compiles_where_it_arrives(model):
     assert explain._question is None
     assert explain(table).equals(expected)
     assert explain.schema.equals(expected.schema)
+
+
+def test_models_of_other_packages_can_be_sent_too(tmp_path):
+    import json
+    import pickle
+
+    from suffice.batch.arrow import ArrowExplainer
+
+    terms = [{"term_features": [name], "scores": [0.5, -1.0, 0.125, 2.0, 0.0]} for name in ("months", "age")]
+    features = [{"name": name, "type": "continuous", "cuts": [[6.0, 12.5]]} for name in ("months", "age")]
+    outputs = [{"task": "classification", "classes": ["bad", "good"], "link": "logit", "link_param": "nan"}]
+    document = {"outputs": outputs, "intercept": [0.25], "features": features, "terms": terms}
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps({"version": "1.0", "ebm": document}))
+    table = arrow.table({"months": [1.0, 7.0, 13.0, None], "age": [1.0, 12.5, 6.0, 20.0]})
+    explain = ArrowExplainer(path, 3)
+    sent = pickle.loads(pickle.dumps(explain))
+    assert sent(table).equals(explain(table))
+    assert sent.model_hash == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_questions_that_differ_in_one_radius_of_many_are_not_taken_for_each_other(tmp_path):
+    import pickle
+
+    from suffice.batch.arrow import ArrowExplainer
+
+    shape = suffice.PiecewiseLinear([0], [0], 1, 1)
+    suffice.AdditiveModel([shape] * 1010, 0.5).save(tmp_path / "model.safetensors")
+    row = arrow.table({f"x{i}": [0.0] for i in range(1010)})
+    radii = np.zeros(1010)
+    sizes = []
+    for one in (0.0, 1.0):
+        radii[500] = one
+        explain = ArrowExplainer(tmp_path / "model.safetensors", radii.copy())
+        sizes.append(pickle.loads(pickle.dumps(explain))(row)["size"].to_pylist())
+    assert sizes == [[0], [1]]

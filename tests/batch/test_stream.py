@@ -146,6 +146,43 @@ def test_parts_of_another_question_are_not_used(folder, tmp_path):
         explain_file(explainer_of(folder), data, output, part_rows=250, progress=nothing)
 
 
+@pytest.mark.parametrize("damage", [slice(0, 1000), slice(0, 0)])
+def test_a_part_that_the_disk_has_lost_some_of_is_done_again(folder, tmp_path, damage):
+    data = TableFile(folder / "rows.parquet")
+    whole, output = tmp_path / "whole.parquet", tmp_path / "out.parquet"
+    explain_file(explainer_of(folder), data, whole, part_rows=250, progress=nothing)
+
+    def stop(done):
+        if done >= 750:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        explain_file(explainer_of(folder), data, output, part_rows=250, progress=stop)
+    part = tmp_path / "out.parquet.parts" / "part-00000001.parquet"
+    part.write_bytes(part.read_bytes()[damage])
+    told = []
+    explain_file(explainer_of(folder), data, output, part_rows=250, progress=told.append)
+    assert told[:2] == [250, 500]
+    assert output.read_bytes() == whole.read_bytes()
+
+
+def test_the_model_is_not_overwritten_by_its_results(folder, tmp_path):
+    model = tmp_path / "model.parquet"
+    model.write_bytes((folder / "model.safetensors").read_bytes())
+    result = run(model, folder / "rows.parquet", "-o", model, "--radius", "0.5")
+    assert result.exit_code == 1
+    assert "is the model itself" in " ".join(result.output.split())
+    assert model.read_bytes() == (folder / "model.safetensors").read_bytes()
+
+
+def test_an_empty_cell_of_a_csv_file_fails_alone(folder, tmp_path):
+    (tmp_path / "rows.csv").write_text("u,v,w,kind,share\n0.5,1,2,a,0.5\n,1,2,a,0.5\n0.5,1,,b,0.5\n")
+    output = tmp_path / "o.parquet"
+    result = run(folder / "model.safetensors", tmp_path / "rows.csv", "-o", output, "--radius", "0.5")
+    assert result.exit_code == 3
+    assert parquet.read_table(output)["status"].to_pylist() == ["proven", "failed", "failed"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="limits on file sizes are a matter of Unix")
 def test_a_disk_that_takes_no_more_leaves_the_earlier_output(folder, tmp_path):
     output = tmp_path / "out.parquet"
@@ -235,6 +272,7 @@ def test_the_command_tells_what_became_of_the_rows(folder, tmp_path):
         ({"input": "wrong.parquet"}, "has no column 'v'"),
         ({"input": "broken.parquet"}, "cannot be read as a table"),
         ({"more": ["--id", "nobody"]}, "has no column 'nobody'"),
+        ({"more": ["--id", "id", "--id", "id"]}, "'id' is to be kept twice"),
         ({"more": ["--within", "1", "--beats", "yes"]}, "give one claim"),
         ({"more": ["--held", "nobody"]}, "'nobody' is not a feature"),
     ],

@@ -64,6 +64,8 @@ def read_source(model: AdditiveModel, table: Any) -> Source:
     """Return the columns of a table; by position for an array, else by name."""
     if isinstance(table, Source):
         return table
+    if isinstance(table, np.ma.MaskedArray):
+        raise DataError("the array is masked; give table.filled(numpy.nan), where masked cells are missing ones")
     if isinstance(table, np.ndarray):
         if table.ndim != 2 or table.shape[1] != len(model.features):
             raise DataError(
@@ -177,7 +179,7 @@ def _encode_text(domain: Domain, column: Any, cells: Floats) -> Mask | None:
     for label in domain.labels:  # "1" may be the name of a category
         if isinstance(label, str):
             is_plain = compute.and_(is_plain, compute.not_equal(column, label))
-    if compute.all(is_plain, min_count=0).as_py() is not True:
+    if column.null_count or compute.all(is_plain, min_count=0).as_py() is not True:
         plain = is_plain.fill_null(False).to_numpy(zero_copy_only=False)
         odd = column.filter(_arrow().array(~plain))
         rest = np.empty(len(odd))
@@ -212,8 +214,8 @@ def _encode_dictionary(domain: Domain, column: Any, cells: Floats) -> Mask:
     marks = np.zeros(len(distinct) + 1, dtype=bool)
     for k, cell in enumerate(distinct):
         places[k], marks[k] = _encode_cell(domain, cell)
-    indices = column.indices.fill_null(len(distinct)) if column.null_count else column.indices
-    codes = indices.to_numpy(zero_copy_only=False)
+    indices = column.indices.cast("int64")  # an index of 8 bits may have no number left for missing cells
+    codes = indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
     cells[:] = places[codes]
     return np.asarray(marks[codes])
 

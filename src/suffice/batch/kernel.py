@@ -380,8 +380,8 @@ def sort_by_share(drops: Any, bounds: Any, margins: Any, errors: Any, kept: Any)
     high = np.zeros(len(kept))
     for place, i in enumerate(kept):
         for c in range(len(margins)):
-            if not margins[c] - errors[c] > 1e-290:
-                return False
+            if not margins[c] - errors[c] > 1e-290 or np.isnan(drops[c, i]) or np.isnan(bounds[c, i]):
+                return False  # `max` below would pass over a NaN
             low[place] = max(low[place], (drops[c, i] - bounds[c, i]) / (margins[c] + errors[c]))
             high[place] = max(high[place], (drops[c, i] + bounds[c, i]) / (margins[c] - errors[c]))
     order = np.argsort(-low, kind="mergesort")

@@ -52,13 +52,14 @@ def make_plan(explainer: Explainer, radii: Sequence[Rational | None], claim: Cla
         return _OnePart(explainer, radii, claim)
     if type(claim) is Within or (is_class_claim and task == "multiclass"):
         return _SeveralParts(explainer, radii, claim)
-    return _Nothing()
+    return LeaveOpen()
 
 
-class _Nothing:
+class LeaveOpen:
     """Leaves every row open."""
 
     def answer(self, cells: Floats, vague: Mask) -> Answers:
+        """Return answers of which each is open."""
         empty = np.full(cells.shape[1], np.nan)
         none = np.full(cells.shape[1], kernel.OPEN, np.int32)
         return Answers(none, empty, empty, none, empty, empty, np.zeros(0, np.int32))

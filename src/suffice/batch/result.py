@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from suffice.batch.tables import ROUNDING, TINY, WIDER, Floats
 from suffice.errors import DataError, RowError
-from suffice.rational import nearest_float, rational
+from suffice.rational import nearest_float, rational, to_fraction
 
 if TYPE_CHECKING:
     from suffice.batch.cells import Source
@@ -62,8 +62,11 @@ class BatchResult:
         found.sizes[row] = why.size
         found.margins[row], found.margin_errors[row] = _rounded(why.margin)
         self.status_codes[row] = STATUSES.index(why.status.value)
-        if why.lower_bound != why.size:
-            self.lower_bounds_[row] = int(why.lower_bound)  # without costs, a number of features
+        choices = why.choices
+        is_count = choices.is_counting and all(len(item) == 1 for item in choices.items)
+        bound = int(why.lower_bound / to_fraction(choices.unit)) if is_count else 0
+        if bound != why.size:
+            self.lower_bounds_[row] = bound
         if self.explainer.model.task == "regression":
             found.scores[row], found.score_errors[row] = _rounded(why.prediction)
         else:
@@ -109,7 +112,10 @@ class BatchResult:
 
     @cached_property
     def lower_bounds(self) -> Whole:
-        """No sufficient set of a row has fewer features: the size itself where that is proven smallest."""
+        """No allowed set of a row has fewer features: the size itself where that is proven smallest.
+
+        0 where features differ in cost or are grouped: then the least cost is sought, not the least number.
+        """
         bounds = self.sizes.copy()
         for row, bound in self.lower_bounds_.items():
             bounds[row] = bound

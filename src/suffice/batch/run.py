@@ -5,8 +5,9 @@ In: an `Explainer`, a table, a question. Out: a `BatchResult`, every row of it a
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,13 +17,15 @@ import numpy as np
 
 from suffice.batch import kernel
 from suffice.batch.cells import Source, read_source
-from suffice.batch.plan import Answers, Plan, end_to_end, make_plan
+from suffice.batch.plan import Answers, LeaveOpen, Plan, end_to_end, make_plan
 from suffice.batch.result import BatchResult
 from suffice.claims import Claim, inequalities_at
-from suffice.errors import ClaimError, DataError, RowError
-from suffice.explain import SAME, Explainer
-from suffice.rational import ZERO
+from suffice.errors import ClaimError, DataError, PreferenceError, RowError
+from suffice.explain import SAME, Explainer, check_limits
+from suffice.preferences import Groups, read_choices
+from suffice.rational import ZERO, Number
 from suffice.regions import Radius, Unit, read_radii
+from suffice.rounding import Semantics
 
 _CELLS_AT_ONCE = 1 << 15  # of a chunk: its drops, errors and keys stay in the cache
 _LEAST_ROWS = 1024  # of a chunk, so that a feature's table is worth loading
@@ -37,7 +40,7 @@ class BatchQuestion:
     explainer : Explainer
         The compiled model.
     options : dict
-        Radius, unit, held, claim and budgets, as `Explainer.explain` takes them.
+        What `Explainer.explain` takes beside the row.
     """
 
     explainer: Explainer
@@ -53,14 +56,28 @@ class BatchQuestion:
         unit: Unit = "raw",
         held: Iterable[str] = (),
         claim: Claim = SAME,
-        **budgets: Any,
+        keep: Iterable[str] = (),
+        free: Iterable[str] = (),
+        cost: Mapping[str, Number] | None = None,
+        groups: Groups = (),
+        at_most: int | None = None,
+        norm: float = math.inf,
+        semantics: Semantics = "exact",
+        max_nodes: int = 100_000,
+        max_seconds: float = 60.0,
     ) -> BatchQuestion:
         """Compile a question; what is wrong with it for every row is said here, before any work."""
-        names = tuple(held)
-        radii = read_radii(explainer.model, radius, unit=unit, held=names)
+        held, keep, free, groups = lasting(held), lasting(keep), lasting(free), _lasting_groups(groups)
+        radii = read_radii(explainer.model, radius, unit=unit, held=held)
         _check_claim(explainer, claim)
-        options = {"radius": radius, "unit": unit, "held": names, "claim": claim, **budgets}
-        return cls(explainer, options, make_plan(explainer, radii, claim))
+        wishes: dict[str, Any] = {"keep": keep, "free": free, "cost": cost, "groups": groups}
+        choices = read_choices(explainer.model, **wishes)
+        limits: dict[str, Any] = {"at_most": at_most, "norm": norm, "semantics": semantics}
+        check_limits(**limits, max_nodes=max_nodes, max_seconds=max_seconds)
+        asked = {"radius": radius, "unit": unit, "held": held, "claim": claim, **wishes, **limits}
+        is_plain = choices.is_plain and limits == {"at_most": None, "norm": math.inf, "semantics": "exact"}
+        plan = make_plan(explainer, radii, claim) if is_plain else LeaveOpen()
+        return cls(explainer, {**asked, "max_nodes": max_nodes, "max_seconds": max_seconds}, plan)
 
     def answer(self, table: Any, *, threads: int | None = None) -> BatchResult:
         """Answer every row of a table."""
@@ -86,7 +103,7 @@ class BatchQuestion:
         for row in open_rows.tolist():
             try:
                 why = self.explainer.explain(source.row(row), **self.options)
-            except (RowError, ClaimError) as error:
+            except (RowError, ClaimError, PreferenceError) as error:
                 result.fail(row, str(error))
             else:
                 result.set(row, why)
@@ -113,6 +130,18 @@ def _threads(wanted: int | None) -> int:
     if type(wanted) is not int or wanted < 1:
         raise DataError(f"threads must be a whole number from 1 up, got {wanted!r}")
     return wanted
+
+
+def lasting(names: Any) -> Any:
+    """Return names that can be read more than once; text is left as it is, to be refused as no list of names."""
+    return tuple(names) if isinstance(names, Iterable) and not isinstance(names, (str, bytes)) else names
+
+
+def _lasting_groups(groups: Any) -> Any:
+    if isinstance(groups, Mapping):
+        return {name: lasting(features) for name, features in groups.items()}
+    given = lasting(groups)
+    return tuple(map(lasting, given)) if isinstance(given, tuple) else given
 
 
 def _check_claim(explainer: Explainer, claim: Claim) -> None:

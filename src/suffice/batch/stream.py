@@ -86,6 +86,8 @@ def check_files(explain: ArrowExplainer, table: TableFile, output: Path) -> None
         raise DataError(f"{output}: cannot be written: it is a folder")
     if output.exists() and output.samefile(table.path):
         raise DataError(f"{output}: is the table itself; give the results another name")
+    if output.exists() and explain.path.exists() and output.samefile(explain.path):
+        raise DataError(f"{output}: is the model itself; give the results another name")
     if not output.parent.is_dir():
         raise DataError(f"{output}: cannot be written: there is no folder {output.parent}")
 
@@ -126,7 +128,7 @@ def _numbered(explain: ArrowExplainer, table: Any, start: int) -> Any:
     """Return results with the number of each row in the input, and with the question in the file's metadata."""
     place = table.schema.get_field_index("prediction")
     numbers = pa.array(np.arange(start, start + table.num_rows))
-    asked = {"suffice": suffice.__version__, "model_sha256": explain.model_hash, "question": repr(explain.options)}
+    asked = {"suffice": suffice.__version__, "model_sha256": explain.model_hash, "question": explain.asked}
     return table.add_column(place, "row", numbers).replace_schema_metadata({"suffice": json.dumps(asked)})
 
 
@@ -137,7 +139,7 @@ def _work(explain: ArrowExplainer, table: TableFile, part_rows: int) -> str:
         {
             "suffice": suffice.__version__,
             "model": explain.model_hash,
-            "question": repr(explain.options),
+            "question": explain.asked,
             "keep": explain.keep,
             "input": [str(table.path.resolve()), state.st_size, state.st_mtime_ns],
             "part_rows": part_rows,
@@ -162,9 +164,20 @@ def _open_folder(folder: Path, work: str) -> int:
         partial.write_text(work)
         os.replace(partial, note)
     done = 0
-    while _part_path(folder, done).exists():
+    while _is_whole(_part_path(folder, done)):
         done += 1
     return done
+
+
+def _is_whole(part: Path) -> bool:
+    """Whether a part is there and can be read to its end; one that the disk has lost some of is done again."""
+    try:
+        with pa.parquet.ParquetFile(part) as file:
+            for _ in file.iter_batches(use_threads=False):
+                pass
+    except (FileNotFoundError, pa.ArrowException, OSError):
+        return False
+    return True
 
 
 def _collect(folder: Path, output: Path) -> Summary:

@@ -14,7 +14,7 @@ break is that float; otherwise its point is NaN. All other floats are sure, for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import NamedTuple
@@ -94,10 +94,15 @@ def tabulate(
     """
     functions = [on_domain(function, domain) for function in (*values, *drops)]
     marks = _marks(domain, functions)
-    far = far_points(sorted(marks) if radius is None else [m + s for m in marks for s in (-radius, radius)])
+    met = sorted(marks if radius is None else {m + s for m in marks for s in (-radius, radius)})
+    far = far_points(met)
+    if not far or (met and not far[0] < met[0] <= met[-1] < far[-1]):  # too large for floats beside the labels
+        return _open_table(len(functions))
     columns: list[Lines | None] = [value_lines(function) for function in functions[: len(values)]]
     columns += [drop_lines(function, domain, radius, far) for function in functions[len(values) :]]
-    breaks, stretches = _join(columns, domain, marks, far)
+    jumps = {knot for function in functions for knot in _jumps(function)}
+    kept = marks if radius is None else marks | {jump + shift for jump in jumps for shift in (-radius, radius)}
+    breaks, stretches = _join(columns, domain, kept, far)
     points = [_at_point(domain, radius, values, drops, point) for point in breaks]
     places = [nearest_float(point) for point in breaks]
     sums = np.array([terms + 3.0] * len(values) + [0.0] * len(drops)) * ROUNDING
@@ -120,6 +125,11 @@ def tabulate(
     return FeatureTable(line, rows, inner[0], inner[-1], missing[0] if missing else np.inf, is_integral(domain))
 
 
+def _open_table(count: int) -> FeatureTable:
+    """Return a table that leaves every row to exact arithmetic."""
+    return FeatureTable(np.empty(0), np.full((1, 1 + 3 * count), np.nan), 0.0, 0.0, np.inf, is_integral=False)
+
+
 def _marks(domain: Domain, functions: Iterable[Pieces]) -> set[Rational]:
     """Return the breaks that the functions and the domain bring themselves: knots, ends, codes."""
     ends = {end for span in domain.spans for end in (span.low, span.high) if end is not None}
@@ -127,18 +137,27 @@ def _marks(domain: Domain, functions: Iterable[Pieces]) -> set[Rational]:
     return ends | numbers | {knot for function in functions for knot in function.knots}
 
 
+def _jumps(function: Pieces) -> Iterator[Rational]:
+    """Yield the knots at which a function is not continuous."""
+    for k, (knot, value) in enumerate(zip(function.knots, function.values, strict=True)):
+        if any(function.slopes[side] * knot + function.offsets[side] != value for side in (k, k + 1)):
+            yield knot
+
+
 def _join(
-    columns: Sequence[Lines | None], domain: Domain, marks: set[Rational], far: Sequence[Rational]
+    columns: Sequence[Lines | None], domain: Domain, kept: set[Rational], far: Sequence[Rational]
 ) -> tuple[list[Rational], list[tuple[Line | None, ...]]]:
-    """Return breaks that serve all columns, and the lines of all columns on the stretches between them."""
-    kept = marks | set(far)
+    """Return breaks that serve all columns, among them all in `kept`, and all lines on the stretches between them."""
+    kept = kept | set(far)
     breaks = sorted(kept.union(*(column.breaks for column in columns if column is not None)))
     found: list[tuple[Line | None, ...]] = [(None,) * len(columns)]  # beyond the far points there is no error bound
     places = [0] * len(columns)
+    # Where all spans hold integers alone, other numbers are left open before they are looked up; else they are not.
+    spans = [span for span in domain.spans if not span.is_integers or is_integral(domain)]
     ends: list[Rational] = []
     for low, high in pairwise(breaks):
         lines: list[Line | None] = []
-        is_inside = any((s.low is None or s.low <= low) and (s.high is None or high <= s.high) for s in domain.spans)
+        is_inside = any((s.low is None or s.low <= low) and (s.high is None or high <= s.high) for s in spans)
         for c, column in enumerate(columns):
             if column is None or not is_inside:
                 lines.append(None)
@@ -146,8 +165,9 @@ def _join(
             while places[c] < len(column.breaks) and column.breaks[places[c]] <= low:
                 places[c] += 1
             lines.append(column.lines[places[c]])
-        # At a break where no function has a knot and nothing changes, the row's drop is the same line too: every
-        # point of its region is in the region of rows just before it or just after.
+        # At a break where nothing changes, and no function jumps at the row nor at an end of its region, the row's drop
+        # is the same line too, for it is continuous there. At a jump it need not be: a low stretch that has just left
+        # the region, and one that is about to enter, can give rows on both sides a drop that the row itself has not.
         if low in kept or tuple(lines) != found[-1]:
             ends.append(low)
             found.append(tuple(lines))
