@@ -175,6 +175,25 @@ def test_lightgbm_categories_have_their_names(lightgbm):
     check("LightGBM categories", model, ask, package="lightgbm")
 
 
+@pytest.mark.parametrize("values", [[10, 20, 30, 40], [2, 0, 1, 3], [0.1, 0.5, 0.7, 0.9], [3, 1, 0, 7]])
+def test_lightgbm_categories_that_are_numbers_are_no_codes(lightgbm, values):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    random = np.random.default_rng(1)
+    X = pandas.DataFrame(data(), columns=NAMES)
+    X["b"] = pandas.Categorical(random.choice(values, len(X)), categories=values)
+    y = (np.nan_to_num(X["a"]) + (X["b"] == values[1]) * 2 - (X["b"] == values[3]) > 0.3).astype(int)
+    fitted = lightgbm.LGBMClassifier(n_estimators=30, max_depth=1, n_jobs=1, verbose=-1, min_data_per_group=5).fit(X, y)
+    own = fitted.predict(X, raw_score=True)
+    for model in (
+        suffice.from_model(fitted),
+        suffice.from_model(fitted, X),
+        suffice.from_model(fitted.booster_.model_to_string(), (X, own), classes=[0, 1]),
+    ):
+        explainer = Explainer(model)
+        ours = [float(explainer.score(row)) for row in X.astype(object).to_numpy()]
+        assert np.abs(own - ours).max() < 1e-12
+
+
 def test_lightgbm_codes_are_categories_too(lightgbm):
     X = data()
     X[:, 1] = np.random.default_rng(2).integers(0, 7, len(X))

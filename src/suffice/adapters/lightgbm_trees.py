@@ -2,7 +2,8 @@
 
 LightGBM compares in float64 and sends `x <= threshold` left. A split says where missing cells go; some take numbers
 next to 0 for missing ones too. Before that, every number within 1e-35 of 0 becomes 0, as LightGBM reads a row as the
-list of its other numbers. Categories of pandas columns are in the file, by name.
+list of its other numbers. Categories of pandas columns are in the file, in the order of their codes: the code of a
+category is its place there, whether it is a name or a number. A column that was categorical without pandas holds codes.
 """
 
 from __future__ import annotations
@@ -47,6 +48,25 @@ _NONE, _ZERO, _NAN = range(3)  # what counts as missing at a split
 
 
 @dataclass(frozen=True, slots=True)
+class _Categories:
+    """The categories of a feature: their names in the user's table, and the code of each."""
+
+    names: Sequence[Any]
+    codes: Sequence[int]
+    is_pandas: bool
+
+    @property
+    def keys(self) -> list[str | float]:
+        """What the categories are called here."""
+        return [name if isinstance(name, str) else float(name) for name in self.names]
+
+    @property
+    def unseen(self) -> float:
+        """What LightGBM makes of a category that it never saw."""
+        return np.nan if self.is_pandas else -1.0
+
+
+@dataclass(frozen=True, slots=True)
 class _Split(Split):
     """A split that also says what counts as missing."""
 
@@ -74,7 +94,7 @@ def convert(obj: Any, options: Options) -> Draft:
     return Draft(model, source, None if isinstance(obj, str) else _live(booster, categories))
 
 
-def _model(text: str, options: Options, classes: Any, source: str) -> tuple[AdditiveModel, dict[int, Sequence[Any]]]:
+def _model(text: str, options: Options, classes: Any, source: str) -> tuple[AdditiveModel, dict[int, _Categories]]:
     header, *blocks = text.split("\n\nTree=")
     facts = _facts(header)
     if "average_output" in header.splitlines():
@@ -133,8 +153,8 @@ def _tree(facts: Mapping[str, str], source: str) -> Tree:
 
 def _categories(
     text: str, facts: Mapping[str, str], found: Mapping[int, Sequence[tuple[int, Tree]]], count: int
-) -> dict[int, Sequence[Any]]:
-    """Return the categories of each categorical feature, in the order of their codes."""
+) -> dict[int, _Categories]:
+    """Return the categories of each categorical feature."""
     line = next(
         (line for line in text.splitlines() if line.startswith("pandas_categorical:")), "pandas_categorical:null"
     )
@@ -143,33 +163,29 @@ def _categories(
     # The file lists the values of a categorical feature with colons between, of a number its range in brackets.
     listed = {k: info for k, info in enumerate(facts["feature_infos"].split()) if not info.startswith(("[", "none"))}
     if named and len(named) == len(listed):
-        return dict(zip(sorted(listed), named, strict=True))
+        pairs = zip(sorted(listed), named, strict=True)
+        return {k: _Categories(names, range(len(names)), is_pandas=True) for k, names in pairs}
     if named:
         raise AdapterError("the pandas categories do not fit the categorical features; pass the columns as numbers")
     codes = {k: sorted(int(code) for code in info.split(":") if int(code) >= 0) for k, info in listed.items()}
-    return {k: [float(code) for code in values] for k, values in codes.items() if k in split or values}
+    return {k: _Categories(own, own, is_pandas=False) for k, own in codes.items() if k in split or own}
 
 
-def _shape(trees: Sequence[tuple[int, Tree]], outputs: int, categories: Sequence[Any] | None) -> tuple[Shape, Domain]:
+def _shape(trees: Sequence[tuple[int, Tree]], outputs: int, categories: _Categories | None) -> tuple[Shape, Domain]:
     missing = total(trees, outputs, lambda split: _goes_left(split, np.nan))
     if categories is None:
         pieces = _pieces(trees, outputs)
         return to_shape(pieces, {MISSING: missing}), Domain.reals() | Domain.codes(MISSING)
-    # Names of pandas have their place as code; a code is itself. What was never seen goes right everywhere.
-    coded = {
-        c if isinstance(c, str) else float(c): (k if _is_named(categories) else c) for k, c in enumerate(categories)
-    }
     entries: dict[Any, Any] = {
-        name: total(trees, outputs, lambda split, code=code: _goes_left(split, float(code)))  # type: ignore[misc]
-        for name, code in coded.items()
+        key: total(trees, outputs, lambda split, code=code: _goes_left(split, float(code)))  # type: ignore[misc]
+        for key, code in zip(categories.keys, categories.codes, strict=True)
     }
+    if len(entries) < len(categories.codes):
+        raise AdapterError(f"two categories are the same number in {categories.names!r}; give them names of their own")
     domain = Domain.categories(*entries) | Domain.codes(MISSING, UNSEEN)
-    unseen = total(trees, outputs, lambda split: _goes_left(split, np.nan if _is_named(categories) else -1.0))
+    # What was never seen goes right everywhere.
+    unseen = total(trees, outputs, lambda split: _goes_left(split, categories.unseen))
     return Table({**entries, MISSING: missing, UNSEEN: unseen}), domain
-
-
-def _is_named(categories: Sequence[Any]) -> bool:
-    return any(isinstance(name, str) for name in categories)
 
 
 def _goes_left(split: Split, value: float) -> bool:
@@ -199,22 +215,21 @@ def _at(tree: Tree, value: float) -> Rational:
     return score
 
 
-def _live(booster: Any, categories: Mapping[int, Sequence[Any]]) -> Live:
+def _live(booster: Any, categories: Mapping[int, _Categories]) -> Live:
     def predict(rows: list[list[Cell]]) -> NDArray[Any]:
-        named = {k for k, known in categories.items() if _is_named(known)}
-        if not named:
+        if not any(known.is_pandas for known in categories.values()):
             table = float_table([[-1.0 if cell == UNSEEN else cell for cell in row] for row in rows])
             return np.asarray(booster.predict(table, raw_score=True))
         import pandas
 
-        columns = {}
+        columns: dict[str, Any] = {}
         for k, name in enumerate(booster.feature_name()):
-            cells = [np.nan if row[k] is MISSING else row[k] for row in rows]
-            columns[name] = (
-                pandas.Categorical([c if c in categories[k] else None for c in cells], categories=list(categories[k]))
-                if k in named
-                else np.array([-1.0 if c == UNSEEN else c for c in cells], dtype=np.float64)
-            )
+            cells = [row[k] for row in rows]
+            if k in categories:  # by the name that the user's table has, so that LightGBM finds the code itself
+                known = dict(zip(categories[k].keys, categories[k].names, strict=True))
+                columns[name] = pandas.Categorical([known.get(c) for c in cells], categories=list(categories[k].names))
+            else:
+                columns[name] = np.array([np.nan if c is MISSING else c for c in cells], dtype=np.float64)
         return np.asarray(booster.predict(pandas.DataFrame(columns), raw_score=True))
 
     return predict
