@@ -200,6 +200,22 @@ def test_damaged_exports_are_refused(ebms, damage, words):
         suffice.from_model(document)
 
 
+def test_an_export_without_a_term_needs_a_reference(ebms):
+    import copy
+
+    ebm = copy.deepcopy(ebms["binary"])
+    ebm.remove_terms([1])
+    X = frame(50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        document = json.loads(json.dumps(ebm.to_jsonable("minimal"), default=float))
+    with pytest.raises(AdapterError, match="no term over 'count'.*removed or is lost; give reference rows"):
+        suffice.from_model(document)
+    suffice.from_model(document, (X, ebm.decision_function(X)))
+    with pytest.raises(AdapterError, match="reference predictions say"):
+        suffice.from_model(document, (X, ebms["binary"].decision_function(X)))
+
+
 def test_other_predictions_are_refused(ebms):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

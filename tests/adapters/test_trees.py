@@ -210,6 +210,22 @@ def test_lightgbm_codes_are_categories_too(lightgbm):
     check("LightGBM codes", model, ask, package="lightgbm")
 
 
+def test_lightgbm_text_that_lacks_trees_is_refused(lightgbm):
+    text = lgb(lightgbm, "stumps", 2).booster_.model_to_string()
+    head, *trees = text.split("\n\nTree=")
+    suffice.from_model(text)
+    cases = [
+        ("\n\nTree=".join([head, *trees[:20]]), "cut off"),
+        (text[: text.index("end of trees")], "cut off"),
+        ("\n\nTree=".join([head, *trees[:20], trees[-1]]), "says that it has 40 trees, but has 21"),
+        (head + "\n", "says that it has 40 trees, but has 0"),
+        (text.replace("leaf_value=", "leaf_value=1", 1), r"bytes of trees.*edited"),
+    ]
+    for damaged, words in cases:
+        with pytest.raises(AdapterError, match=words):
+            suffice.from_model(damaged)
+
+
 def test_lightgbm_refusals(lightgbm):
     X, y = data(), target(data())
     quiet = {"verbose": -1, "n_jobs": 1}

@@ -97,6 +97,7 @@ def convert(obj: Any, options: Options) -> Draft:
 def _model(text: str, options: Options, classes: Any, source: str) -> tuple[AdditiveModel, dict[int, _Categories]]:
     header, *blocks = text.split("\n\nTree=")
     facts = _facts(header)
+    _check_whole(facts, blocks, source)
     if "average_output" in header.splitlines():
         raise AdapterError(f"{source} is a random forest, which averages its trees; use boosting_type='gbdt'")
     objective, *_ = facts["objective"].split()
@@ -118,6 +119,24 @@ def _model(text: str, options: Options, classes: Any, source: str) -> tuple[Addi
     known = None if task == "regression" else options.classes or (None if classes is None else plain_classes(classes))
     # argmax of (1 - p, p): a tie is the first class, the negative one.
     return AdditiveModel(shapes, constant, task, named, known, ties="negative"), categories
+
+
+def _check_whole(facts: Mapping[str, str], blocks: Sequence[str], source: str) -> None:
+    """Refuse a text that lacks trees: it ends with a line of its own, and its head tells the bytes of each tree."""
+    *before, last = blocks or [""]
+    last, end, _ = last.partition("\nend of trees")
+    if blocks and not end:
+        raise AdapterError(f"{source} ends before its line 'end of trees': it is cut off; save the model again")
+    if "tree_sizes" not in facts:
+        return
+    told = [int(size) for size in facts["tree_sizes"].split()]
+    # Splitting took away "\n\nTree=" between two trees, and "\n" before the end: the bytes of a tree include these.
+    found = [len(f"Tree={block}\n\n".encode()) for block in before] + [len(f"Tree={last}\n".encode())] * bool(blocks)
+    if told != found:
+        what = f"{len(told)} trees, but has {len(found)}"
+        if len(told) == len(found):
+            what = f"{sum(told)} bytes of trees, but has {sum(found)}"
+        raise AdapterError(f"{source} says that it has {what}: it is damaged or was edited; save the model again")
 
 
 def _facts(block: str) -> dict[str, str]:
