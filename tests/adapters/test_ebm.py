@@ -209,7 +209,7 @@ def test_an_export_without_a_term_needs_a_reference(ebms):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         document = json.loads(json.dumps(ebm.to_jsonable("minimal"), default=float))
-    with pytest.raises(AdapterError, match="no term over 'count'.*removed or is lost; give reference rows"):
+    with pytest.raises(AdapterError, match=r"no term over 'count'.*removed or is lost; give reference rows"):
         suffice.from_model(document)
     suffice.from_model(document, (X, ebm.decision_function(X)))
     with pytest.raises(AdapterError, match="reference predictions say"):

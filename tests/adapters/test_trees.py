@@ -97,6 +97,7 @@ def test_xgboost_with_a_log_link(xgboost):
     fitted = xgboost.XGBRegressor(n_estimators=20, max_depth=1, objective="count:poisson", n_jobs=1)
     fitted.fit(X, np.exp(target(X, 0) / 3))
     assert suffice.from_model(fitted).task == "regression"
+    suffice.from_model(json.loads(bytes(fitted.get_booster().save_raw("json"))), (X, fitted.predict(X)))
 
 
 def test_xgboost_refusals(xgboost):
@@ -208,6 +209,29 @@ def test_lightgbm_codes_are_categories_too(lightgbm):
         )
 
     check("LightGBM codes", model, ask, package="lightgbm")
+
+
+@pytest.mark.parametrize("sigmoid", [0.7, 2.0])
+def test_a_score_of_lightgbm_is_the_logit_whatever_its_sigmoid(lightgbm, sigmoid):
+    fitted, X = lgb(lightgbm, "stumps", 2, sigmoid=sigmoid), data()[:100]
+    chances = fitted.predict_proba(X)
+    text = fitted.booster_.model_to_string()
+    for model in (suffice.from_model(fitted), suffice.from_model(text, (X, chances), classes=[0, 1])):
+        scores = [float(Explainer(model).score(row)) for row in X]
+        assert 1 / (1 + np.exp(-np.array(scores))) == pytest.approx(chances[:, 1], abs=1e-12)
+    with pytest.raises(AdapterError, match="raw score times sigmoid"):
+        suffice.from_model(text, (X, fitted.predict(X, raw_score=True)))
+
+
+def test_lightgbm_with_a_log_link(lightgbm):
+    X = data()
+    fitted = lightgbm.LGBMRegressor(n_estimators=20, max_depth=1, objective="poisson", n_jobs=1, verbose=-1)
+    fitted.fit(X, np.exp(target(X, 0) / 3))
+    text, means = fitted.booster_.model_to_string(), fitted.predict(X)
+    model = suffice.from_model(text, (X, means))
+    assert float(Explainer(model).score(X[0])) == pytest.approx(np.log(means[0]), abs=1e-12)
+    with pytest.raises(AdapterError, match="its link is the logarithm"):
+        suffice.from_model(text, (X, means + 1))
 
 
 def test_lightgbm_text_that_lacks_trees_is_refused(lightgbm):

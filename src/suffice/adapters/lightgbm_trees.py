@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from suffice.adapters.assemble import to_shape
 from suffice.adapters.cells import float_table, plain_classes
-from suffice.adapters.draft import UNSEEN, Cell, Draft, Live, Options, name_features, with_domain
+from suffice.adapters.draft import UNSEEN, Cell, Draft, Link, Live, Options, name_features, with_domain
 from suffice.adapters.trees import Leaf, Split, Tree, by_feature, nodes, total
 from suffice.domain import Domain
 from suffice.errors import AdapterError
@@ -42,6 +42,13 @@ _OBJECTIVES: Mapping[str, str] = {
     "poisson": "regression",
     "gamma": "regression",
     "tweedie": "regression",
+}
+_PREDICTS: Mapping[str, Link] = {  # what `predict` makes of raw scores
+    "cross_entropy": "sigmoid",
+    "multiclassova": "sigmoid",
+    "poisson": "exp",
+    "gamma": "exp",
+    "tweedie": "exp",
 }
 _NEAR_ZERO = float(np.float32(1e-35))
 _NONE, _ZERO, _NAN = range(3)  # what counts as missing at a split
@@ -91,7 +98,9 @@ def convert(obj: Any, options: Options) -> Draft:
         raise AdapterError(f"{source} is not fitted; fit it first")
     text = obj if isinstance(obj, str) else booster.model_to_string()
     model, categories = _model(text, options, getattr(obj, "classes_", None), source)
-    return Draft(model, source, None if isinstance(obj, str) else _live(booster, categories))
+    objective, factor = _objective(text, source)
+    live = None if isinstance(obj, str) else _live(booster, categories, factor)
+    return Draft(model, source, live, predicts=_PREDICTS.get(objective), is_scaled=factor != 1)
 
 
 def _model(text: str, options: Options, classes: Any, source: str) -> tuple[AdditiveModel, dict[int, _Categories]]:
@@ -100,14 +109,10 @@ def _model(text: str, options: Options, classes: Any, source: str) -> tuple[Addi
     _check_whole(facts, blocks, source)
     if "average_output" in header.splitlines():
         raise AdapterError(f"{source} is a random forest, which averages its trees; use boosting_type='gbdt'")
-    objective, *_ = facts["objective"].split()
-    if objective not in _OBJECTIVES or "sqrt" in facts["objective"].split():
-        raise AdapterError(
-            f"{source} has the objective {facts['objective']!r}; those read are {', '.join(_OBJECTIVES)}"
-        )
+    objective, factor = _objective(header, source)
     outputs, count = int(facts["num_class"]), int(facts["max_feature_idx"]) + 1
     features = name_features(facts["feature_names"].split(), count, options.features)
-    read = [(k % outputs, _tree(_facts(block), source)) for k, block in enumerate(blocks)]
+    read = [(k % outputs, _tree(_facts(block), rational(factor), source)) for k, block in enumerate(blocks)]
     found, constant = by_feature(read, outputs, [feature.name for feature in features])
     categories = _categories(text, facts, found, count)
     shapes, named = [], []
@@ -144,10 +149,21 @@ def _facts(block: str) -> dict[str, str]:
     return dict(lines)
 
 
-def _tree(facts: Mapping[str, str], source: str) -> Tree:
+def _objective(text: str, source: str) -> tuple[str, float]:
+    """Return the name of the objective, and by what a raw score is multiplied to be a logit."""
+    line = _facts(text.partition("\n\n")[0])["objective"]
+    objective, *more = line.split()
+    if objective not in _OBJECTIVES or "sqrt" in more:
+        raise AdapterError(f"{source} has the objective {line!r}; those read are {', '.join(_OBJECTIVES)}")
+    # probability = 1 / (1 + exp(-sigmoid * raw score))
+    (factor,) = [float(word.removeprefix("sigmoid:")) for word in more if word.startswith("sigmoid:")] or [1.0]
+    return objective, factor
+
+
+def _tree(facts: Mapping[str, str], factor: Rational, source: str) -> Tree:
     if facts.get("is_linear", "0") != "0":
         raise AdapterError(f"{source} has linear functions in its leaves (linear_tree), which are not read here")
-    values = [float(value) for value in facts["leaf_value"].split()]
+    values = [factor * rational(float(value)) for value in facts["leaf_value"].split()]
     if int(facts["num_leaves"]) == 1:
         return Leaf(values[0])
     left, right = ([int(child) for child in facts[f"{side}_child"].split()] for side in ("left", "right"))
@@ -234,21 +250,21 @@ def _at(tree: Tree, value: float) -> Rational:
     return score
 
 
-def _live(booster: Any, categories: Mapping[int, _Categories]) -> Live:
+def _live(booster: Any, categories: Mapping[int, _Categories], factor: float) -> Live:
     def predict(rows: list[list[Cell]]) -> NDArray[Any]:
         if not any(known.is_pandas for known in categories.values()):
             table = float_table([[-1.0 if cell == UNSEEN else cell for cell in row] for row in rows])
-            return np.asarray(booster.predict(table, raw_score=True))
+            return np.asarray(booster.predict(table, raw_score=True) * factor)
         import pandas
 
         columns: dict[str, Any] = {}
         for k, name in enumerate(booster.feature_name()):
             cells = [row[k] for row in rows]
             if k in categories:  # by the name that the user's table has, so that LightGBM finds the code itself
-                known = dict(zip(categories[k].keys, categories[k].names, strict=True))
+                known: dict[Cell, Any] = dict(zip(categories[k].keys, categories[k].names, strict=True))
                 columns[name] = pandas.Categorical([known.get(c) for c in cells], categories=list(categories[k].names))
             else:
                 columns[name] = np.array([np.nan if c is MISSING else c for c in cells], dtype=np.float64)
-        return np.asarray(booster.predict(pandas.DataFrame(columns), raw_score=True))
+        return np.asarray(booster.predict(pandas.DataFrame(columns), raw_score=True) * factor)
 
     return predict

@@ -62,7 +62,8 @@ def verify(draft: Draft, reference: Any = None) -> Check:
     rows, predictions = split(reference)
     values = _probes(draft.model, pieces) if rows is None else read_rows(draft.model, rows)
     if predictions is not None:
-        links = {"score": _score, draft.link: _LINKS[draft.link], **_probability(draft.model)}
+        predicts = draft.predicts or draft.link
+        links = {"score": _score, predicts: _LINKS[predicts], **_probability(draft.model)}
         given = _table(predictions, len(values), draft.model)
         checks.append(_compare(draft, pieces, values, given, links, "the reference predictions"))
     if draft.live is not None:
@@ -133,9 +134,16 @@ def _compare(
             f"what was read from {draft.source} gives {_show(mine)} in row {row} "
             f"({_show_row(draft.model, rows[row])}), but {whose} {'says' if whose == draft.source else 'say'} "
             f"{_show(theirs)}; look for a scaler that is not part of the model, another column order, another "
-            "activation or layout, or an untrained copy"
+            f"activation or layout, or an untrained copy{_scale(draft)}"
         )
     return Check(len(rows), error)
+
+
+def _scale(draft: Draft) -> str:
+    """Return a hint where scores and predictions are on different scales."""
+    if "exp" in (draft.link, draft.predicts):
+        return " (its link is the logarithm: a score is the logarithm of what it predicts)"
+    return " (a score is the logit, the raw score times sigmoid)" if draft.is_scaled else ""
 
 
 def _check_is_function(draft: Draft, cells: list[list[Cell]], first: NDArray[np.float64]) -> None:

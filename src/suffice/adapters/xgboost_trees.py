@@ -46,7 +46,8 @@ def convert(obj: Any, options: Options) -> Draft:
     document, rounds = (obj, None) if isinstance(obj, Mapping) else _saved(obj, source)
     model = _model(document["learner"], rounds, options, getattr(obj, "classes_", None), source)
     live = None if isinstance(obj, Mapping) else _live(obj)
-    return Draft(model, source, live, "score", FLOAT32)
+    _, predicts = _OBJECTIVES[document["learner"]["objective"]["name"]]
+    return Draft(model, source, live, "score", FLOAT32, predicts=predicts)
 
 
 def _saved(obj: Any, source: str) -> tuple[dict[str, Any], int | None]:
