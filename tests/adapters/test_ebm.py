@@ -200,6 +200,20 @@ def test_damaged_exports_are_refused(ebms, damage, words):
         suffice.from_model(document)
 
 
+def test_a_large_row_hides_no_error_in_another():
+    terms = [{"term_features": ["x"], "scores": [0.0, 1.0, 1e12, 0.0]}, {"term_features": ["y"], "scores": [0.0] * 4}]
+    document = {
+        "outputs": [{"classes": ["no", "yes"], "link": "logit"}],
+        "intercept": [0.5],
+        "features": [{"name": name, "type": "continuous", "cuts": [[0.0]]} for name in "xy"],
+        "terms": terms,
+    }
+    rows = [[-1.0, 0.0], [1.0, 0.0], [-2.0, 0.0]]
+    suffice.from_model({"ebm": document}, (rows, [1.5, 1e12 + 0.5, 1.5]))
+    with pytest.raises(AdapterError, match=r"gives 1.5 in row 2"):
+        suffice.from_model({"ebm": document}, (rows, [1.5, 1e12 + 0.5, 1.75]))
+
+
 def test_an_export_without_a_term_needs_a_reference(ebms):
     import copy
 

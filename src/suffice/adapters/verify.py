@@ -23,7 +23,7 @@ from suffice.domain import Domain
 from suffice.errors import AdapterError
 from suffice.labels import Value
 from suffice.model import AdditiveModel
-from suffice.rational import Rational, nearest_float
+from suffice.rational import ZERO, Rational, nearest_float
 from suffice.rows import Row, by_feature, read_row
 from suffice.shapes import Pieces
 
@@ -69,7 +69,8 @@ def verify(draft: Draft, reference: Any = None) -> Check:
     if draft.live is not None:
         cells = [[_cell(value) for value in row] for row in values]
         given = _table(_ask(draft.live, cells, draft.source), len(values), draft.model)
-        _check_is_function(draft, cells, given)
+        _, size = _exact(draft.model, pieces, values)
+        _check_is_function(draft, cells, given, _unit(draft.link, given, size))
         checks.append(_compare(draft, pieces, values, given, {draft.link: _LINKS[draft.link]}, draft.source))
     if not checks and draft.doubt is not None:
         raise AdapterError(
@@ -110,11 +111,8 @@ def _compare(
     whose: str,
 ) -> Check:
     """Refuse unless predictions follow from the exact scores by one of some links."""
-    parts = [exact_parts(pieces, row) for row in rows]
     intercept = draft.model.intercept
-    exact = np.array([[nearest_float(sum(c, b)) for b, *c in zip(intercept, *row, strict=True)] for row in parts])
-    sizes = [[sum(map(abs, column)) for column in zip(intercept, *row, strict=True)] for row in parts]
-    size = max(nearest_float(one) for row in sizes for one in row)
+    exact, size = _exact(draft.model, pieces, rows)
     worst = []
     for name, link in links.items():
         expected = link(exact)
@@ -139,6 +137,22 @@ def _compare(
     return Check(len(rows), error)
 
 
+def _exact(
+    model: AdditiveModel, pieces: Compiled, rows: Sequence[Row]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the exact scores of each row, rounded once, and the size of what is summed there, as a column.
+
+    A row's size is its own, so that no large row hides an error in another. Only rows whose parts all but vanish count
+    as large as the first quarter of the others: a package that scales and shifts on the way rounds larger numbers.
+    """
+    parts = [list(zip(model.intercept, *exact_parts(pieces, row), strict=True)) for row in rows]
+    scores = np.array([[nearest_float(sum(column, ZERO)) for column in row] for row in parts])
+    sizes = np.array([max(nearest_float(sum(map(abs, column), ZERO)) for column in row) for row in parts])
+    positive = np.sort(sizes[sizes > 0])
+    least = positive[(len(positive) - 1) // 4] if len(positive) else 1.0
+    return scores, np.maximum(sizes, least)[:, None]
+
+
 def _scale(draft: Draft) -> str:
     """Return a hint where scores and predictions are on different scales."""
     if "exp" in (draft.link, draft.predicts):
@@ -146,7 +160,9 @@ def _scale(draft: Draft) -> str:
     return " (a score is the logit, the raw score times sigmoid)" if draft.is_scaled else ""
 
 
-def _check_is_function(draft: Draft, cells: list[list[Cell]], first: NDArray[np.float64]) -> None:
+def _check_is_function(
+    draft: Draft, cells: list[list[Cell]], first: NDArray[np.float64], unit: NDArray[np.float64]
+) -> None:
     """Refuse a model whose answer for a row depends on the time of asking, or on the rows beside it."""
     assert draft.live is not None
     again = _table(_ask(draft.live, cells, draft.source), len(cells), draft.model)
@@ -159,7 +175,7 @@ def _check_is_function(draft: Draft, cells: list[list[Cell]], first: NDArray[np.
     for k in range(0, len(cells), max(1, len(cells) // _ALONE)):
         alone = _table(_ask(draft.live, [cells[k]], draft.source), 1, draft.model)
         difference = float(np.abs(alone[0] - first[k]).max())
-        if not difference <= draft.precision * max(1.0, float(np.abs(first).max())):
+        if not difference <= draft.precision * float(unit[k].max()):
             raise AdapterError(
                 f"{draft.source} scores row {k} by itself otherwise than among other rows (difference "
                 f"{difference:.3g}): it is not a function of the row, so there is nothing to explain"
@@ -178,12 +194,12 @@ def _ask(live: Live, cells: list[list[Cell]], source: str) -> NDArray[Any]:
         raise AdapterError(f"{source} cannot predict: {type(error).__name__}: {text}") from error
 
 
-def _unit(link: str, expected: NDArray[np.float64], size: float) -> Any:
+def _unit(link: str, expected: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what a difference is measured by."""
     if link == "exp":  # a positive mean changes, relative to itself, by as much as its logarithm
-        return np.maximum(expected, 1e-300) * max(size, 1.0)
+        return np.maximum(expected, 1e-300) * np.maximum(size, 1.0)
     # A probability changes less than its score, and by 1 at most.
-    return (size or 1.0) if link == "score" else min(max(size, 1.0), 100.0)
+    return size if link == "score" else np.clip(size, 1.0, 100.0)
 
 
 # --- links ------------------------------------------------------------------------------------------------------------
