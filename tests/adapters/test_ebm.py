@@ -200,6 +200,24 @@ def test_damaged_exports_are_refused(ebms, damage, words):
         suffice.from_model(document)
 
 
+def test_a_category_that_is_no_binary_fraction_is_what_tables_hold():
+    random = np.random.default_rng(0)
+    X = pandas.DataFrame({"rate": random.choice([0.1, 0.3, 2.5], 300), "size": random.normal(size=300)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ebm = glassbox.ExplainableBoostingClassifier(
+            interactions=0, max_rounds=30, outer_bags=1, n_jobs=1, feature_types=["nominal", "continuous"]
+        ).fit(X, (X["rate"] == 0.3) ^ (X["size"] > 1))
+        document = json.loads(json.dumps(ebm.to_jsonable("minimal"), default=lambda value: value.item()))
+    own = ebm.decision_function(X)
+    for model in (suffice.from_model(ebm, X), suffice.from_model(document, (X, own))):
+        explainer = Explainer(model)
+        for k in range(20):
+            rate, size = X.iloc[k]
+            for cell in (float(rate), str(rate)):
+                assert float(explainer.score([cell, size])) == pytest.approx(own[k], abs=1e-12)
+
+
 def test_a_large_row_hides_no_error_in_another():
     terms = [{"term_features": ["x"], "scores": [0.0, 1.0, 1e12, 0.0]}, {"term_features": ["y"], "scores": [0.0] * 4}]
     document = {

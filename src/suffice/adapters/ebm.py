@@ -130,7 +130,9 @@ def _shape(described: Mapping[str, Any], terms: Sequence[Any], outputs: int) -> 
     groups = [group if isinstance(group, list) else [group] for group in bins]
     texts = [text for group in groups for text in group]
     keys = category_keys(texts)
-    entries: dict[Any, Any] = {keys[t]: row for group, row in zip(groups, rows[1:-1], strict=True) for t in group}
+    entries: dict[Any, Any] = {
+        key: row for group, row in zip(groups, rows[1:-1], strict=True) for text in group for key in keys[text]
+    }
     domain = Domain.categories(*entries) | Domain.codes(MISSING, UNSEEN)
     return Table({**entries, MISSING: rows[0], UNSEEN: rows[-1]}), domain
 
