@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -249,6 +249,8 @@ def _listed(rows: Any) -> list[Any]:
     if hasattr(rows, "to_dict") and hasattr(rows, "columns"):  # a pandas table, without importing pandas
         return [dict(zip(rows.columns, cells, strict=True)) for cells in rows.to_numpy(dtype=object).tolist()]
     array = rows.detach().cpu().numpy() if hasattr(rows, "detach") else rows
+    if isinstance(array, (str, bytes, Mapping)) or not isinstance(array, Iterable) or getattr(array, "ndim", 2) == 0:
+        raise AdapterError(f"a reference is rows, or a pair (rows, predictions), got a {type(rows).__name__}")
     return list(array)
 
 
