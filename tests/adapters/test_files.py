@@ -55,6 +55,8 @@ XGBOOST = {
         "objective": {"name": "binary:logistic"},
     }
 }
+CUT = json.loads(json.dumps(XGBOOST))
+CUT["learner"]["gradient_booster"]["model"]["trees"].pop()
 LIGHTGBM = """tree
 version=v4
 num_class=1
@@ -191,6 +193,7 @@ def test_a_state_dict_comes_with_its_reference(folder):
         ("model.ubj", b"{L\x00\x00\x80", "binary form"),
         ("model.txt", b"tree\nversion=v4\n\xff\xfe", "byte 16 is no text"),
         ("model.json", b'{"ebm":' * 100_000, "nested too deeply|begins like JSON"),
+        ("model.json", json.dumps(CUT).encode(), "says that it has 2 trees, but has 1"),
         ("model.txt", b"hello", "not a safetensors file"),
         ("model.json", json.dumps({"ebm": {**EBM["ebm"], "terms": [PAIR]}}).encode(), "months & job"),
     ],
