@@ -134,9 +134,10 @@ class Within(Claim):
 class ProbabilityAtLeast(Claim):
     """The probability of the predicted class, of two, stays at or above a value.
 
-    The probability of a score is `1 / (1 + exp(-score))`. So the claim is a threshold on the score, `logit(p)`, which
-    is no rational number unless p is 1/2: it is enclosed, as closely as a decision needs. Radii and ranges are those of
-    the upper end of the enclosure.
+    It speaks of a model whose probability is `1 / (1 + exp(-score))`, as that of logistic models is; a support vector
+    machine, a perceptron or a ridge classifier has no such probability. So the claim is a threshold on the score,
+    `logit(p)`, which is no rational number unless p is 1/2: it is enclosed, as closely as a decision needs. Radii and
+    ranges are those of the upper end of the enclosure.
     """
 
     p: Rational

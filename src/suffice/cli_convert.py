@@ -41,6 +41,11 @@ def convert_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Take over a model of another package, exactly, and check it."""
+    for given in (source, reference):
+        if given is not None and given.exists() and output.exists() and output.samefile(given):
+            raise ModelFileError(
+                output, "is read by this command, so it is not overwritten; name another file to write"
+            )
     found = read_file(source)
     told = found.options
     names = None

@@ -200,6 +200,54 @@ def test_damaged_exports_are_refused(ebms, damage, words):
         suffice.from_model(document)
 
 
+def test_a_category_that_is_no_binary_fraction_is_what_tables_hold():
+    random = np.random.default_rng(0)
+    X = pandas.DataFrame({"rate": random.choice([0.1, 0.3, 2.5], 300), "size": random.normal(size=300)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ebm = glassbox.ExplainableBoostingClassifier(
+            interactions=0, max_rounds=30, outer_bags=1, n_jobs=1, feature_types=["nominal", "continuous"]
+        ).fit(X, (X["rate"] == 0.3) ^ (X["size"] > 1))
+        document = json.loads(json.dumps(ebm.to_jsonable("minimal"), default=lambda value: value.item()))
+    own = ebm.decision_function(X)
+    for model in (suffice.from_model(ebm, X), suffice.from_model(document, (X, own))):
+        explainer = Explainer(model)
+        for k in range(20):
+            rate, size = X.iloc[k]
+            for cell in (float(rate), str(rate)):
+                assert float(explainer.score([cell, size])) == pytest.approx(own[k], abs=1e-12)
+
+
+def test_a_large_row_hides_no_error_in_another():
+    terms = [{"term_features": ["x"], "scores": [0.0, 1.0, 1e12, 0.0]}, {"term_features": ["y"], "scores": [0.0] * 4}]
+    document = {
+        "outputs": [{"classes": ["no", "yes"], "link": "logit"}],
+        "intercept": [0.5],
+        "features": [{"name": name, "type": "continuous", "cuts": [[0.0]]} for name in "xy"],
+        "terms": terms,
+    }
+    rows = [[-1.0, 0.0], [1.0, 0.0], [-2.0, 0.0]]
+    suffice.from_model({"ebm": document}, (rows, [1.5, 1e12 + 0.5, 1.5]))
+    with pytest.raises(AdapterError, match=r"gives 1.5 in row 2"):
+        suffice.from_model({"ebm": document}, (rows, [1.5, 1e12 + 0.5, 1.75]))
+
+
+def test_an_export_without_a_term_needs_a_reference(ebms):
+    import copy
+
+    ebm = copy.deepcopy(ebms["binary"])
+    ebm.remove_terms([1])
+    X = frame(50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        document = json.loads(json.dumps(ebm.to_jsonable("minimal"), default=float))
+    with pytest.raises(AdapterError, match=r"no term over 'count'.*removed or is lost; give reference rows"):
+        suffice.from_model(document)
+    suffice.from_model(document, (X, ebm.decision_function(X)))
+    with pytest.raises(AdapterError, match="reference predictions say"):
+        suffice.from_model(document, (X, ebms["binary"].decision_function(X)))
+
+
 def test_other_predictions_are_refused(ebms):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

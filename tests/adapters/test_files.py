@@ -55,6 +55,8 @@ XGBOOST = {
         "objective": {"name": "binary:logistic"},
     }
 }
+CUT = json.loads(json.dumps(XGBOOST))
+CUT["learner"]["gradient_booster"]["model"]["trees"].pop()
 LIGHTGBM = """tree
 version=v4
 num_class=1
@@ -189,6 +191,9 @@ def test_a_state_dict_comes_with_its_reference(folder):
         ("model.pt", b"PK\x03\x04" + bytes(20), r"torch.load\(path, weights_only=True\)"),
         ("model.json", b'{"what": 1}', "no export of EBM"),
         ("model.ubj", b"{L\x00\x00\x80", "binary form"),
+        ("model.txt", b"tree\nversion=v4\n\xff\xfe", "byte 16 is no text"),
+        ("model.json", b'{"ebm":' * 100_000, "nested too deeply|begins like JSON"),
+        ("model.json", json.dumps(CUT).encode(), "says that it has 2 trees, but has 1"),
         ("model.txt", b"hello", "not a safetensors file"),
         ("model.json", json.dumps({"ebm": {**EBM["ebm"], "terms": [PAIR]}}).encode(), "months & job"),
     ],
@@ -201,6 +206,54 @@ def test_other_files_are_refused_with_the_reason(folder, name, content, words):
         assert re.search(words, " ".join(output.split()))
     with pytest.raises(ModelFileError):
         load_any(name)
+
+
+def test_convert_never_overwrites_what_it_reads(folder):
+    (folder / "link.json").symlink_to("ebm.json")
+    for arguments in (["ebm.json", "ebm.json"], ["ebm.json", "./link.json"]):
+        code, output = call("convert", *arguments)
+        assert (code, "not overwritten" in output) == (1, True)
+    code, output = call("convert", "ebm.json", "data.csv", "--reference", "data.csv")
+    assert (code, "not overwritten" in output) == (1, True)
+    assert json.loads((folder / "ebm.json").read_text()) == EBM
+    assert (folder / "data.csv").read_text().startswith("months")
+
+
+def test_convert_says_that_a_model_is_converted_already(folder):
+    assert call("convert", "ebm.json", "own.safetensors")[0] == 0
+    code, output = call("convert", "own.safetensors", "again.safetensors")
+    assert (code, "a model file of suffice already" in output) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (["--task", "guess"], "binary, multiclass, regression, got 'guess'"),
+        (["--task", "regression"], "is a binary model, but task='regression'"),
+        (["--layout", "nam"], "leave it out"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(folder, option, words):
+    code, output = call("convert", "ebm.json", "out.safetensors", *option)
+    assert (code, words in " ".join(output.split())) == (1, True)
+
+
+@pytest.mark.parametrize("reference", [5, "rows.csv", {"months": [1.0]}, np.float64(3.0), np.array(3.0), (5, [1.0])])
+def test_a_reference_that_is_no_rows_is_refused(reference):
+    with pytest.raises(suffice.AdapterError, match="a reference is rows"):
+        suffice.from_model(EBM, reference)
+
+
+def test_classes_may_be_renamed_but_not_turned_round():
+    assert suffice.from_model(EBM, classes=["no", "yes"]).classes == ("no", "yes")
+    assert suffice.from_model(EBM, classes=np.array(["bad", "good"])).classes == ("bad", "good")
+    for classes in (["good", "bad"], ["good", "better"]):
+        with pytest.raises(suffice.AdapterError, match=r"has the classes \['bad', 'good'\] in this order"):
+            suffice.from_model(EBM, classes=classes)
+    linear_model = pytest.importorskip("sklearn.linear_model", reason="scikit-learn is not installed")
+    fitted = linear_model.LogisticRegression().fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+    with pytest.raises(suffice.AdapterError, match="in this order"):
+        suffice.from_model(fitted, classes=[1, 0])
 
 
 def test_paths_are_models_too(folder):

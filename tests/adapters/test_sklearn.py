@@ -318,6 +318,15 @@ def test_what_is_not_additive_or_not_exact_is_refused(name):
         suffice.from_model(make())
 
 
+@pytest.mark.parametrize("labels", [2, 3])
+def test_several_labels_at_once_are_refused(labels):
+    X = frame(missing=False)[["age", "income"]]
+    y = target(frame(missing=False)).astype(int)
+    many = RidgeClassifier().fit(X, np.stack([y, 1 - y, y], axis=1)[:, :labels])
+    with pytest.raises(AdapterError, match=rf"decides {labels} labels at once \(multilabel\)"):
+        suffice.from_model(many)
+
+
 def test_a_model_that_lies_about_itself_is_refused():
     class Doubling(LogisticRegression):
         def decision_function(self, X):

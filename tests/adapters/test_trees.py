@@ -97,6 +97,7 @@ def test_xgboost_with_a_log_link(xgboost):
     fitted = xgboost.XGBRegressor(n_estimators=20, max_depth=1, objective="count:poisson", n_jobs=1)
     fitted.fit(X, np.exp(target(X, 0) / 3))
     assert suffice.from_model(fitted).task == "regression"
+    suffice.from_model(json.loads(bytes(fitted.get_booster().save_raw("json"))), (X, fitted.predict(X)))
 
 
 def test_xgboost_refusals(xgboost):
@@ -175,6 +176,25 @@ def test_lightgbm_categories_have_their_names(lightgbm):
     check("LightGBM categories", model, ask, package="lightgbm")
 
 
+@pytest.mark.parametrize("values", [[10, 20, 30, 40], [2, 0, 1, 3], [0.1, 0.5, 0.7, 0.9], [3, 1, 0, 7]])
+def test_lightgbm_categories_that_are_numbers_are_no_codes(lightgbm, values):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    random = np.random.default_rng(1)
+    X = pandas.DataFrame(data(), columns=NAMES)
+    X["b"] = pandas.Categorical(random.choice(values, len(X)), categories=values)
+    y = (np.nan_to_num(X["a"]) + (X["b"] == values[1]) * 2 - (X["b"] == values[3]) > 0.3).astype(int)
+    fitted = lightgbm.LGBMClassifier(n_estimators=30, max_depth=1, n_jobs=1, verbose=-1, min_data_per_group=5).fit(X, y)
+    own = fitted.predict(X, raw_score=True)
+    for model in (
+        suffice.from_model(fitted),
+        suffice.from_model(fitted, X),
+        suffice.from_model(fitted.booster_.model_to_string(), (X, own), classes=[0, 1]),
+    ):
+        explainer = Explainer(model)
+        ours = [float(explainer.score(row)) for row in X.astype(object).to_numpy()]
+        assert np.abs(own - ours).max() < 1e-12
+
+
 def test_lightgbm_codes_are_categories_too(lightgbm):
     X = data()
     X[:, 1] = np.random.default_rng(2).integers(0, 7, len(X))
@@ -189,6 +209,45 @@ def test_lightgbm_codes_are_categories_too(lightgbm):
         )
 
     check("LightGBM codes", model, ask, package="lightgbm")
+
+
+@pytest.mark.parametrize("sigmoid", [0.7, 2.0])
+def test_a_score_of_lightgbm_is_the_logit_whatever_its_sigmoid(lightgbm, sigmoid):
+    fitted, X = lgb(lightgbm, "stumps", 2, sigmoid=sigmoid), data()[:100]
+    chances = fitted.predict_proba(X)
+    text = fitted.booster_.model_to_string()
+    for model in (suffice.from_model(fitted), suffice.from_model(text, (X, chances), classes=[0, 1])):
+        scores = [float(Explainer(model).score(row)) for row in X]
+        assert 1 / (1 + np.exp(-np.array(scores))) == pytest.approx(chances[:, 1], abs=1e-12)
+    with pytest.raises(AdapterError, match="raw score times sigmoid"):
+        suffice.from_model(text, (X, fitted.predict(X, raw_score=True)))
+
+
+def test_lightgbm_with_a_log_link(lightgbm):
+    X = data()
+    fitted = lightgbm.LGBMRegressor(n_estimators=20, max_depth=1, objective="poisson", n_jobs=1, verbose=-1)
+    fitted.fit(X, np.exp(target(X, 0) / 3))
+    text, means = fitted.booster_.model_to_string(), fitted.predict(X)
+    model = suffice.from_model(text, (X, means))
+    assert float(Explainer(model).score(X[0])) == pytest.approx(np.log(means[0]), abs=1e-12)
+    with pytest.raises(AdapterError, match="its link is the logarithm"):
+        suffice.from_model(text, (X, means + 1))
+
+
+def test_lightgbm_text_that_lacks_trees_is_refused(lightgbm):
+    text = lgb(lightgbm, "stumps", 2).booster_.model_to_string()
+    head, *trees = text.split("\n\nTree=")
+    suffice.from_model(text)
+    cases = [
+        ("\n\nTree=".join([head, *trees[:20]]), "cut off"),
+        (text[: text.index("end of trees")], "cut off"),
+        ("\n\nTree=".join([head, *trees[:20], trees[-1]]), "says that it has 40 trees, but has 21"),
+        (head + "\n", "says that it has 40 trees, but has 0"),
+        (text.replace("leaf_value=", "leaf_value=1", 1), r"bytes of trees.*edited"),
+    ]
+    for damaged, words in cases:
+        with pytest.raises(AdapterError, match=words):
+            suffice.from_model(damaged)
 
 
 def test_lightgbm_refusals(lightgbm):

@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from suffice.adapters.cells import plain_classes
 from suffice.adapters.draft import Draft, Options, with_facts
 from suffice.adapters.layout import Layout
 from suffice.adapters.verify import Check, deviations, read_rows, split, verify
@@ -37,6 +38,9 @@ _ADAPTERS: Mapping[str, str] = {
 
 # A field at the top of a JSON document -> the adapter's file.
 _DOCUMENTS: Mapping[str, str] = {"ebm": "ebm", "learner": "xgboost_trees", "oblivious_trees": "catboost_trees"}
+
+
+_TASKS = ("binary", "multiclass", "regression")
 
 
 class Imported(NamedTuple):
@@ -91,18 +95,46 @@ def from_model(
     >>> model.task, model.classes, model.names
     ('binary', ('no', 'yes'), ('income', 'debt'))
     """
-    return convert(obj, reference, Options(features, domains, task, classes, layout)).model
+    named = None if classes is None else plain_classes(classes)
+    return convert(obj, reference, Options(features, domains, task, named, layout)).model
 
 
 def convert(obj: Any, reference: Any, options: Options) -> Imported:
     """Read a model and check it against its original."""
     if isinstance(obj, os.PathLike) or (isinstance(obj, str) and "\n" not in obj):
         obj, reference, options = _from_file(obj, reference, options)
+    _check_options(obj, options)
     draft = _draft(obj, options)
+    if options.task not in (None, draft.model.task):
+        raise AdapterError(f"{draft.source} is a {draft.model.task} model, but task={options.task!r} was given")
     checked = verify(draft, reference)
     rows, _ = split(reference)
     spread = {} if rows is None else deviations(draft.model, read_rows(draft.model, rows))
     return Imported(with_facts(draft.model, options.domains or {}, spread), draft.source, checked)
+
+
+def _check_options(obj: Any, options: Options) -> None:
+    """Refuse what a user says where it means nothing, or the original says otherwise."""
+    if options.task not in (None, *_TASKS):
+        raise AdapterError(f"the task is one of {', '.join(_TASKS)}, got {options.task!r}")
+    if options.layout is not None and (isinstance(obj, AdditiveModel) or _adapter(obj) != "torch_nam"):
+        raise AdapterError(
+            f"a layout says how PyTorch's parameters are named; {_describe(obj)} has none, so leave it out"
+        )
+    own = [] if options.classes is None else _own_classes(obj)
+    # Other names for the classes are welcome; the original's own names must stay in its order.
+    if any(name in own and own[k : k + 1] != [name] for k, name in enumerate(options.classes or ())):
+        raise AdapterError(f"{_describe(obj)} has the classes {own} in this order, but classes={options.classes!r}")
+
+
+def _own_classes(obj: Any) -> list[Any]:
+    """Return the classes that an original tells, none if it does not."""
+    if isinstance(obj, Mapping):
+        outputs = obj["ebm"].get("outputs") if isinstance(obj.get("ebm"), Mapping) else None
+        found = outputs[0].get("classes") if isinstance(outputs, list) and outputs else None
+    else:
+        found = getattr(obj, "classes_", None)
+    return plain_classes(found) if found is not None else []
 
 
 def _from_file(path: str | os.PathLike[str], reference: Any, options: Options) -> tuple[Any, Any, Options]:

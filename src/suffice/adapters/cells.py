@@ -14,18 +14,21 @@ from suffice.labels import MISSING
 from suffice.rational import Rational, rational
 
 
-def category_keys(texts: Sequence[str]) -> dict[str, str | Rational]:
-    """Return for each name of a category what it is called here.
+def category_keys(texts: Sequence[str]) -> dict[str, tuple[str | Rational, ...]]:
+    """Return for each name of a category the values that are this category here.
 
     A package that turns categories into text calls the number 2 "2". Such a category is the number, so that a row may
-    hold 2, 2.0 or "2"; where any name is only almost a number ("02", "2.0"), all stay text.
+    hold 2, 2.0 or "2"; where any name is only almost a number ("02", "2.0"), all stay text. The category "0.1" is one
+    tenth, as a CSV file has it, and also the float beside it, as a table in memory has it.
 
     Examples
     --------
     >>> category_keys(["1", "2.5", "more"])
-    {'1': 1, '2.5': 5/2, 'more': 'more'}
+    {'1': (1,), '2.5': (5/2,), 'more': ('more',)}
+    >>> category_keys(["0.1"])
+    {'0.1': (1/10, 3602879701896397/36028797018963968)}
     >>> category_keys(["1", "01"])
-    {'1': '1', '01': '01'}
+    {'1': ('1',), '01': ('01',)}
     """
     numbers: dict[str, Rational] = {}
     for text in texts:
@@ -34,8 +37,9 @@ def category_keys(texts: Sequence[str]) -> dict[str, str | Rational]:
         except NumberError:
             continue
         if text not in (str(numbers[text]), repr(float(text))) or text.endswith(".0"):
-            return {text: text for text in texts}
-    return {text: numbers.get(text, text) for text in texts}
+            return {text: (text,) for text in texts}
+    both = {text: (exact, rational(float(text))) for text, exact in numbers.items()}
+    return {text: tuple(dict.fromkeys(both.get(text, (text,)))) for text in texts}
 
 
 def plain_classes(classes: Iterable[Any]) -> list[Any]:

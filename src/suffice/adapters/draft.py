@@ -39,7 +39,11 @@ class Draft:
     live : function, optional
         Returns the original's own predictions for rows of cells; None where only a file is there.
     link : {"score", "sigmoid", "softmax", "exp"}
-        How the original's predictions follow from the scores.
+        How what `live` returns follows from the scores.
+    predicts : {"score", "sigmoid", "softmax", "exp"}, optional
+        How the predictions that users have follow from the scores, where `live` returns something else.
+    is_scaled : bool
+        Whether the scores are logits though the package's raw scores are a multiple of them.
     precision : float
         Relative difference that the original's rounding explains.
     doubt : str, optional
@@ -52,6 +56,8 @@ class Draft:
     link: Link = "score"
     precision: float = FLOAT64
     doubt: str | None = None
+    predicts: Link | None = None
+    is_scaled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

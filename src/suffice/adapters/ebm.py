@@ -31,7 +31,17 @@ def convert(obj: Any, options: Options) -> Draft:
     model = _model(document, options)
     link = _LINKS[document["outputs"][0]["link"]]
     live = None if isinstance(obj, Mapping) else _live(obj, model.task)
-    return Draft(model, source, live, link)
+    return Draft(model, source, live, link, doubt=_doubt(document))
+
+
+def _doubt(document: Mapping[str, Any]) -> str | None:
+    """Return what is wrong if a feature has no term: it was removed on purpose, or the document has lost it."""
+    used = {name for term in document["terms"] for name in term["term_features"]}
+    without = [described["name"] for described in document["features"] if described["name"] not in used]
+    if not without:
+        return None
+    shown = ", ".join(map(repr, without[:3])) + (", ..." if len(without) > 3 else "")
+    return f"has no term over {shown}, and does not say whether it was removed or is lost"
 
 
 def _document(ebm: Any, source: str) -> dict[str, Any]:
@@ -120,7 +130,9 @@ def _shape(described: Mapping[str, Any], terms: Sequence[Any], outputs: int) -> 
     groups = [group if isinstance(group, list) else [group] for group in bins]
     texts = [text for group in groups for text in group]
     keys = category_keys(texts)
-    entries: dict[Any, Any] = {keys[t]: row for group, row in zip(groups, rows[1:-1], strict=True) for t in group}
+    entries: dict[Any, Any] = {
+        key: row for group, row in zip(groups, rows[1:-1], strict=True) for text in group for key in keys[text]
+    }
     domain = Domain.categories(*entries) | Domain.codes(MISSING, UNSEEN)
     return Table({**entries, MISSING: rows[0], UNSEEN: rows[-1]}), domain
 

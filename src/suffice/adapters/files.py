@@ -77,7 +77,7 @@ def read_file(path: str | os.PathLike[str]) -> Found:
     if start.startswith(_PICKLES):
         raise ModelFileError(path, _why_no_pickle(file, start))
     if start.startswith(b"tree\n") or start.startswith(b"tree\r\n"):
-        return Found(file.read_text(encoding="utf-8").replace("\r\n", "\n"))
+        return Found(_read_text(file))
     if start.lstrip()[:1] == b"{":
         return Found(_read_json(file))
     if start[8:9] == b"{":
@@ -110,6 +110,15 @@ def _why_no_pickle(file: Path, start: bytes) -> str:
     )
 
 
+def _read_text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ModelFileError(
+            file, f"begins like LightGBM's text, but byte {error.start} is no text: it is damaged"
+        ) from None
+
+
 def _read_json(file: Path) -> Any:
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
@@ -117,6 +126,8 @@ def _read_json(file: Path) -> Any:
         raise ModelFileError(
             file, "begins like JSON but is none; save the model as JSON, not in a binary form"
         ) from None
+    except RecursionError:
+        raise ModelFileError(file, "is JSON nested too deeply for any model; it is damaged") from None
     if not any(key in document for key in ("ebm", "learner", "oblivious_trees")):
         raise ModelFileError(
             file, "is JSON, but no export of EBM (to_json), XGBoost or CatBoost (save_model) that is read here"
@@ -131,6 +142,10 @@ def _read_tensors(file: Path) -> Found:
             facts = content.metadata() or {}
     except (SafetensorError, LookupError, OSError, TypeError, ValueError) as error:
         raise ModelFileError(file, f"is damaged, or no safetensors file ({error})") from None
+    if "suffice" in facts:
+        raise ModelFileError(
+            file, "is a model file of suffice already; use it as it is, or read it by suffice.load(path)"
+        )
     rows, scores = tensors.pop(_ROWS, None), tensors.pop(_SCORES, None)
     try:
         features, classes = (json.loads(facts[key]) if key in facts else None for key in ("features", "classes"))

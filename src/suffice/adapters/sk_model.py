@@ -145,6 +145,10 @@ def _linear(final: Any, columns: Sequence[Column], source: str) -> tuple[list[En
         raise AdapterError(f"{source} has {weights.shape[1]} weights for {len(columns)} columns")
     if getattr(final, "classes_", None) is None and len(weights) > 1:
         raise AdapterError(f"{source} predicts {len(weights)} numbers at once; fit one model for each")
+    # Of several labels, classes_ numbers the labels: only what was binarised tells them from classes.
+    trained = str(getattr(getattr(final, "_label_binarizer", None), "y_type_", ""))
+    if trained.startswith("multilabel") or (len(weights) > 1 and len(getattr(final, "classes_", ())) == 2):
+        raise AdapterError(f"{source} decides {len(weights)} labels at once (multilabel); fit one model for each")
     if hasattr(final, "classes_") and len(weights) > 1 and len(weights) != len(final.classes_):
         raise AdapterError(f"{source} has {len(weights)} scores for {len(final.classes_)} classes")
     endings: list[Ending] = [_Weights(tuple(rational(float(w)) for w in column)) for column in weights.T]

@@ -22,7 +22,7 @@ Closed = Literal["left", "right"]
 class Leaf:
     """Where a tree ends: what it adds to which score."""
 
-    value: float
+    value: float | Rational
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def stair(trees: Sequence[tuple[int, Tree]], outputs: int, closed: Closed) -> St
     return Stair(tuple(sorted(changes)), tuple(rows), total(trees, outputs, lambda split: split.missing_left))
 
 
-def _at_number(tree: Tree, at: float, closed: Closed) -> float:
+def _at_number(tree: Tree, at: float, closed: Closed) -> float | Rational:
     node = tree
     while isinstance(node, Split):
         goes_left = at <= node.threshold if closed == "right" else at < node.threshold

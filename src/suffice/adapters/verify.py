@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from suffice.domain import Domain
 from suffice.errors import AdapterError
 from suffice.labels import Value
 from suffice.model import AdditiveModel
-from suffice.rational import Rational, nearest_float
+from suffice.rational import ZERO, Rational, nearest_float
 from suffice.rows import Row, by_feature, read_row
 from suffice.shapes import Pieces
 
@@ -62,13 +62,15 @@ def verify(draft: Draft, reference: Any = None) -> Check:
     rows, predictions = split(reference)
     values = _probes(draft.model, pieces) if rows is None else read_rows(draft.model, rows)
     if predictions is not None:
-        links = {"score": _score, draft.link: _LINKS[draft.link], **_probability(draft.model)}
+        predicts = draft.predicts or draft.link
+        links = {"score": _score, predicts: _LINKS[predicts], **_probability(draft.model)}
         given = _table(predictions, len(values), draft.model)
         checks.append(_compare(draft, pieces, values, given, links, "the reference predictions"))
     if draft.live is not None:
         cells = [[_cell(value) for value in row] for row in values]
         given = _table(_ask(draft.live, cells, draft.source), len(values), draft.model)
-        _check_is_function(draft, cells, given)
+        _, size = _exact(draft.model, pieces, values)
+        _check_is_function(draft, cells, given, _unit(draft.link, given, size))
         checks.append(_compare(draft, pieces, values, given, {draft.link: _LINKS[draft.link]}, draft.source))
     if not checks and draft.doubt is not None:
         raise AdapterError(
@@ -109,11 +111,8 @@ def _compare(
     whose: str,
 ) -> Check:
     """Refuse unless predictions follow from the exact scores by one of some links."""
-    parts = [exact_parts(pieces, row) for row in rows]
     intercept = draft.model.intercept
-    exact = np.array([[nearest_float(sum(c, b)) for b, *c in zip(intercept, *row, strict=True)] for row in parts])
-    sizes = [[sum(map(abs, column)) for column in zip(intercept, *row, strict=True)] for row in parts]
-    size = max(nearest_float(one) for row in sizes for one in row)
+    exact, size = _exact(draft.model, pieces, rows)
     worst = []
     for name, link in links.items():
         expected = link(exact)
@@ -133,12 +132,37 @@ def _compare(
             f"what was read from {draft.source} gives {_show(mine)} in row {row} "
             f"({_show_row(draft.model, rows[row])}), but {whose} {'says' if whose == draft.source else 'say'} "
             f"{_show(theirs)}; look for a scaler that is not part of the model, another column order, another "
-            "activation or layout, or an untrained copy"
+            f"activation or layout, or an untrained copy{_scale(draft)}"
         )
     return Check(len(rows), error)
 
 
-def _check_is_function(draft: Draft, cells: list[list[Cell]], first: NDArray[np.float64]) -> None:
+def _exact(
+    model: AdditiveModel, pieces: Compiled, rows: Sequence[Row]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the exact scores of each row, rounded once, and the size of what is summed there, as a column.
+
+    A row's size is its own, so that no large row hides an error in another. Only rows whose parts all but vanish count
+    as large as the first quarter of the others: a package that scales and shifts on the way rounds larger numbers.
+    """
+    parts = [list(zip(model.intercept, *exact_parts(pieces, row), strict=True)) for row in rows]
+    scores = np.array([[nearest_float(sum(column, ZERO)) for column in row] for row in parts])
+    sizes = np.array([max(nearest_float(sum(map(abs, column), ZERO)) for column in row) for row in parts])
+    positive = np.sort(sizes[sizes > 0])
+    least = positive[(len(positive) - 1) // 4] if len(positive) else 1.0
+    return scores, np.maximum(sizes, least)[:, None]
+
+
+def _scale(draft: Draft) -> str:
+    """Return a hint where scores and predictions are on different scales."""
+    if "exp" in (draft.link, draft.predicts):
+        return " (its link is the logarithm: a score is the logarithm of what it predicts)"
+    return " (a score is the logit, the raw score times sigmoid)" if draft.is_scaled else ""
+
+
+def _check_is_function(
+    draft: Draft, cells: list[list[Cell]], first: NDArray[np.float64], unit: NDArray[np.float64]
+) -> None:
     """Refuse a model whose answer for a row depends on the time of asking, or on the rows beside it."""
     assert draft.live is not None
     again = _table(_ask(draft.live, cells, draft.source), len(cells), draft.model)
@@ -151,7 +175,7 @@ def _check_is_function(draft: Draft, cells: list[list[Cell]], first: NDArray[np.
     for k in range(0, len(cells), max(1, len(cells) // _ALONE)):
         alone = _table(_ask(draft.live, [cells[k]], draft.source), 1, draft.model)
         difference = float(np.abs(alone[0] - first[k]).max())
-        if not difference <= draft.precision * max(1.0, float(np.abs(first).max())):
+        if not difference <= draft.precision * float(unit[k].max()):
             raise AdapterError(
                 f"{draft.source} scores row {k} by itself otherwise than among other rows (difference "
                 f"{difference:.3g}): it is not a function of the row, so there is nothing to explain"
@@ -170,12 +194,12 @@ def _ask(live: Live, cells: list[list[Cell]], source: str) -> NDArray[Any]:
         raise AdapterError(f"{source} cannot predict: {type(error).__name__}: {text}") from error
 
 
-def _unit(link: str, expected: NDArray[np.float64], size: float) -> Any:
+def _unit(link: str, expected: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what a difference is measured by."""
     if link == "exp":  # a positive mean changes, relative to itself, by as much as its logarithm
-        return np.maximum(expected, 1e-300) * max(size, 1.0)
+        return np.maximum(expected, 1e-300) * np.maximum(size, 1.0)
     # A probability changes less than its score, and by 1 at most.
-    return (size or 1.0) if link == "score" else min(max(size, 1.0), 100.0)
+    return size if link == "score" else np.clip(size, 1.0, 100.0)
 
 
 # --- links ------------------------------------------------------------------------------------------------------------
@@ -225,6 +249,8 @@ def _listed(rows: Any) -> list[Any]:
     if hasattr(rows, "to_dict") and hasattr(rows, "columns"):  # a pandas table, without importing pandas
         return [dict(zip(rows.columns, cells, strict=True)) for cells in rows.to_numpy(dtype=object).tolist()]
     array = rows.detach().cpu().numpy() if hasattr(rows, "detach") else rows
+    if isinstance(array, (str, bytes, Mapping)) or not isinstance(array, Iterable) or getattr(array, "ndim", 2) == 0:
+        raise AdapterError(f"a reference is rows, or a pair (rows, predictions), got a {type(rows).__name__}")
     return list(array)
 
 

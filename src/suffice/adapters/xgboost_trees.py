@@ -46,7 +46,8 @@ def convert(obj: Any, options: Options) -> Draft:
     document, rounds = (obj, None) if isinstance(obj, Mapping) else _saved(obj, source)
     model = _model(document["learner"], rounds, options, getattr(obj, "classes_", None), source)
     live = None if isinstance(obj, Mapping) else _live(obj)
-    return Draft(model, source, live, "score", FLOAT32)
+    _, predicts = _OBJECTIVES[document["learner"]["objective"]["name"]]
+    return Draft(model, source, live, "score", FLOAT32, predicts=predicts)
 
 
 def _saved(obj: Any, source: str) -> tuple[dict[str, Any], int | None]:
@@ -82,10 +83,15 @@ def _model(
     outputs = max(int(facts["num_class"]), 1)
     count = int(facts["num_feature"])
     features = name_features(learner.get("feature_names") or None, count, options.features)
-    trees = booster["model"]["trees"]
+    trees, places = booster["model"]["trees"], booster["model"]["tree_info"]
+    told = int(booster["model"].get("gbtree_model_param", {}).get("num_trees", len(places)))
+    if not len(trees) == len(places) == told:
+        raise AdapterError(
+            f"{source} says that it has {max(told, len(places))} trees, but has {len(trees)}: it is damaged"
+        )
     if rounds is not None:
         trees = trees[: booster["model"]["iteration_indptr"][rounds]]
-    read = [(int(k), _tree(tree, source)) for k, tree in zip(booster["model"]["tree_info"], trees, strict=False)]
+    read = [(int(k), _tree(tree, source)) for k, tree in zip(places, trees, strict=False)]
     found, constant = by_feature(read, outputs, [feature.name for feature in features])
     shapes = []
     for k in range(count):
