@@ -70,6 +70,7 @@ def test_modules_import_one_way():
         "drops",
         "growth",
         "rounding",
+        "limits",
         "breaking",
         "search",
         "results",

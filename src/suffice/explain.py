@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -19,6 +18,7 @@ from suffice.domain import show
 from suffice.drops import Constraint, Drop, Worst, bound_drops, total
 from suffice.errors import BudgetError, ClaimError, ModelError, PreferenceError, RadiusError, Undecided
 from suffice.growth import Growth, Reach
+from suffice.limits import Clock, read_at_most, read_norm
 from suffice.model import AdditiveModel
 from suffice.preferences import Choices, Groups, read_choices
 from suffice.rational import ONE, ZERO, Number, Rational, brief, to_fraction
@@ -38,7 +38,7 @@ from suffice.results import (
     Step,
     plain,
 )
-from suffice.rounding import Semantics, rounding_errors
+from suffice.rounding import Semantics, read_semantics, rounding_errors
 from suffice.rows import Row, read_row
 from suffice.search.covering import Cover, smallest_cover
 from suffice.search.enumeration import Items, count_minimal, count_smallest, minimal_sets, smallest_sets
@@ -165,7 +165,7 @@ class Explainer:
             `BOUNDED`.
         """
         choices = read_choices(self.model, keep=keep, free=free, cost=cost, groups=groups)
-        moving, is_ball, clock = _read_at_most(at_most), _read_norm(norm), _Clock(max_nodes, max_seconds)
+        moving, is_ball, clock = read_at_most(at_most), read_norm(norm), Clock(max_nodes, max_seconds)
 
         def answer(bits: int) -> Explanation:
             question = self._ask(x, radius, unit, held, claim, bits)
@@ -226,7 +226,7 @@ class Explainer:
     ) -> bool:
         """Whether fixing these features keeps the claim true, whatever the others do in the region."""
         freed = self._others(features)
-        moving = _read_at_most(at_most)
+        moving = read_at_most(at_most)
 
         def answer(bits: int) -> bool:
             constraints = self._ask(x, radius, unit, held, claim, bits).constraints
@@ -248,7 +248,7 @@ class Explainer:
     ) -> Certificate:
         """Return the proof of what `is_sufficient` answers: that these features suffice, or that they do not."""
         kept = tuple(dict.fromkeys(self.model.indices(features)))
-        moving = _read_at_most(at_most)
+        moving = read_at_most(at_most)
 
         def answer(bits: int) -> Certificate:
             question = self._ask(x, radius, unit, held, claim, bits)
@@ -270,7 +270,7 @@ class Explainer:
         at_most: int | None = None,
     ) -> Contrast:
         """Return a smallest set of features whose change alone can break the claim, with an input that does."""
-        moving = _read_at_most(at_most)
+        moving = read_at_most(at_most)
 
         def answer(bits: int) -> Contrast:
             question = self._ask(x, radius, unit, held, claim, bits)
@@ -329,7 +329,7 @@ class Explainer:
         Whether a feature is in some is a question of subset sums; past `max_nodes` steps of search for one feature, or
         `max_seconds` for all, it is named undecided.
         """
-        moving, clock = _read_at_most(at_most), _Clock(max_nodes, max_seconds)
+        moving, clock = read_at_most(at_most), Clock(max_nodes, max_seconds)
 
         def answer(bits: int) -> Relevance:
             question = self._ask(x, radius, unit, held, claim, bits)
@@ -370,7 +370,7 @@ class Explainer:
         if not isinstance(minimal, str) or minimal not in ("size", "subset"):
             raise ClaimError(f"minimal must be 'size' or 'subset', got {brief(minimal)}")
         choices = read_choices(self.model, keep=keep, free=free, cost=cost, groups=groups)
-        moving, clock = _read_at_most(at_most), _Clock(max_nodes, max_seconds)
+        moving, clock = read_at_most(at_most), Clock(max_nodes, max_seconds)
 
         def answer(bits: int) -> tuple[Problem, Cover | None]:
             constraints = _allowing(self._ask(x, radius, unit, held, claim, bits).constraints, None, moving)
@@ -393,7 +393,7 @@ class Explainer:
                 yield tuple(self.model.names[i] for i in sorted(choices.features(items)))
 
         def number(most: int) -> tuple[int, int]:
-            nodes = _Clock(most, 0).nodes
+            nodes = Clock(most, 0).nodes
             if cover is None:
                 return count_minimal(problem, max_nodes=nodes)
             return count_smallest(problem, cover, max_nodes=nodes)
@@ -453,7 +453,7 @@ class Explainer:
         end = read_radius("until", until)
         if end is not None and not end:
             raise RadiusError("the curve begins at the radius 0; `until` must be above it")
-        clock = _Clock(max_nodes, max_seconds)
+        clock = Clock(max_nodes, max_seconds)
         question, growth = self._decide(lambda bits: self._growth(x, 1, unit, held, claim, bits))
 
         def solve(constraints: Sequence[Constraint]) -> Cover:
@@ -561,7 +561,7 @@ class Explainer:
 
     def _charge(self, question: _Question, semantics: Semantics) -> tuple[Rational, ...]:
         """Return what rounding may take from the margin of each part of the claim."""
-        if isinstance(semantics, str) and semantics == "exact":
+        if read_semantics(semantics) == "exact":
             return (ZERO,) * len(question.constraints)
         errors = rounding_errors(self.model, question.region, semantics)
         times = 2 if isinstance(question.statement.claim, Within) else 1  # there the row's own score is computed too
@@ -626,22 +626,6 @@ def _weighted(factors: tuple[int, ...], pieces: tuple[Pieces, ...]) -> Pieces:
     return used[0][1] if len(used) == 1 and used[0][0] == ONE else combine(used)
 
 
-class _Clock:
-    """Budgets of a question, of which the time runs."""
-
-    def __init__(self, nodes: Any, seconds: Any) -> None:
-        if type(nodes) is not int or nodes < 0:
-            raise BudgetError(f"max_nodes must be a whole number from 0 up, got {brief(nodes)}")
-        if not isinstance(seconds, (int, float)) or not 0 <= seconds < 1e9:
-            raise BudgetError(f"max_seconds must be a number of seconds from 0 up, got {brief(seconds)}")
-        self.nodes, self.end = nodes, time.monotonic() + seconds
-
-    @property
-    def budget(self) -> dict[str, Any]:
-        """What is left, as searches take it."""
-        return {"max_nodes": self.nodes, "max_seconds": max(0.0, self.end - time.monotonic())}
-
-
 def _decided(sets: Iterator[Items]) -> Iterator[Items]:
     """Pass sets on; a threshold that is not known well enough for the next one ends them with an error."""
     try:
@@ -661,28 +645,6 @@ def _allowing(
         else constraint
         for constraint, one in zip(constraints, shifts, strict=True)
     )
-
-
-def _read_at_most(at_most: int | None) -> int | None:
-    if at_most is not None and (type(at_most) is not int or at_most < 1):
-        raise PreferenceError(f"at_most must be a whole number of features from 1 up, got {brief(at_most)}")
-    return at_most
-
-
-def _read_norm(norm: float) -> bool:
-    """Return whether the region is smaller than the box."""
-    if not isinstance(norm, (int, float)) or norm not in (1, 2, math.inf):
-        raise RadiusError(f"norm must be 1, 2 or math.inf, got {brief(norm)}")
-    return norm != math.inf
-
-
-def check_limits(*, at_most: Any, norm: Any, semantics: Any, max_nodes: Any, max_seconds: Any) -> None:
-    """Refuse, before any row, what `explain` would refuse for every row."""
-    _read_at_most(at_most)
-    _read_norm(norm)
-    _Clock(max_nodes, max_seconds)
-    if not isinstance(semantics, str) or semantics not in ("exact", "float32", "float64"):
-        raise ClaimError(f"semantics must be 'exact', 'float32' or 'float64', got {semantics!r}")
 
 
 def _caveat(cover: Cover, norm: float, semantics: Semantics) -> str:

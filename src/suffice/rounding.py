@@ -78,6 +78,13 @@ class _Range:
         return (np.maximum(np.abs(self.low), np.abs(self.high)) + self.error) * _GROW
 
 
+def read_semantics(semantics: Any) -> str:
+    """Return what a deployed model computes in, as a user names it."""
+    if not isinstance(semantics, str) or semantics not in ("exact", *_TYPES):
+        raise ClaimError(f"semantics must be 'exact', 'float32' or 'float64', got {semantics!r}")
+    return semantics
+
+
 def rounding_errors(model: AdditiveModel, region: Sequence[Domain], semantics: str) -> tuple[Rational, ...]:
     """Return for each score how far its computed value can be from the exact one, anywhere in the region.
 
@@ -86,9 +93,7 @@ def rounding_errors(model: AdditiveModel, region: Sequence[Domain], semantics: s
     ClaimError
         If a shape is not computed by a network or a table, so that rounding is not small, or if floats overflow.
     """
-    kind = _TYPES.get(semantics) if isinstance(semantics, str) else None
-    if kind is None:
-        raise ClaimError(f"semantics must be 'exact', 'float32' or 'float64', got {semantics!r}")
+    kind = _TYPES[read_semantics(semantics)]
     parts = [
         _over_region(kind, feature, term.shape, reach)
         for feature, term, reach in zip(model.features, model.terms, region, strict=True)

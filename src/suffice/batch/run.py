@@ -21,7 +21,8 @@ from suffice.batch.plan import Answers, LeaveOpen, Plan, end_to_end, make_plan
 from suffice.batch.result import BatchResult
 from suffice.claims import Claim, inequalities_at
 from suffice.errors import ClaimError, DataError, PreferenceError, RowError
-from suffice.explain import SAME, Explainer, check_limits
+from suffice.explain import SAME, Explainer
+from suffice.limits import check_limits
 from suffice.preferences import Groups, read_choices
 from suffice.rational import ZERO, Number
 from suffice.regions import Radius, Unit, read_radii
