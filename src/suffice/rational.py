@@ -1,8 +1,8 @@
 """Exact numbers: every number that comes in becomes a rational here, once, at its exact value.
 
 Inside the library an exact number is a flint rational, `Rational`. `fractions.Fraction` is what users
-see; `to_fraction` is the only way out. Floats are made by `nearest_float`, for looking things up and for showing them,
-never to decide.
+see; `to_fraction` is the only way out. Floats are made by `nearest_float`, for looking things up and for showing
+them; a comparison they settle carries a rigorous bound of their error.
 """
 
 from __future__ import annotations

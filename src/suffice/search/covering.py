@@ -9,7 +9,8 @@ facts:
 - *A better item is freed first* (`Problem.better`).
 
 Branch and bound closes the gap between a set and a bound: a node keeps some items and frees others; it is done when its
-bound shows that it frees no more than the best set known. Floats never end a node. The tree is the proof.
+bound shows that it frees no more than the best set known. A float ends a
+node only with a rigorous bound of its error. The tree is the proof.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Cover:
 
     @property
     def is_best(self) -> bool:
-        """Whether no allowed set is proven to cost less."""
+        """Whether it is proven that no allowed set costs less."""
         return self.cost == self.lower_bound
 
 
