@@ -32,9 +32,14 @@ import numpy as np
 
 import suffice
 from suffice.batch.cells import read_source
-from suffice.batch.run import BatchQuestion
+from suffice.batch.run import batch_question
 
 SECTIONS = ("speed", "rows", "features", "pieces", "threads", "stress", "memory", "data", "classes")
+
+
+def asked(explainer, radius, **options):
+    """Return a question, compiled for many rows."""
+    return batch_question(explainer.compiled, explainer.question(radius, **options))
 
 
 def cpu_times(functions, rounds=5):
@@ -136,7 +141,7 @@ def speed(*_):
     print(f"PyTorch at its best batch size, {batch}: {1 / per_row[batch]:,.0f} rows/s")
     for radius in (0.1, 0.5):
         began = time.process_time()
-        question = BatchQuestion.of(explainer, radius, unit="std")
+        question = asked(explainer, radius, unit="std")
         took = time.process_time() - began
         result = question.answer(rows, threads=1)
         ours, theirs, least = cpu_times([lambda q=question: q.answer(rows, threads=1), forward, floor])
@@ -150,7 +155,7 @@ def speed(*_):
 
 def rows_(*_):
     rng = np.random.default_rng(1)
-    question = BatchQuestion.of(suffice.Explainer(line_model(rng, 10, 100)), 0.3)
+    question = asked(suffice.Explainer(line_model(rng, 10, 100)), 0.3, unit="raw")
     table = rng.normal(size=(10**7, 10))
     question.answer(table[:1000], threads=1)
     print("10 features, 100 knots each")
@@ -164,7 +169,7 @@ def features_(*_):
     rng = np.random.default_rng(2)
     print("100 knots a feature")
     for count in (10, 30, 100, 300, 1000):
-        question = BatchQuestion.of(suffice.Explainer(line_model(rng, count, 100)), 0.3)
+        question = asked(suffice.Explainer(line_model(rng, count, 100)), 0.3, unit="raw")
         table = rng.normal(size=(2_000_000 // count, count))
         question.answer(table[:10], threads=1)
         (taken,) = cpu_times([lambda q=question, t=table: q.answer(t, threads=1)])
@@ -177,7 +182,7 @@ def pieces_(*_):
     for count in (10**2, 10**3, 10**4, 10**5):
         explainer = suffice.Explainer(line_model(rng, 2, count))
         began = time.process_time()
-        question = BatchQuestion.of(explainer, 0.3)
+        question = asked(explainer, 0.3, unit="raw")
         took = time.process_time() - began
         table = rng.normal(size=(300_000, 2))
         question.answer(table[:10], threads=1)
@@ -187,7 +192,7 @@ def pieces_(*_):
 
 def threads_(*_):
     rng = np.random.default_rng(4)
-    question = BatchQuestion.of(suffice.Explainer(line_model(rng, 30, 100)), 0.3)
+    question = asked(suffice.Explainer(line_model(rng, 30, 100)), 0.3, unit="raw")
     table = rng.normal(size=(1_000_000, 30))
     question.answer(table[:1000])
     walls = {}
@@ -205,18 +210,18 @@ def stress(*_):
     step = suffice.Steps(["1/3", 1, 2], [0, 1, 2, 4])
     line = suffice.PiecewiseLinear([0, 1, 2], [0, 1, 3], left_slope=1, right_slope=1)
     explainer = suffice.Explainer(suffice.AdditiveModel([step, line] * 5, -12, "binary"))
-    question = BatchQuestion.of(explainer, 1)
+    question = asked(explainer, 1, unit="raw")
     table = rng.choice([0.0, 1 / 3, 0.5, 1.0, 1.5, 2.0], size=(4_000, 10))
     smooth = rng.normal(size=table.shape) + 1
     result = question.answer(table, threads=1)
     for k, row in enumerate(table):
-        why = explainer.explain(row, 1)
-        assert (result.kept_of(k), result.predictions[k], result.statuses[k]) == (why.kept, why.prediction, "proven")
+        why = explainer.explain(row, 1, unit="raw")
+        assert (result.fixed_of(k), result.predictions[k], result.statuses[k]) == (why.fixed, why.prediction, "proven")
     tied, plain, one_by_one = cpu_times(
         [
             lambda: question.answer(table, threads=1),
             lambda: question.answer(smooth, threads=1),
-            lambda: [explainer.explain(row, 1) for row in table[:400]],
+            lambda: [explainer.explain(row, 1, unit="raw") for row in table[:400]],
         ],
         rounds=2,
     )
@@ -241,10 +246,11 @@ def memory(*_):
             for start in range(0, 10**7, 10**6):
                 columns = [np.arange(start, start + 10**6), *rng.normal(size=(10, 10**6))]
                 writer.write_table(pa.table(columns, schema=schema))
-        imports = "import suffice.cli, suffice.batch.stream, suffice.batch.files"
+        imports = "import suffice.cli.app, suffice.batch.stream, suffice.batch.files"
         base = peak([sys.executable, "-c", imports])
-        script = "from suffice.cli import main; main()"
-        command = ["batch", "model.safetensors", "rows.parquet", "-o", "out.parquet", "--radius", "0.3", "--id", "id"]
+        script = "from suffice.cli.app import main; main()"
+        command = ["batch", "model.safetensors", "rows.parquet", "-o", "out.parquet", "--radius", "0.3"]
+        command += ["--unit", "raw", "--carry", "id"]
         began = time.perf_counter()
         most = peak([sys.executable, "-c", script, *command], cwd=folder)
         took = time.perf_counter() - began
@@ -295,7 +301,7 @@ def classes(folder, _):
     estimator = NAMClassifier((32, 16), max_epochs=4, random_state=0).fit(found.frame.iloc[few], found.target.iloc[few])
     explainer = suffice.Explainer(estimator)
     for radius in (0.02, 0.1):
-        question = BatchQuestion.of(explainer, radius, unit="std")
+        question = asked(explainer, radius, unit="std")
         answers = question.plan.answer(*read_source(explainer.model, found.frame).cells(0, len(found.frame)))
         some = order[:60].tolist()
         (taken,) = cpu_times(
@@ -307,7 +313,7 @@ def classes(folder, _):
 
 
 def compare(found, explainer, radius):
-    question = BatchQuestion.of(explainer, radius, unit="std")
+    question = asked(explainer, radius, unit="std")
     result = question.answer(found.frame, threads=1)
     (taken,) = cpu_times([lambda: question.answer(found.frame, threads=1)], rounds=2)
     is_answered = result.status_codes == 0
@@ -327,8 +333,8 @@ def same_as_one_row(explainer, result, frame, k, radius):
         why = explainer.explain(frame.iloc[k], radius, unit="std")
     except suffice.RowError as error:
         return result.messages.get(k) == str(error)
-    found = (result.kept_of(k), result.predictions[k], result.statuses[k])
-    return found == (why.kept, why.prediction, why.status.value)
+    found = (result.fixed_of(k), result.predictions[k], result.statuses[k])
+    return found == (why.fixed, why.prediction, why.status.value)
 
 
 def main():

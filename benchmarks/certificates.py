@@ -26,7 +26,7 @@ from accuracy import LOADERS, folds_of, limit_threads, nam, names_from, numbers_
 
 import suffice
 import suffice_check
-from suffice.model_file import to_bytes
+from suffice.model.writing import to_bytes
 
 RADIUS = 0.5  # standard deviations
 
@@ -80,8 +80,8 @@ def measure(name, options):
         statuses[why.status.value] += 1
         if place < options.others:
             contrast = explainer.contrast(row, RADIUS, **asked).certificate()
-            less = explainer.certify(row, why.features[1:], RADIUS, **asked)
-            radius = explainer.certify_radius(row, why.features, **asked)
+            less = explainer.sufficiency(row, why.features[1:], RADIUS, **asked).certificate()
+            radius = explainer.radius(row, why.features, **asked).certificate()
             others[all(accepted(content, one)[1] for one in (contrast, less, radius))] += 1
     total = [a + b for a, b in zip(explain, certify, strict=True)]
     print(f"{name}: {model.task}, {len(model.features)} features, {len(content):,} bytes")

@@ -29,7 +29,7 @@ from sklearn.model_selection import train_test_split
 from suffice import Explainer, Status
 from suffice.datasets import load_dry_bean
 from suffice.nam import NAMClassifier
-from suffice.rational import nearest_float
+from suffice.numbers.exact import nearest_float
 
 RADIUS = 0.5
 

@@ -36,7 +36,9 @@ def figures() -> Iterator[tuple[str, Figure]]:
     wide, sample = wide_model(), random.Random(2)
     found = [
         wide.explain(
-            [sample.uniform(-3, 3) for _ in wide.model.names[:58]] + ["rented from a relative", MISSING], radius
+            [sample.uniform(-3, 3) for _ in wide.model.names[:58]] + ["rented from a relative", MISSING],
+            radius,
+            unit="raw",
         )
         for radius in (0.5, 1, 2)
         for _ in range(40)

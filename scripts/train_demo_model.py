@@ -15,7 +15,7 @@ import torch
 from sklearn.model_selection import train_test_split
 
 from suffice.datasets import load_breast_cancer
-from suffice.model_file import file_hash
+from suffice.model.reading import file_hash
 from suffice.nam import NAMClassifier
 
 DATA = Path(__file__).parent.parent / "src" / "suffice" / "data"

@@ -10,9 +10,9 @@ ROOT = Path(__file__).parent.parent
 MEASURED = ROOT / "tests" / "adapters" / "support.json"
 PAGE = ROOT / "docs" / "models.md"
 
-# Packages in the order of the page: name in support.json -> title, what is given, what is read.
+# Packages in the order of the page: name in support.json -> title, what can be given.
 PACKAGES: dict[str, tuple[str, str]] = {
-    "torch": ("PyTorch, modules of your own", "module, `state_dict`, Lightning checkpoint"),
+    "torch": ("PyTorch, your own modules", "module, `state_dict`, Lightning checkpoint"),
     "nam": ("nam (AmrMKayid)", "module, `state_dict`"),
     "lemeln": ("lemeln/nam", "module, `state_dict`, ensembles, several tasks"),
     "nam-pt": ("nam-pt", "module, `state_dict`"),
@@ -30,10 +30,11 @@ PACKAGES: dict[str, tuple[str, str]] = {
 }
 
 NOTE = """\
-Each model was trained by its package and compared with the package's own scores on {rows:,} rows that hold every kind
-of value: at jumps and bends, next to them, in between, far out, missing, never seen. The difference is relative to the
-largest score; it is the package's own rounding (float32 in PyTorch, XGBoost, dnamite and ONNX). Each explanation was
-tried with {moves:,} random changes of the features it frees, through the package's own prediction, and held."""
+Each model was trained by its package and compared with the package's own scores on {rows:,} rows that contain every
+kind of value: at jumps and bends, next to them, in between, far out, missing, never seen. The difference is relative
+to the largest score; it is the package's own rounding (float32 in PyTorch, XGBoost, dnamite and ONNX). Each
+explanation was tested with {moves:,} random changes of its free features, through the package's own prediction, and
+held."""
 
 
 def main() -> None:
@@ -49,7 +50,7 @@ def page(measured: dict[str, Any]) -> str:
 def table(measured: dict[str, Any]) -> str:
     """Return one line for each package."""
     lines = [
-        "| package | version | given | models tried | largest difference | explanations tried |",
+        "| package | version | input | models tested | largest difference | explanations tested |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for package, (title, given) in PACKAGES.items():

@@ -1,6 +1,7 @@
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -8,3 +9,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 # Same examples on every run: a failure seen once is seen again.
 settings.register_profile("suffice", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suffice")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a model and a table, to work in on the command line."""
+    from cli.commands import MODEL, TABLE
+
+    MODEL.save(tmp_path / "model.safetensors")
+    (tmp_path / "data.csv").write_text(TABLE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

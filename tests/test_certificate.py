@@ -3,8 +3,12 @@
 import json
 import math
 import random
+import re
+from collections import Counter
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -35,8 +39,8 @@ from suffice import (
     Table,
     Within,
 )
-from suffice.cli import app
-from suffice.model_file import to_bytes
+from suffice.cli.app import app
+from suffice.model.writing import to_bytes
 from suffice.shapes.parameters import rounded_exp
 from suffice_check.exponential import exp_bounds
 from suffice_check.shapes import rounded_exp as checker_exp
@@ -97,11 +101,10 @@ def test_every_kind_of_shape_is_certified():
     explainer, sizes = Explainer(ZOO), set()
     for row in rows_of(20):
         for radius in (0, "1/2", 3, math.inf):
-            why = explainer.explain(row, radius)
-            said = checked(ZOO, why)
-            assert said.endswith("no smaller set is enough." if why.size else "do in their regions.")
+            why = explainer.explain(row, radius, unit="raw")
+            assert ("; no smaller set is enough. " in checked(ZOO, why)) == (why.size > 0)
             sizes.add(why.size)
-            assert checked(ZOO, explainer.contrast(row, radius)).startswith("Proven: ")
+            assert checked(ZOO, explainer.contrast(row, radius, unit="raw")).startswith("Proven: ")
     assert len(sizes) > 3
 
 
@@ -121,11 +124,12 @@ def test_random_networks_are_certified(data):
     radius = data.draw(st.sampled_from([1, "5/2", math.inf]))
     claim = Within(data.draw(st.fractions(0, 9, max_denominator=3)))
     explainer = Explainer(model)
-    why = explainer.explain(row, radius, claim=claim)
+    asked = {"claim": claim, "unit": data.draw(st.sampled_from(["raw", "model"]))}
+    why = explainer.explain(row, radius, **asked)
     assert checked(model, why).startswith("Proven: ")
-    assert checked(model, explainer.contrast(row, radius, claim=claim)).startswith("Proven: ")
+    assert checked(model, explainer.contrast(row, radius, **asked)).startswith("Proven: ")
     if why.size:
-        less = explainer.certify(row, why.features[1:], radius, claim=claim)
+        less = explainer.sufficiency(row, why.features[1:], radius, **asked).certificate()
         assert less.document["result"]["kind"] == "insufficient"
         assert "is not enough" in suffice_check.check(to_bytes(model), less.text.encode())
 
@@ -137,40 +141,125 @@ def test_every_claim_is_certified():
     claims = [Same(), AtLeast(score - 1), AtMost(score + 1), Within("1/2"), ProbabilityAtLeast("1/2")]
     other = next(name for name in ZOO.classes if name != explainer.predict(row))
     for claim in [*claims, Beats(other), ProbabilityAtLeast("1/3")]:
-        why = explainer.explain(row, 6, claim=claim)
+        why = explainer.explain(row, 6, unit="raw", claim=claim)
         assert why.size
-        assert checked(ZOO, why).endswith("no smaller set is enough.")
-        assert checked(ZOO, explainer.contrast(row, 6, claim=claim)).endswith("no fewer can.")
+        assert "; no smaller set is enough. " in checked(ZOO, why)
+        assert "; no fewer features can. " in checked(ZOO, explainer.contrast(row, 6, unit="raw", claim=claim))
+
+
+WISHES = [
+    {"cost": {"n": 3, "s": "1/2", "p": 2}},
+    {"cost": {"n": 0.1, "s": "0.3"}},
+    {"cost": dict.fromkeys(ZOO.names, "5/3")},
+    {"fix": ["n"], "free": ["k"]},
+    {"groups": [["n", "s"], ["e", "c", "p"]]},
+    {"groups": {"both": ["n", "s"]}, "cost": {"both": 5, "e": "1/3"}, "fix": ["c"]},
+    {"groups": {"alone": ["n"], "s": ["s"]}, "cost": {"alone": 2}},
+    {"groups": [["k", "n"], ["s", "e"]], "fix": ["n"], "free": ["s"]},
+    {"max_changed": 1},
+    {"max_changed": 10**7},
+    {"max_changed": 2, "groups": [["n", "s"], ["e", "p"]], "cost": {"k": 2}},
+    {"norm": 1},
+    {"norm": 2, "fix": ["n"]},
+    {"immutable": ["e", "c", "codes"]},
+    {"unit": "model", "immutable": ["p"]},
+]
 
 
 def test_preferences_budgets_and_norms_are_certified():
     explainer = Explainer(ZOO)
-    wishes = [
-        {"cost": {"n": 3, "s": "1/2", "p": 2}},
-        {"keep": ["n"], "free": ["k"]},
-        {"groups": [["n", "s"], ["e", "c", "p"]]},
-        {"groups": {"both": ["n", "s"]}, "cost": {"both": 5, "e": "1/3"}, "keep": ["c"]},
-        {"at_most": 1},
-        {"at_most": 2},
-        {"at_most": 2, "groups": [["n", "s"], ["e", "p"]], "cost": {"k": 2}},
-        {"norm": 1},
-        {"norm": 2, "keep": ["n"]},
-    ]
     for row in rows_of(12, seed=1):
-        for wish in wishes:
+        for wish in WISHES:
             try:
-                why = explainer.explain(row, 1, claim=Within(2), **wish)
+                why = explainer.explain(row, 1, **({"unit": "raw", "claim": Within(2)} | wish))
             except suffice.PreferenceError:  # what must be free breaks the claim
                 continue
-            assert checked(ZOO, why).startswith("Proven: ")
+            said = checked(ZOO, why)
+            assert said.startswith("Proven: ")
+            least = re.search("no (cheaper|smaller) set|costs less than ([0-9/]+)|fewer than ([0-9]+) features", said)
+            assert (least is not None) == (why.lower_bound > 0)
+            assert least is None or Fraction(least[2] or least[3] or str(why.lower_bound)) == why.lower_bound
+
+
+def test_standard_deviations_are_those_of_the_model_file():
+    shapes = [PiecewiseLinear([0], [0], 1, 1), PiecewiseLinear([0], [0], 2, 2), Table({"a": 1, "b": 0})]
+    features = [Feature("one", scale=-3, deviation="1/2"), Feature("still", deviation=0), "label"]
+    explainer = Explainer(AdditiveModel(shapes, 1, features=features))
+    row = [1, 1, "a"]
+    for radius, expected in ((1, set()), (16, set()), (17, {"one"}), (math.inf, {"one", "still"})):
+        why = explainer.explain(row, radius, claim=AtLeast(0))
+        assert set(why.features) == expected
+        assert checked(explainer.model, why).startswith("Proven: ")
+    for unit in ("std", "model"):
+        assert checked(explainer.model, explainer.contrast(row, 30, unit=unit, claim=AtLeast(0))).startswith("Proven: ")
+    unknown = AdditiveModel(shapes, 1, features=["one", "two", "label"])
+    document = json.loads(Explainer(unknown).explain(row, 9, unit="raw").certificate().text)
+    document["question"]["unit"] = "std"
+    with pytest.raises(suffice_check.RejectedError, match="no standard deviation for 'one'"):
+        suffice_check.check(to_bytes(unknown), json.dumps(document).encode())
+
+
+def test_immutable_features_need_not_be_fixed_and_cannot_change():
+    explainer = Explainer(ZOO)
+    for row in rows_of(8, seed=4):
+        for immutable in (["n"], ["s", "c"], ["e", "f", "r", "codes", "p"], list(ZOO.names)):
+            asked = {"unit": "raw", "claim": Within("1/2"), "immutable": immutable}
+            why = explainer.explain(row, math.inf, **asked)
+            assert not set(why.features) & set(immutable)
+            assert f"{'and ' if why.size else 'with '}{immutable[0]!r}" in checked(ZOO, why)
+            assert checked(ZOO, explainer.contrast(row, math.inf, **asked)).startswith("Proven: ")
+            assert checked(ZOO, explainer.radius(row, [], **asked)).startswith("Proven: ")
+
+
+def test_contrasts_with_fixed_features_are_certified():
+    explainer, kinds = Explainer(ZOO), set()
+    for row in rows_of(10, seed=5):
+        for fix in (["n"], ["s", "c", "p"], ["n", "s", "e", "f", "c", "r"]):
+            contrast = explainer.contrast(row, 3, unit="raw", claim=Within(3), fix=fix)
+            certificate = contrast.certificate()
+            assert suffice_check.check(to_bytes(ZOO), certificate.text.encode()).startswith(
+                f"Proven: with {fix[0]!r} = "
+            )
+            kinds.add(certificate.document["result"]["kind"])
+            assert not set(contrast.features) & set(fix)
+    assert kinds == {"contrast", "explanation"}
+    for option in ({"free": ["n"]}, {"cost": {"n": 2}}, {"groups": [["n", "s"]]}):
+        with pytest.raises(suffice.CertificateError, match="no certificates yet"):
+            explainer.contrast(row, 3, unit="raw", **option).certificate()
+
+
+def test_that_features_do_not_suffice_in_a_ball_is_certified():
+    explainer, kinds = Explainer(ZOO), Counter()
+    for row in rows_of(10, seed=6):
+        for norm in (1, 2):
+            try:
+                certificate = explainer.sufficiency(
+                    row, ["c", "p"], 2, unit="raw", claim=Within(1), norm=norm
+                ).certificate()
+            except suffice.UnsettledError:
+                continue
+            said = suffice_check.check(to_bytes(ZOO), certificate.text.encode())
+            assert f"all changes in the ball of the {norm}-norm" in said
+            kinds[certificate.document["result"]["kind"]] += 1
+    assert kinds["insufficient"]
 
 
 def test_charges_for_rounding_are_certified_as_a_margin_to_spare():
     model = AdditiveModel([BASIS_OF_ONE * 1, BASIS_OF_ONE * -1], "1/8")
-    why = Explainer(model).explain([0.5, 0.25], "1/2", semantics="float32")
+    explainer, asked = Explainer(model), {"unit": "raw", "arithmetic": "float32"}
+    why = explainer.explain([0.5, 0.25], "1/2", **asked)
     document = why.certificate().document
     assert [Fraction(one) for one in document["charges"]] == [Fraction(int(c.p), int(c.q)) for c in why.charged]
-    assert "to spare" in checked(model, why)
+    said = checked(model, why)
+    assert "of score to spare" in said
+    assert said.endswith("Not checked: whether this covers the rounding of float32.")
+    for result in (
+        explainer.contrast([0.5, 0.25], "1/2", **asked),
+        explainer.sufficiency([0.5, 0.25], [], "1/2", **asked),
+    ):
+        assert result.certificate().document["charges"] == document["charges"]
+        assert " by at least " in checked(model, result)
+    assert "of score to spare" in checked(model, explainer.contrast([0.5, 0.25], "1/100", **asked))
 
 
 BASIS_OF_ONE = ReluNetwork([[[1.0], [-0.5]], [[1.0, 0.5]]], [[1.0, 0.25], None])
@@ -183,13 +272,13 @@ def test_a_bounded_result_proves_its_bound_and_no_more():
     model = AdditiveModel([PiecewiseLinear([0], [0], *pair) for pair in slopes], 0, "regression")
     explainer = Explainer(model)
     for delta in range(40, 200, 10):
-        why = explainer.explain([0] * count, 1, claim=Within(delta), max_nodes=1)
+        why = explainer.explain([0] * count, 1, unit="raw", claim=Within(delta), max_nodes=1)
         if why.status is Status.BOUNDED:
             break
     assert why.lower_bound < why.size
-    assert checked(model, why).endswith(f"no set of fewer than {why.lower_bound} features is enough.")
+    assert f"; no set of fewer than {why.lower_bound} features is enough. " in checked(model, why)
     more = json.loads(why.certificate().text)
-    more["result"]["lower_bound"] += 1
+    more["result"]["lower_bound"] = str(why.lower_bound + 1)
     with pytest.raises(suffice_check.RejectedError, match="tree"):
         suffice_check.check(to_bytes(model), json.dumps(more).encode())
 
@@ -216,11 +305,12 @@ def test_bounds_of_the_exponential_enclose_it(exponent, bits):
 
 
 def test_radii_are_certified():
-    explainer, kinds = Explainer(ZOO), set()
+    explainer, kinds, rng = Explainer(ZOO), set(), random.Random(2)
     for row in rows_of(12, seed=2):
-        for kept in ([], ["n", "s", "c"], ["n", "s", "e", "f", "p", "r"]):
-            certificate = explainer.certify_radius(row, kept, claim=Within(3))
-            result, limit = certificate.document["result"], explainer.radius(row, kept, claim=Within(3))
+        for fixed in ([], ["n", "s", "c"], ["n", "s", "e", "f", "p", "r"]):
+            asked = {"unit": rng.choice(["raw", "model"]), "claim": Within(3), "immutable": rng.sample(ZOO.names, 2)}
+            certificate = explainer.radius(row, fixed, **asked).certificate()
+            result, limit = certificate.document["result"], explainer.radius(row, fixed, **asked).limit
             assert result["is_attained"] == limit.is_attained
             assert (math.inf if result["radius"] is None else Fraction(result["radius"])) == limit.radius
             assert suffice_check.check(to_bytes(ZOO), certificate.text.encode()).startswith("Proven: ")
@@ -234,18 +324,149 @@ def test_a_radius_beside_a_special_code_is_certified():
     features = [Feature("months", Domain.interval(0, 60) | Domain.codes(-8)), "size"]
     model = AdditiveModel([Table({-8: 5}, otherwise=line * -1), line], 1, features=features)
     explainer = Explainer(model)
-    certificate = explainer.certify_radius({"months": -8, "size": 4}, [])
-    assert suffice_check.check(to_bytes(model), certificate.text.encode()).endswith("at the radius 10, and no further.")
+    certificate = explainer.radius({"months": -8, "size": 4}, [], unit="raw").certificate()
+    said = suffice_check.check(to_bytes(model), certificate.text.encode())
+    assert " at every radius up to and including 10, but at no larger one. " in said
 
 
 def test_a_radius_of_a_probability_has_no_certificate():
     with pytest.raises(suffice.CertificateError, match="not rational"):
-        Explainer(ZOO).certify_radius(next(rows_of(1)), [], claim=ProbabilityAtLeast("1/3"))
+        Explainer(ZOO).radius(next(rows_of(1)), [], unit="raw", claim=ProbabilityAtLeast("1/3")).certificate()
+
+
+# --- scorecards: constant between cuts, with whole points, so that ties are everywhere --------------------------------
+
+
+class Scorecard(NamedTuple):
+    """Points for each bin; which bin a cut belongs to; what is needed."""
+
+    cuts: list[list[int]]
+    points: list[list[int]]
+    closed: list[str]
+    needed: int
+    ties: str
+
+    def model(self):
+        shapes = [Steps(*each) for each in zip(self.cuts, self.points, self.closed, strict=True)]
+        return AdditiveModel(shapes, -self.needed, ties=self.ties, classes=["no", "yes"])
+
+    def extremes(self, i, x, radius):
+        """The fewest and the most points within a radius."""
+        cuts, low, high = self.cuts[i], x - radius, x + radius
+        places = sorted({x, low, high, *(Fraction(cut) for cut in cuts if low <= cut <= high)})
+        places += [(a + b) / 2 for a, b in pairwise(places)]
+        bins = [sum(at > cut or (at == cut and self.closed[i] == "left") for cut in cuts) for at in places]
+        return min(self.points[i][k] for k in bins), max(self.points[i][k] for k in bins)
+
+    def suffices(self, row, fixed, radius):
+        """Whether the decision stays, by looking at every bin in reach."""
+        low, high = (
+            sum(found) - self.needed
+            for found in zip(
+                *(self.extremes(i, x, 0 if i in fixed else radius) for i, x in enumerate(row)), strict=True
+            )
+        )
+        here = sum(self.extremes(i, x, 0)[0] for i, x in enumerate(row)) - self.needed
+
+        def accepts(score):
+            return score > 0 or (score == 0 and self.ties == "positive")
+
+        return accepts(low) == accepts(high) == accepts(here)
+
+
+@st.composite
+def scorecards(draw):
+    count = draw(st.integers(1, 3))
+    cuts = [sorted(draw(st.sets(st.integers(-3, 3), min_size=1, max_size=3))) for _ in range(count)]
+    points = [draw(st.lists(st.integers(0, 3), min_size=len(some) + 1, max_size=len(some) + 1)) for some in cuts]
+    closed = draw(st.lists(st.sampled_from(["left", "right"]), min_size=count, max_size=count))
+    return Scorecard(cuts, points, closed, draw(st.integers(0, 6)), draw(st.sampled_from(["positive", "negative"])))
+
+
+@settings(max_examples=400)
+@given(scorecards(), st.data())
+def test_the_radii_of_scorecards_are_certified_and_true(card, data):
+    count, model = len(card.cuts), card.model()
+    row = [Fraction(data.draw(st.integers(-8, 8)), 2) for _ in range(count)]
+    fixed = data.draw(st.sets(st.integers(0, count - 1)))
+    certificate = Explainer(model).radius(row, [f"x{i}" for i in sorted(fixed)], unit="raw").certificate()
+    assert suffice_check.check(to_bytes(model), certificate.text.encode()).startswith("Proven: ")
+    result, hair = certificate.document["result"], Fraction(1, 1000)
+    if result["radius"] is None:
+        assert result["is_attained"]
+        assert card.suffices(row, fixed, Fraction(100))
+        return
+    radius = Fraction(result["radius"])
+    assert card.suffices(row, fixed, radius - hair if radius else radius)
+    assert card.suffices(row, fixed, radius) == result["is_attained"]
+    assert not card.suffices(row, fixed, radius + hair)
+
+
+def test_a_radius_that_ends_where_a_plateau_begins_is_certified():
+    model = AdditiveModel([Steps([2], [0, 1], closed="right")], -1, features=["points"])
+    certificate = Explainer(model).radius([1], [], unit="raw").certificate()
+    assert certificate.document["evidence"]["beyond"] == [{"number": "2", "side": 1, "to": "3"}]
+    said = suffice_check.check(to_bytes(model), certificate.text.encode())
+    assert " stays 0 at every radius up to and including 1, but at no larger one. " in said
+    for beyond in ({"number": "2", "side": 1}, {"number": "2"}, {"number": "0", "side": -1, "to": "-1"}, None):
+        document = json.loads(certificate.text)
+        document["evidence"]["beyond"] = [beyond]
+        with pytest.raises(suffice_check.RejectedError, match="beyond: a larger radius is not shown"):
+            suffice_check.check(to_bytes(model), json.dumps(document).encode())
+
+
+def test_what_rises_beyond_a_radius_does_not_count_as_attained():
+    """Forged: just beyond 2 the score comes as close to 0 as one likes, and then rises; it is never 0, nor below."""
+    shape = PiecewiseLinear([0], [0], 1, 1) + Steps([2], [0, -2], closed="right")
+    for low, ties, to in ((1, "negative", "5"), (0, "positive", "-1")):  # the second way leads back, where it falls
+        model = AdditiveModel([shape], 0, features=[Feature("x", Domain.interval(low, 5))], ties=ties)
+        largest = Explainer(model).radius([1], [], unit="raw")
+        assert (largest.radius, largest.is_attained) == (math.inf, True)
+        document = json.loads(largest.certificate().text)
+        document["result"]["radius"] = "1"
+        document["evidence"] = {"points": [[]], "input": [], "beyond": [{"number": "2", "side": 1, "to": to}]}
+        with pytest.raises(suffice_check.RejectedError, match="beyond: "):
+            suffice_check.check(to_bytes(model), json.dumps(document).encode())
+
+
+# --- classes ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classes", [["a", "b", "c"], [1, 2, 3], [0.5, 1.5, -2.0], ["1", 1, 1.5], np.arange(3)])
+def test_a_class_to_beat_is_named_as_in_the_model_file(classes):
+    model = AdditiveModel([Steps([0], [[0, 1, 0], [2, 0, 1]])], [0, 0, 0], "multiclass", classes=list(classes))
+    explainer = Explainer(model)
+    for other in model.classes[1:]:
+        said = checked(model, explainer.explain([1], 3, unit="raw", claim=Beats(other)))
+        assert "stays ahead of " in said
+
+
+def test_a_class_of_another_type_is_another_class():
+    model = AdditiveModel([Steps([0], [[0, 1], [2, 0]])], [0, 0], "multiclass", classes=[0, 1])
+    document = json.loads(Explainer(model).explain([1], 3, unit="raw", claim=Beats(1)).certificate().text)
+    for other in (1.0, True, "1", 2, None, [1]):
+        document["question"]["claim"]["other"] = other
+        with pytest.raises(suffice_check.RejectedError, match="claim: there is no class to beat"):
+            suffice_check.check(to_bytes(model), json.dumps(document).encode())
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_the_checker_could_not_read_is_not_written():
+    line = PiecewiseLinear([0], [0], 1, 1)
+    explainer = Explainer(AdditiveModel([line, line], features=["a", "b"]))
+    long = Fraction(1, 3**9000)
+    with pytest.raises(suffice.CertificateError, match="4000 digits"):
+        explainer.explain([long, 1], 1, unit="raw").certificate()
+    steps = Steps(list(range(2**18 + 1)), [0] * (2**18 + 1) + [1])
+    with pytest.raises(suffice.CertificateError, match="points"):
+        Explainer(AdditiveModel([steps])).explain([0], math.inf).certificate()
 
 
 def test_the_same_result_gives_the_same_bytes():
     row = next(rows_of(1))
-    first, second = (Explainer(ZOO).explain(row, 1).certificate().text for _ in range(2))
+    first, second = (Explainer(ZOO).explain(row, 1, unit="raw").certificate().text for _ in range(2))
     assert first == second
     assert first == json.dumps(json.loads(first), separators=(",", ":")) + "\n"
 
@@ -253,7 +474,7 @@ def test_the_same_result_gives_the_same_bytes():
 def test_a_certificate_is_for_the_file_that_holds_the_model(tmp_path):
     path, row = tmp_path / "zoo.safetensors", next(rows_of(1))
     ZOO.save(path)
-    why = Explainer(suffice.load(path)).explain(row, 1)
+    why = Explainer(suffice.load(path)).explain(row, 1, unit="raw")
     why.certificate().save(tmp_path / "why.json")
     assert suffice_check.check_files(path, tmp_path / "why.json").startswith("Proven: ")
     header = int.from_bytes(path.read_bytes()[:8], "little")
@@ -268,12 +489,12 @@ def test_a_certificate_is_for_the_file_that_holds_the_model(tmp_path):
 
 def test_a_file_of_another_model_is_refused(tmp_path):
     AdditiveModel([Steps([1], [0, 1])]).save(tmp_path / "m.safetensors")
-    with pytest.raises(suffice.ModelFileError, match="holds another model"):
-        Explainer(ZOO).explain(next(rows_of(1)), 1).certificate(tmp_path / "m.safetensors")
+    with pytest.raises(suffice.ModelFileError, match="holds a different model"):
+        Explainer(ZOO).explain(next(rows_of(1)), 1, unit="raw").certificate(tmp_path / "m.safetensors")
 
 
 def test_a_certificate_that_cannot_be_written_says_so(tmp_path):
-    certificate = Explainer(ZOO).explain(next(rows_of(1)), 1).certificate()
+    certificate = Explainer(ZOO).explain(next(rows_of(1)), 1, unit="raw").certificate()
     with pytest.raises(suffice.CertificateError, match="cannot be written"):
         certificate.save(tmp_path / "no" / "such" / "folder.json")
 
@@ -286,7 +507,7 @@ def test_the_command_line_writes_and_checks_certificates(tmp_path):
     (tmp_path / "t.csv").write_text("size,colour\n1,red\n-3,blue\n")
     path, table, why = (str(tmp_path / name) for name in ("m.safetensors", "t.csv", "why.json"))
     run = CliRunner().invoke
-    asked = [path, table, "--radius", "1", "--certificate", why]
+    asked = [path, table, "--radius", "1", "--unit", "raw", "--certificate", why]
     for command in ("explain", "contrast"):
         assert run(app, [command, *asked, "--row", "0"]).exit_code == 0
         done = run(app, ["check", path, why])
@@ -295,7 +516,7 @@ def test_the_command_line_writes_and_checks_certificates(tmp_path):
     for row in (0, 1):
         assert run(app, ["check", path, str(tmp_path / f"why-{row}.json")]).exit_code == 0
     text = (tmp_path / "why-0.json").read_text()
-    (tmp_path / "bad.json").write_text(text.replace('"radii":["1"', '"radii":["9"'))
+    (tmp_path / "bad.json").write_text(text.replace('"radius":"1"', '"radius":"9"'))
     done = run(app, ["check", path, str(tmp_path / "bad.json")])
     assert (done.exit_code, done.output[:10]) == (1, "Rejected: ")
     (tmp_path / "bad.json").write_text(text[:-20])

@@ -246,7 +246,7 @@ def test_a_file_that_is_no_table_is_refused(tmp_path, file, content):
         ("california_housing", HOUSES.assign(median_house_value=None), "'median_house_value' holds nan, expected a n"),
         ("california_housing", HOUSES.head(0), "the table of california_housing has no row to use"),
         ("compas", COMPAS.assign(is_recid=-1), "the table of compas has no row to use"),
-        ("compas", COMPAS.assign(two_year_recid=2), "'two_year_recid' holds 2, expected one of 0, 1; mend the file"),
+        ("compas", COMPAS.assign(two_year_recid=2), "'two_year_recid' holds 2, expected one of 0, 1; fix the file"),
         ("compas", COMPAS.assign(two_year_recid="yes"), "'two_year_recid' holds 'yes', which is not a number"),
         ("compas", COMPAS.assign(days_b_screening_arrest="x"), "'days_b_screening_arrest' holds 'x', which is not"),
     ],

@@ -20,6 +20,7 @@ from pathlib import Path
 import networks
 
 import suffice
+from suffice.numbers.exact import nearest_float, rational
 from suffice.paper import (
     BisectionVerifier,
     ExactVerifier,
@@ -31,7 +32,6 @@ from suffice.paper import (
     disagreements,
 )
 from suffice.paper.verifiers import lirpa, marabou
-from suffice.rational import nearest_float, rational
 
 MAKERS = {
     "bisection (float64, outward rounding)": BisectionVerifier,
@@ -123,13 +123,13 @@ def page(options):
         "",
         f"Written by `python benchmarks/hard/disagreements.py --components {options.components}` on "
         f"{datetime.date.today():%Y-%m-%d}. Not installed: {', '.join(missing) or 'none'}. "
-        "A wrong verdict is one that the exact verifier refutes: it says that a claim holds and there is a point that "
-        "breaks it, or gives a point that breaks nothing. Such points are evaluated exactly and then count as unknown.",
+        "A verdict is wrong if the exact verifier refutes it: it says that a claim holds although a point breaks it, "
+        "or gives a point that breaks nothing. Such points are evaluated exactly and then count as unknown.",
         "",
-        "What to make of it. Marabou cannot be asked about weights between 1e-10 and 1e-6 without guards: ours set "
-        "them to 0 at a charge, and test it on each network before an `unsat` is believed. A verifier in float32 sees "
-        "another network where weights need more bits. No verifier in floating point means anything below its "
-        "rounding; ours then says unknown. Sampling says what it has seen.",
+        "What this means: Marabou cannot be trusted with weights between 1e-10 and 1e-6 without guards. Ours set such "
+        "weights to 0, charge for it, and test Marabou on each network before an `unsat` is believed. Where weights "
+        "need more bits, a verifier in float32 sees a different network. No verdict in floating point means anything "
+        "below its rounding error; ours then says unknown. Sampling only reports what it has seen.",
         "",
         "## Networks made to be hard",
         "",
@@ -161,7 +161,7 @@ def page(options):
     lines += [
         "",
         "Wrong verdicts met while explaining rows are listed on the pages of [reproduction](reproduction/README.md) "
-        "that compare verifiers, with the command that meets them again.",
+        "that compare verifiers, with the command that reproduces them.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -14,8 +14,8 @@ from pages import Page, mean, over_time
 from runs import METHODS, Runs
 
 import suffice
+from suffice.numbers.exact import ZERO
 from suffice.paper import Instance, Problem, Run, parallel_interval_sorting
-from suffice.rational import ZERO
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "hard"))
 import networks

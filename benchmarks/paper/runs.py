@@ -11,6 +11,7 @@ from pathlib import Path
 
 import setting
 
+from suffice.numbers.exact import nearest_float
 from suffice.paper import (
     ExactVerifier,
     Minimality,
@@ -22,7 +23,6 @@ from suffice.paper import (
     greedy_subset_minimal,
     lexicographic,
 )
-from suffice.rational import nearest_float
 
 METHODS = ("ours", "lexicographic", "sensitivity")
 _DEFAULT_PRECISION = 2.0**-20
@@ -105,7 +105,7 @@ class Runs:
         judged = [] if verifier.trust is Trust.SAMPLED else verifier.asked
         wrong = disagreements(judged, ExactVerifier(), 60.0)
         names = where.explainer.model.names
-        kept = [names[i] for i in result.kept]
+        kept = [names[i] for i in result.fixed]
         return (
             extra
             | {

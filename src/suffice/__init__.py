@@ -1,9 +1,23 @@
 """suffice: proven minimal explanations of additive models."""
 
 from suffice.adapters import Layout, from_model
-from suffice.certificate import Certificate
-from suffice.claims import AtLeast, AtMost, Beats, ProbabilityAtLeast, Same, Within
-from suffice.domain import Domain
+from suffice.answers import (
+    Contrast,
+    Count,
+    Counterfactual,
+    Curve,
+    Explanation,
+    Explanations,
+    Inflated,
+    LargestRadius,
+    Limit,
+    Range,
+    Relevance,
+    Status,
+    Step,
+    Sufficiency,
+)
+from suffice.certificate.document import Certificate
 from suffice.errors import (
     AdapterError,
     BudgetError,
@@ -14,34 +28,25 @@ from suffice.errors import (
     ModelError,
     ModelFileError,
     NumberError,
+    OptionError,
     PieceBudgetError,
     PreferenceError,
     RadiusError,
     RowError,
     ShapeError,
     SufficeError,
+    UnsettledError,
 )
-from suffice.explain import Explainer
-from suffice.labels import MISSING
-from suffice.model import AdditiveModel, Feature
-from suffice.model_file import load_model as load
-from suffice.results import (
-    Contrast,
-    Counterfactual,
-    Curve,
-    Explanation,
-    Explanations,
-    Inflated,
-    Limit,
-    Range,
-    Relevance,
-    Status,
-    Step,
-)
+from suffice.explainer import Explainer
+from suffice.model.additive import AdditiveModel, Feature
+from suffice.model.domain import Domain
+from suffice.model.reading import load_model as load
+from suffice.numbers.values import MISSING
+from suffice.question.claims import AtLeast, AtMost, Beats, ProbabilityAtLeast, Same, Within
+from suffice.question.question import Options, Question
 from suffice.shapes import Activation, Pieces, PiecewiseLinear, Readout, ReluNetwork, Shape, Steps, Table
 
 __all__ = [
-    "MISSING",
     "Activation",
     "AdapterError",
     "AdditiveModel",
@@ -51,28 +56,34 @@ __all__ = [
     "BudgetError",
     "Certificate",
     "CertificateError",
+    "ClaimError",
     "Contrast",
+    "Count",
     "Counterfactual",
     "Curve",
+    "DataError",
     "Domain",
     "Explainer",
     "Explanation",
     "Explanations",
     "Feature",
     "FeatureNameError",
-    "Layout",
-    "ClaimError",
-    "DataError",
     "Inflated",
+    "LargestRadius",
+    "Layout",
     "Limit",
+    "MISSING",
     "ModelError",
     "ModelFileError",
     "NumberError",
+    "OptionError",
+    "Options",
     "PieceBudgetError",
     "Pieces",
     "PiecewiseLinear",
     "PreferenceError",
     "ProbabilityAtLeast",
+    "Question",
     "RadiusError",
     "Range",
     "Readout",
@@ -86,7 +97,9 @@ __all__ = [
     "Step",
     "Steps",
     "SufficeError",
+    "Sufficiency",
     "Table",
+    "UnsettledError",
     "Within",
     "from_model",
     "load",

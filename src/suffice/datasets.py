@@ -309,7 +309,7 @@ def _numbers(column: Any) -> Any:
     numbers = _library("pandas").to_numeric(column, errors="coerce")
     strange = column[numbers.isna() & column.notna()]
     if len(strange):
-        raise DataError(f"the column {column.name!r} holds {strange.iloc[0]!r}, which is not a number; mend the file")
+        raise DataError(f"the column {column.name!r} holds {strange.iloc[0]!r}, which is not a number; fix the file")
     return numbers
 
 
@@ -323,7 +323,7 @@ def _target(source: _Source, column: Any) -> Any:
         target, expected = _numbers(column).astype(float), "a number"
     strange = column[target.isna()]
     if len(strange):
-        raise DataError(f"the target {source.target!r} holds {strange.iloc[0]}, expected {expected}; mend the file")
+        raise DataError(f"the target {source.target!r} holds {strange.iloc[0]}, expected {expected}; fix the file")
     return target.astype(str) if source.classes else target
 
 

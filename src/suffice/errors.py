@@ -23,19 +23,27 @@ class ModelError(SufficeError, ValueError):
 
 
 class ClaimError(SufficeError, ValueError):
-    """A question does not fit the model."""
+    """A claim does not fit the model or the row."""
+
+
+class OptionError(SufficeError, ValueError):
+    """An option is unknown, has an invalid value, or does not apply to the question asked."""
 
 
 class PreferenceError(SufficeError, ValueError):
-    """Wishes about which features to keep contradict each other, or cannot be met."""
+    """Preferences about which features to fix or to free contradict each other, or cannot be met."""
+
+
+class UnsettledError(SufficeError, RuntimeError):
+    """A yes-or-no question is neither proven nor refuted; the message says what it depends on."""
 
 
 class BudgetError(SufficeError, RuntimeError):
-    """A search ended at its budget before it could answer; the message says what is known."""
+    """A search ran out of its budget before it could answer; the message says what is known."""
 
 
 class RadiusError(SufficeError, ValueError):
-    """A radius is missing, negative or not a number, or its unit has no meaning here."""
+    """A radius is missing, negative or not a number, or its unit means nothing for this model."""
 
 
 class RowError(SufficeError, ValueError):
@@ -51,7 +59,7 @@ class CellTypeError(DataError, TypeError):
 
 
 class ModelFileError(SufficeError, ValueError):
-    """A file is not a model file that this version reads; `path` names it."""
+    """A file is not a model file that this version can read; `path` names it."""
 
     def __init__(self, path: object, reason: str) -> None:
         super().__init__(str(path), reason)
@@ -66,7 +74,7 @@ class CertificateError(SufficeError, ValueError):
 
 
 class AdapterError(SufficeError, ValueError):
-    """A model of another package cannot be taken over exactly; the message names the part that is in the way."""
+    """A model of another package cannot be converted exactly; the message names the part that prevents it."""
 
 
 class VerifierError(SufficeError, RuntimeError):
@@ -92,15 +100,17 @@ class Undecided(Exception):  # noqa: N818 - not an error: caught inside the libr
 
 
 class FeatureNameError(SufficeError, LookupError):
-    """A name is not that of a feature (or not of one that fits the question)."""
+    """A name is not that of a feature, or not of one that fits here."""
 
     def __init__(self, name: object, known: Sequence[str], what: str = "feature") -> None:
         super().__init__(name, tuple(known), what)
         self.name, self.known, self.what = name, tuple(known), what
 
     def __str__(self) -> str:
+        if self.what == "list of feature names" and self.name in self.known:
+            return f"{self.name!r} is one name; give a list of names: [{self.name!r}]"
         if not self.known:
-            return f"{self.name!r} is not a {self.what}: there is none"
+            return f"{self.name!r} is not a {self.what}; there are none"
         near = difflib.get_close_matches(str(self.name), self.known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"choose from {_some(self.known)}"
         return f"{self.name!r} is not a {self.what}; {hint}"

@@ -3,7 +3,18 @@
 Standard library only; all arithmetic in integers and fractions. `docs/certificate.md` has the format and the theorems.
 """
 
-from suffice_check.check import check, check_files
-from suffice_check.reading import RejectedError, UnreadableError
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from suffice_check.reading import RejectedError, UnreadableError
+    from suffice_check.verdict import check, check_files
 
 __all__ = ["RejectedError", "UnreadableError", "check", "check_files"]
+
+
+def __getattr__(name: str) -> object:
+    # Nothing is imported before it is asked for: `python -m` runs this file before `__main__` can mend the path.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from suffice_check import reading, verdict
+
+    return getattr(reading if name.endswith("Error") else verdict, name)

@@ -1,11 +1,13 @@
 """`suffice-check MODEL CERTIFICATE`: exit 0 saying what is proven, 1 naming the step that fails, 2 if unreadable."""
 
-from __future__ import annotations
-
+import os
 import sys
 
-from suffice_check.check import check_files
+if __name__ == "__main__":  # `python -m` looks in the current folder first: no file there may pass for Python's own
+    sys.path[:] = [place for place in sys.path if place not in ("", os.getcwd())]
+
 from suffice_check.reading import RejectedError, UnreadableError
+from suffice_check.verdict import check_files
 
 
 def main(arguments: list[str] | None = None) -> int:

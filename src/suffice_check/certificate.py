@@ -6,14 +6,13 @@ import re
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from suffice_check.claims import Claim, read_claim
+from suffice_check.claims import Enclosure
 from suffice_check.drops import Witness
+from suffice_check.question import Question, read_question
 from suffice_check.reading import MISTAKES, POINT_LIMIT, Value, fields, items, number, parse, unreadable, value, whole
-from suffice_check.tree import Choices, Node, read_node
+from suffice_check.tree import Node, read_node
 
-_FIELDS = (
-    "version", "model", "row", "radii", "norm", "at_most", "claim", "charges", "choices", "result", "evidence",
-)  # fmt: skip
+_FIELDS = "version", "model", "row", "question", "enclosure", "charges", "result", "evidence"
 _HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
@@ -22,15 +21,12 @@ class Certificate(NamedTuple):
 
     model: str
     row: list[Value]
-    radii: list[Fraction | None]
-    norm: int | None
-    at_most: int | None
-    claim: Claim
+    question: Question
+    enclosure: Enclosure | None
     charges: list[Fraction] | None
-    choices: Choices | None
     kind: str
-    features: list[int]
-    lower_bound: int
+    features: list[int]  # those fixed, or changed
+    lower_bound: Fraction
     radius: Fraction | None
     is_attained: bool
     points: list[list[Fraction]]
@@ -49,45 +45,44 @@ def read_certificate(content: bytes) -> Certificate:
 
 
 def _read(document: Any) -> Certificate:
-    version, model, row, radii, norm, at_most, claim, charges, choices, result, evidence = fields(document, *_FIELDS)
-    if type(version) is not int or version != 1:
-        raise ValueError(f"version {str(version)[:40]} of the format is not known")
+    if isinstance(document, dict) and (type(document.get("version")) is not int or document["version"] != 2):
+        raise ValueError("this version of the format is not known; there is version 2")
+    _, model, row, question, enclosure, charges, result, evidence = fields(document, *_FIELDS)
     if not isinstance(model, str) or not _HASH.fullmatch(model):
         raise ValueError("a model is named by its SHA-256, 64 lower-case hexadecimal digits")
+    if enclosure is not None:
+        low, high = (number(end) for end in items(enclosure))
     return Certificate(
         model,
         [value(cell) for cell in items(row)],
-        [None if radius is None else number(radius) for radius in items(radii)],
-        None if norm is None else whole(norm, 3, start=1),
-        None if at_most is None else whole(at_most, 10**6, start=1),
-        read_claim(claim),
+        read_question(question),
+        None if enclosure is None else (low, high),
         None if charges is None else [number(text) for text in items(charges)],
-        None if choices is None else Choices.read(choices),
         *_read_result(result, evidence),
     )
 
 
 # For each kind of result the field that names features, its other fields, and the evidence it comes with.
 _KINDS = {
-    "explanation": ("kept", ["lower_bound"], ["points", "witnesses", "tree"]),
-    "contrast": ("moved", ["lower_bound"], ["points", "input"]),
-    "insufficient": ("kept", [], ["input"]),
-    "radius": ("kept", ["radius", "is_attained"], ["points", "input", "beyond"]),
+    "explanation": ("fixed", ["lower_bound"], ["points", "witnesses", "tree"]),
+    "contrast": ("changed", ["lower_bound"], ["points", "input"]),
+    "insufficient": ("fixed", [], ["input"]),
+    "radius": ("fixed", ["radius", "is_attained"], ["points", "input", "beyond"]),
 }
 
 
 def _read_result(result: Any, evidence: Any) -> tuple[Any, ...]:
     """Return what is said and offered, in the order of the fields of `Certificate`."""
     chosen, said, offered = _KINDS[result["kind"]]
-    features = fields(result, "kind", chosen, *said)[1]
+    kind, features, *_ = fields(result, "kind", chosen, *said)
     fields(evidence, *offered)
-    radius, is_attained = result.get("radius"), result.get("is_attained", False)
+    bound, radius, is_attained = result.get("lower_bound", 0), result.get("radius"), result.get("is_attained", False)
     if type(is_attained) is not bool:
         raise TypeError("a radius is attained or not")
     return (
-        result["kind"],
+        kind,
         [whole(i, 10**6) for i in items(features)],
-        whole(result.get("lower_bound", 0), 10**1000),
+        number(bound) if kind == "explanation" else Fraction(whole(bound, 10**6)),
         None if radius is None else number(radius),
         is_attained,
         _read_points(evidence.get("points", [])),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import pairwise
 from typing import NamedTuple
 
-from suffice_check.claims import Inequality, show
+from suffice_check.claims import Inequality
 from suffice_check.model import Domain, Feature, Span
 from suffice_check.reading import RejectedError, Value
-from suffice_check.shapes import Outputs
+from suffice_check.shapes import Outputs, is_increasing
+from suffice_check.words import show
 
 
 class Drop(NamedTuple):
@@ -18,11 +18,11 @@ class Drop(NamedTuple):
 
     is_infinite: bool
     value: Fraction
-    is_attained: bool
+    edge: int  # 0: attained; -1: only approached; 1: exceeded, however little further features may move
 
 
-INFINITE = Drop(True, Fraction(0), False)
-NONE = Drop(False, Fraction(0), True)
+INFINITE = Drop(True, Fraction(0), 0)
+NONE = Drop(False, Fraction(0), 0)
 
 
 class Constraint(NamedTuple):
@@ -44,20 +44,15 @@ class Constraint(NamedTuple):
         return self._breaks(total(drops), self.loose)
 
     def _breaks(self, fall: Drop, margin: Fraction) -> bool:
-        is_tie = fall.value == margin and self.inequality.is_strict and fall.is_attained
+        is_tie = fall.value == margin and fall.edge >= (0 if self.inequality.is_strict else 1)
         return fall.is_infinite or fall.value > margin or is_tie
 
 
 def total(drops: Iterable[Drop]) -> Drop:
-    """Return the supremum of the sum; it is attained where every part is."""
+    """Return the supremum of the sum: attained where every part is, exceeded where one is and the others come close."""
     every = list(drops)
-    value = sum((drop.value for drop in every), Fraction(0))
-    return Drop(any(d.is_infinite for d in every), value, all(d.is_attained for d in every))
-
-
-def fall(inequality: Inequality, before: Outputs, after: Outputs) -> Fraction:
-    """Return how much an inequality loses where a feature's outputs change."""
-    return inequality.of(before) - inequality.of(after)
+    value, edges = sum((drop.value for drop in every), Fraction(0)), [drop.edge for drop in every]
+    return Drop(any(drop.is_infinite for drop in every), value, max(edges, default=0) or min(edges, default=0))
 
 
 def bound_drops(
@@ -74,22 +69,18 @@ def bound_drops(
     """
     shape, here = feature.shape, feature.shape.at(x, 0)
     points = [z * shape.scale + shape.center for z in listed]
-    for left, right in pairwise(points):
-        if left >= right:
-            raise RejectedError("points", f"those of {feature.name!r} do not increase")
-    for point in points:
-        if not region.holds(point):
-            raise RejectedError("points", f"one of {feature.name!r} lies outside its region")
-    found = [[NONE] for _ in inequalities]
+    if not is_increasing(points):
+        raise RejectedError("points", f"those of {feature.name!r} do not increase")
+    if not all(map(region.holds, points)):
+        raise RejectedError("points", f"one of {feature.name!r} lies outside its region")
+    found, levels = [NONE] * len(inequalities), [inequality.of(here) for inequality in inequalities]
 
     def add(first: Outputs, second: Outputs, *, is_ray: bool = False) -> None:
         # An open piece comes as near as one likes to its ends, and attains what is between them only if constant.
-        for drops, inequality in zip(found, inequalities, strict=True):
-            a, b = fall(inequality, here, first), fall(inequality, here, second)
-            if is_ray:
-                drops.append(INFINITE if b > a else Drop(False, a, a == b))
-            else:
-                drops.append(Drop(False, max(a, b), a == b))
+        for c, (inequality, level) in enumerate(zip(inequalities, levels, strict=True)):
+            a, b = level - inequality.of(first), level - inequality.of(second)
+            seen = INFINITE if is_ray and b > a else Drop(False, a if is_ray else max(a, b), 0 if a == b else -1)
+            found[c] = max(found[c], seen)
 
     for value in (*region.categories, *region.codes):
         add(shape.at(value, 0), shape.at(value, 0))
@@ -107,7 +98,7 @@ def bound_drops(
         if span.high is None:
             _check_affine(feature, nodes[-1], None)
             add(shape.at(nodes[-1], 1), shape.at(nodes[-1] + 1, 0), is_ray=True)
-    return [max(drops) for drops in found]
+    return found
 
 
 def _nodes(feature: Feature, span: Span, points: Sequence[Fraction]) -> list[Fraction]:
@@ -131,7 +122,8 @@ def _check_affine(feature: Feature, left: Fraction | None, right: Fraction | Non
 class Witness(NamedTuple):
     """A value of a feature, or (side -1 or 1) values as close to it as one likes on one side.
 
-    Where the shape is affine up to `to` and falls on the way, values on that side are lower than their limit.
+    Beyond a radius, `to` says how far on that side the shape is affine: where it falls on the way, values there are
+    lower than their limit; where it is constant, they attain it.
     """
 
     value: Value
@@ -140,15 +132,9 @@ class Witness(NamedTuple):
 
 
 def witness_drop(
-    feature: Feature,
-    x: Value,
-    region: Domain,
-    witness: Witness | None,
-    inequality: Inequality,
-    *,
-    is_beyond: bool = False,
+    feature: Feature, x: Value, region: Domain, witness: Witness | None, inequality: Inequality, is_beyond: bool = False
 ) -> Drop:
-    """Return a drop that values of the region (or beyond: as close to it as one likes) attain or approach."""
+    """Return a drop that values of the region (or beyond: as close to it as one likes) attain, approach or exceed."""
     if witness is None:
         return NONE
     value, side, to = witness
@@ -157,8 +143,15 @@ def witness_drop(
         raise RejectedError("witnesses", f"that of {feature.name!r} goes on, and only beyond a radius may one")
     if not region.holds(value) or (side and not _has_beside(beside, value, side)):
         raise RejectedError("witnesses", f"that of {feature.name!r} lies outside its region")
-    seen = fall(inequality, feature.shape.at(x, 0), feature.shape.at(value, side))
-    return max(NONE, Drop(False, seen, side == 0))
+    level = inequality.of(feature.shape.at(value, side))
+    edge = -1 if side else 0
+    if to is not None:
+        if not isinstance(value, Fraction) or (to - value) * side <= 0:
+            raise RejectedError("beyond", f"the way of {feature.name!r} leads back")
+        _check_affine(feature, min(value, to), max(value, to))
+        end = inequality.of(feature.shape.at(to, -side))
+        edge = (end < level) - (end > level)
+    return max(NONE, Drop(False, inequality.of(feature.shape.at(x, 0)) - level, edge))
 
 
 def _has_beside(region: Domain, value: Value, side: int) -> bool:
@@ -167,17 +160,3 @@ def _has_beside(region: Domain, value: Value, side: int) -> bool:
         not span.is_integers and span.holds(value) and value != (span.high if side > 0 else span.low)
         for span in region.spans
     )
-
-
-def grows(feature: Feature, x: Value, witness: Witness | None, inequality: Inequality) -> bool:
-    """Whether an inequality is proven to fall further just beside a witness than at it, and not to rise before."""
-    if witness is None or witness.to is None or not isinstance(witness.value, Fraction):
-        return False
-    at, side, to = witness.value, witness.side, witness.to
-    if (to - at) * side <= 0 or not any(
-        span.holds(at) and span.holds(to) and not span.is_integers for span in feature.domain.spans
-    ):
-        raise RejectedError("beyond", f"the way of {feature.name!r} leaves its domain")
-    _check_affine(feature, min(at, to), max(at, to))
-    shape, start = feature.shape, feature.shape.at(at, side)
-    return fall(inequality, shape.at(x, 0), start) >= 0 and fall(inequality, start, shape.at(to, -side)) > 0

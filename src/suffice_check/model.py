@@ -7,6 +7,7 @@ import struct
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from suffice_check import shapes
 from suffice_check.reading import (
     MISTAKES,
     Value,
@@ -20,20 +21,7 @@ from suffice_check.reading import (
     value,
     whole,
 )
-from suffice_check.shapes import (
-    FLOATS,
-    Activation,
-    BrokenLine,
-    Changed,
-    Network,
-    Outputs,
-    Readout,
-    Shape,
-    Steps,
-    Sum,
-    Table,
-    Tensor,
-)
+from suffice_check.shapes import FLOATS, Activation, Changed, Network, Outputs, Shape, Tensor
 
 _MOST_HEADER = 10**8
 _MOST_TENSOR = 2**40
@@ -93,6 +81,7 @@ class Feature(NamedTuple):
     name: str
     domain: Domain
     shape: Changed
+    deviation: Fraction | None = None
 
 
 class Model(NamedTuple):
@@ -114,7 +103,7 @@ def read_model(content: bytes) -> Model:
         header = parse(content[8 : 8 + length])
         (document,) = fields(header.pop("__metadata__"), "suffice")
         tensors = Tensors(header, memoryview(content)[8 + length :])
-        return _model(parse(document.encode(), has_floats=True), tensors)
+        return _model(parse(document.encode()), tensors)
     except (*MISTAKES, struct.error) as error:
         raise unreadable("the model file", error) from None
 
@@ -131,7 +120,7 @@ class _Place(NamedTuple):
     def read(cls, document: Any) -> _Place:
         kind, lengths, offsets = fields(document, "dtype", "shape", "data_offsets")
         if len(items(lengths)) not in (1, 2):
-            raise ValueError("a tensor has not one or two dimensions")
+            raise ValueError("a tensor does not have one or two dimensions")
         shape = tuple(whole(length, _MOST_TENSOR, start=1) for length in lengths)
         start, end = (whole(offset, _MOST_TENSOR) for offset in items(offsets))
         if end - start != FLOATS[kind][1] * math.prod(shape):
@@ -158,7 +147,7 @@ class Tensors:
         start, end, kind, shape = self.places.pop(name)
         entries = struct.unpack(f"<{math.prod(shape)}{FLOATS[kind][0]}", self.data[start:end])
         if not all(map(math.isfinite, entries)):
-            raise ValueError("a tensor holds something else than finite numbers")
+            raise ValueError("a tensor contains something other than finite numbers")
         return Tensor(kind, shape, entries)
 
 
@@ -173,17 +162,17 @@ def _model(document: Any, tensors: Tensors) -> Model:
     fits = len(scores) > 1 if task == "multiclass" else len(scores) == 1
     if ties not in ("positive", "negative") or len(items(classes)) != wanted or not fits:
         raise ValueError("task, ties, classes and intercept do not fit together")
-    if not all(isinstance(name, (str, int, float)) for name in classes) or has_repeats(classes):
-        raise ValueError("classes are text or numbers, and no two are equal")
+    if not all(type(name) in (str, int, float, bool) for name in classes) or has_repeats(classes):
+        raise ValueError("classes are text, numbers or truth values, and no two are equal")
     shared = [_network(basis, tensors) for basis in items(bases)]
-    shapes = []
-    for place, term in enumerate(items(terms)):
+    read = []
+    for i, (term, feature) in enumerate(zip(items(terms), items(features), strict=True)):
         over, shape = fields(term, "features", "shape")
-        if over != [place]:
-            raise ValueError(f"term {place} is not over feature {place} alone")
-        shapes.append(_shape(shape, tensors, shared))
-    read = [_feature(feature, shape) for feature, shape in zip(items(features), shapes, strict=True)]
-    if any(shape.outputs != len(scores) for shape in shapes) or len({feature.name for feature in read}) != len(read):
+        if [whole(place, 10**6) for place in items(over)] != [i]:
+            raise ValueError(f"term {i} is not over feature {i} alone")
+        read.append(_feature(feature, _shape(shape, tensors, shared)))
+    outputs = {feature.shape.outputs for feature in read}
+    if outputs != {len(scores)} or len({feature.name for feature in read}) != len(read):
         raise ValueError("shapes need an output for each score, and features names of their own")
     return Model(task, ties, classes, scores, read)
 
@@ -193,14 +182,13 @@ def _feature(document: Any, shape: Shape) -> Feature:
     spans, *lists = fields(domain, "spans", "categories", "codes")
     categories, codes = ([value(v) for v in items(part)] for part in lists)
     read = Domain([_span(*items(span)) for span in items(spans)], categories, codes)
-    if deviation is not None:
-        number(deviation)  # of no use here, but it must be one
+    spread = None if deviation is None else number(deviation)
     listed = [*read.categories, *read.codes]
-    if not isinstance(name, str) or has_repeats(listed):
-        raise ValueError("a feature needs a name, and values that are listed once")
+    if not isinstance(name, str) or not name or has_repeats(listed) or (spread is not None and spread < 0):
+        raise ValueError("a feature needs a name, values that are listed once, and no deviation below 0")
     if any(isinstance(v, Fraction) and span.holds(v) for v in listed for span in read.spans):
         raise ValueError("a value is both a number and a category or code")
-    return Feature(name, read, Changed(shape, center=number(center), scale=number(scale)))
+    return Feature(name, read, Changed(shape, center=number(center), scale=number(scale)), spread)
 
 
 def _span(low: Any, high: Any, is_integers: Any) -> Span:
@@ -209,7 +197,7 @@ def _span(low: Any, high: Any, is_integers: Any) -> Span:
     if type(is_integers) is not bool or known != sorted(known):
         raise ValueError("a span needs a low end, a high end, and whether it holds integers only")
     if is_integers and any(end.denominator != 1 for end in known):
-        raise ValueError("a span of integers has ends that are none")
+        raise ValueError("a span of integers has ends that are not integers")
     return Span(first, last, is_integers)
 
 
@@ -221,26 +209,26 @@ def _shape(document: Any, tensors: Tensors, bases: list[Network], bits: int = _M
         return _network(document, tensors)
     if kind == "readout":
         basis, weights = fields(rest, "basis", "weights")
-        return Readout(bases[whole(basis, len(bases))], tensors.take(weights))
+        return shapes.Readout(bases[whole(basis, len(bases))], tensors.take(weights))
     if kind == "steps":
         cuts, values, closed = fields(rest, "cuts", "values", "closed")
-        return Steps(_row(_numbers(cuts, tensors)), _numbers(values, tensors), closed)
+        return shapes.Steps(_row(_numbers(cuts, tensors)), _numbers(values, tensors), closed)
     if kind == "piecewise_linear":
         knots, values, slopes = (_numbers(part, tensors) for part in fields(rest, "knots", "values", "slopes"))
-        return BrokenLine(_row(knots), values, slopes)
+        return shapes.BrokenLine(_row(knots), values, slopes)
     if kind == "table":
         keys, values, otherwise = fields(rest, "keys", "values", "otherwise")
         entries = list(zip(map(value, items(keys)), _numbers(values, tensors), strict=True))
-        return Table(entries, None if otherwise is None else _shape(otherwise, tensors, bases, bits))
+        return shapes.Table(entries, None if otherwise is None else _shape(otherwise, tensors, bases, bits))
     if kind == "sum":
         (parts,) = fields(rest, "parts")
-        return Sum([_shape(part, tensors, bases, bits) for part in items(parts)])
+        return shapes.Sum([_shape(part, tensors, bases, bits) for part in items(parts)])
     if kind in _CHANGES:
         shape, *texts = fields(rest, "shape", *_CHANGES[kind])
         change = {name: number(text) for name, text in zip(_CHANGES[kind], texts, strict=True)}
         bits -= sum(part.bit_length() for one in change.values() for part in one.as_integer_ratio())
         if bits < 0:  # evaluation multiplies them: a few hundred long ones would take hours
-            raise ValueError("the numbers of scaled and rescaled shapes inside each other are too long together")
+            raise ValueError("the numbers of nested scaled and rescaled shapes are too long in total")
         return Changed(_shape(shape, tensors, bases, bits), **change)
     raise ValueError(f"{kind!r} is not a kind of shape")
 

@@ -30,11 +30,8 @@ class RejectedError(Exception):
     """A step of the proof fails, or the file says something that is not so; `step` names it."""
 
     def __init__(self, step: str, reason: str) -> None:
-        super().__init__(step, reason)
-        self.step, self.reason = step, reason
-
-    def __str__(self) -> str:
-        return f"{self.step}: {self.reason}"
+        super().__init__(f"{step}: {reason}")
+        self.step = step
 
 
 def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
@@ -54,13 +51,13 @@ def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
     return content
 
 
-def parse(content: bytes, *, has_floats: bool = False) -> Any:
-    """Return a JSON document; fields given twice, NaN, and floats (but for classes of a model) are refused."""
+def parse(content: bytes) -> Any:
+    """Return a JSON document; fields given twice, NaN and infinity are refused."""
     return json.loads(
         content.decode("utf-8"),
         object_pairs_hook=_no_duplicates,
         parse_constant=_refuse,
-        parse_float=_finite if has_floats else _refuse,
+        parse_float=_finite,  # only a class may be one
         parse_int=_integer,
     )
 
@@ -91,6 +88,20 @@ def items(document: Any) -> list[Any]:
     if not isinstance(document, list):
         raise TypeError("expected a list")
     return document
+
+
+def texts(document: Any) -> list[str]:
+    """Return a list of texts, such as names of features."""
+    if not all(isinstance(text, str) for text in items(document)):
+        raise TypeError("expected a list of names")
+    return list(document)
+
+
+def one_of(text: Any, *known: str) -> str:
+    """Return a text that is one of those known."""
+    if not isinstance(text, str) or text not in known:
+        raise ValueError(f"{str(text)[:40]!r} is none of {', '.join(known)}")
+    return text
 
 
 def number(text: Any) -> Fraction:
@@ -129,9 +140,10 @@ def has_repeats(listed: Iterable[Any]) -> bool:
 
 
 def unreadable(what: str, error: Exception) -> UnreadableError:
-    """Return the error that says in one line why a file cannot be read."""
+    """Return the error that says in one line, whatever is in the file, why it cannot be read."""
     text = f"no {error} there" if isinstance(error, KeyError) else str(error) or type(error).__name__
-    return UnreadableError(f"{what}: {' '.join(text.split())[:200]}")
+    printable = "".join(c if c.isprintable() else " " for c in text)
+    return UnreadableError(f"{what}: {' '.join(printable.split())[:200]}")
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -17,9 +17,8 @@ from suffice_check.exponential import exp_bounds, nearest
 from suffice_check.reading import Value
 
 Outputs = tuple[Fraction, ...]
+ZERO, ONE = Fraction(0), Fraction(1)
 FLOATS = {"F16": ("e", 2, 11, -24, 16), "F32": ("f", 4, 24, -149, 128), "F64": ("d", 8, 53, -1074, 1024)}
-
-
 _REMEMBERED = 4  # places of a network: proofs go from point to point, and back to the row
 
 
@@ -339,13 +338,7 @@ class Sum:
 class Changed:
     """`factor · shape((z - center) / scale)` for a number, `factor · shape(z)` for a label."""
 
-    def __init__(
-        self,
-        shape: Shape,
-        factor: Fraction = Fraction(1),
-        center: Fraction = Fraction(0),
-        scale: Fraction = Fraction(1),
-    ) -> None:
+    def __init__(self, shape: Shape, factor: Fraction = ONE, center: Fraction = ZERO, scale: Fraction = ONE) -> None:
         if scale == 0:
             raise ValueError("a scale is 0")
         self.shape, self.factor, self.center, self.scale = shape, factor, center, scale

@@ -1,19 +1,19 @@
-"""No cheaper set is sufficient: a tree over which items are kept or freed, each leaf closed by a bound."""
+"""No cheaper set is sufficient: a tree over which items are fixed or freed, each leaf closed by a bound."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from suffice_check.drops import Constraint, Drop, total
-from suffice_check.reading import RejectedError, fields, items, number, only_field, whole
+from suffice_check.reading import RejectedError, items, number, only_field, whole
 
 
 class Node(NamedTuple):
-    """A node of the tree; nodes come in preorder, the side where the item is kept first."""
+    """A node of the tree; nodes come in preorder, the side where the item is fixed first."""
 
     kind: str  # "bound": a leaf; "branch": two subtrees; "fix": one subtree, for the item cannot be freed here
     item: int
@@ -31,40 +31,25 @@ def read_node(document: Any) -> Node:
 
 
 class Choices(NamedTuple):
-    """Items to keep or to free, each of one or more features; what keeping one costs; what is decided already."""
+    """Items to fix or to free, each of one or more features; what fixing one costs; what is decided already."""
 
     items: list[list[int]]
     costs: list[int]
-    keep: list[int]
-    free: list[int]
+    fix: set[int]
+    free: set[int]
+    unit: Fraction = Fraction(1)  # what a cost of 1 stands for
 
-    @classmethod
-    def read(cls, document: Any) -> Choices:
-        """Return the choices that a certificate speaks of."""
-        groups, costs, keep, free = fields(document, "items", "costs", "keep", "free")
-        return cls(
-            [[whole(i, 10**6) for i in items(group)] for group in items(groups)],
-            [whole(cost, 10**1000) for cost in items(costs)],
-            [whole(k, 10**6) for k in items(keep)],
-            [whole(k, 10**6) for k in items(free)],
-        )
-
-    def check(self, count: int, kept: Sequence[int]) -> None:
-        """Check that the items are a partition of the features, and that the kept features are an allowed choice."""
-        every = sorted(i for item in self.items for i in item)
-        if every != list(range(count)) or not all(self.items) or len(self.costs) != len(self.items) or 0 in self.costs:
-            raise RejectedError("choices", "every feature must be in one item, and every item have a cost from 1 up")
-        decided = self.keep + self.free
-        if max(decided, default=0) >= len(self.items) or len({*decided}) != len(decided):
-            raise RejectedError("choices", "an item that must be kept or free does not exist, or is named twice")
-        held = [k for k, item in enumerate(self.items) if {*item} & {*kept}]
-        if len(kept) != sum(len(self.items[k]) for k in held):
-            raise RejectedError("choices", "an item is kept in part")
-        if {*self.keep} - {*held} or {*self.free} & {*held}:
-            raise RejectedError("choices", "the kept features are not among the sets allowed")
+    def check(self, fixed: Collection[int]) -> int:
+        """Return what some features cost, after checking that they are an allowed choice."""
+        held = {k for k, item in enumerate(self.items) if not {*item}.isdisjoint(fixed)}
+        if len(fixed) != sum(len(self.items[k]) for k in held):
+            raise RejectedError("choices", "an item is fixed in part")
+        if self.fix - held or self.free & held:
+            raise RejectedError("choices", "the fixed features are not among the sets allowed")
+        return self.cost(held)
 
     def cost(self, chosen: Iterable[int]) -> int:
-        """Return what keeping some items costs."""
+        """Return what fixing some items costs."""
         return sum(self.costs[k] for k in chosen)
 
 
@@ -76,15 +61,14 @@ class Cover:
     """
 
     def __init__(
-        self, constraints: list[Constraint], drops: list[list[Drop]], choices: Choices, at_most: int | None
+        self, constraints: list[Constraint], drops: list[list[Drop]], choices: Choices, max_changed: int | None
     ) -> None:
-        self.constraints, self.drops, self.choices, self.at_most = constraints, drops, choices, at_most
-        decided = {*choices.keep, *choices.free}
-        self.open = frozenset(k for k in range(len(choices.items)) if k not in decided)
+        self.constraints, self.drops, self.choices, self.max_changed = constraints, drops, choices, max_changed
+        self.open = frozenset(range(len(choices.items))) - choices.fix - choices.free
 
     def check(self, tree: Sequence[Node], lower_bound: int) -> None:
         """Walk through the tree; every node must hold, and no subtree may be missing."""
-        most = self.choices.cost(set(range(len(self.choices.items))) - {*self.choices.free}) - lower_bound
+        most = self.choices.cost({*range(len(self.choices.items))} - self.choices.free) - lower_bound
         nothing: frozenset[int] = frozenset()
         stack = [(nothing, self.open)]
         for node in tree:
@@ -96,11 +80,11 @@ class Cover:
                     raise RejectedError("tree", f"a leaf does not rule out a cost below {lower_bound}")
                 continue
             if node.kind == "fix" and node.item in self.open - open_ - freed:
-                stack.append((freed, open_))  # it is kept already, being worse than one that is
+                stack.append((freed, open_))  # it is fixed already, being worse than one that is
                 continue
             if node.item not in open_:
                 raise RejectedError("tree", f"item {node.item} is decided twice, or does not exist")
-            # Some best set frees an item only with all better ones, and keeps one only with all worse ones.
+            # Some best set frees an item only with all better ones, and fixes one only with all worse ones.
             more = freed | {node.item} | (self._better[node.item] & open_)
             if node.kind == "branch":
                 stack.append((more, open_ - more))
@@ -117,7 +101,7 @@ class Cover:
         """Whether inputs that move only freed features are shown to break the claim."""
         features = self._features(freed)
         return any(
-            constraint.breaks(sorted((drops[i] for i in features), reverse=True)[: self.at_most])
+            constraint.breaks(sorted((drops[i] for i in features), reverse=True)[: self.max_changed])
             for constraint, drops in zip(self.constraints, self.drops, strict=True)
         )
 
@@ -125,7 +109,7 @@ class Cover:
     def _better(self) -> list[frozenset[int]]:
         """For each item those with no larger drop in any constraint and no smaller cost; of twins the earlier one."""
         count, costs = len(self.choices.items), self.choices.costs
-        if self.at_most is not None and any(len(item) > 1 for item in self.choices.items):
+        if self.max_changed is not None and any(len(item) > 1 for item in self.choices.items):
             return [frozenset()] * count  # then items do not simply add up
         falls = [[total(drops[i] for i in item) for drops in self.drops] for item in self.choices.items]
 
@@ -147,7 +131,7 @@ class Cover:
             for i in [*base, *(i for k in open_ for i in self.choices.items[k])]
         }
         room = sum((multipliers[c] * self.constraints[c].loose for c in used), Fraction(0))
-        if self.at_most is not None:
+        if self.max_changed is not None:
             return self._most_of_few(open_, [weight[i] for i in base], weight, room, used)
         room -= sum((weight[i] for i in base), Fraction(0))
         if room < 0:
@@ -174,7 +158,7 @@ class Cover:
         """Return the bound where few features move at once: only the largest weights of a set count."""
         fits, is_strict = 0, self._is_strict(used, list(weight))
         for load in sorted(max(weight[i] for i in self.choices.items[k]) for k in open_):
-            moving = sorted([*moving, load], reverse=True)[: self.at_most]
+            moving = sorted([*moving, load], reverse=True)[: self.max_changed]
             if sum(moving) > room or (is_strict and sum(moving) == room):
                 break
             fits += 1
@@ -183,5 +167,5 @@ class Cover:
     def _is_strict(self, used: Iterable[int], features: Iterable[int]) -> bool:
         tight = list(features)
         return any(
-            self.constraints[c].inequality.is_strict and all(self.drops[c][i].is_attained for i in tight) for c in used
+            self.constraints[c].inequality.is_strict and all(self.drops[c][i].edge == 0 for i in tight) for c in used
         )

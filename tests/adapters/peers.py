@@ -99,8 +99,8 @@ def ask_why(explainer, row, radius):
 
     if explainer.model.task == "regression":
         spread = max(abs(float(explainer.score(row))) / 2, 0.5)
-        return explainer.explain(row, radius, claim=Within(spread))
-    return explainer.explain(row, radius)
+        return explainer.explain(row, radius, claim=Within(spread), unit="raw")
+    return explainer.explain(row, radius, unit="raw")
 
 
 def compare(explainer, rows, ask, precision, unseen):

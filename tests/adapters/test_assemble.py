@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice.adapters.assemble import compose, to_shape
-from suffice.rational import ZERO
+from suffice.numbers.exact import ZERO
 from suffice.shapes import Pieces
 
 small = st.fractions(min_value=-4, max_value=4, max_denominator=4).map(lambda f: fmpq(f.numerator, f.denominator))

@@ -178,7 +178,7 @@ def test_unfitted_and_lying_objects_are_refused(ebms):
     with pytest.raises(AdapterError, match="slots"):
         suffice.from_model(liar)
     liar.term_scores_ = "nothing of the kind"
-    with pytest.raises(AdapterError, match="garbles"):
+    with pytest.raises(AdapterError, match="is incomplete or inconsistent"):
         suffice.from_model(liar)
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import suffice
 from suffice import Explainer, ModelFileError
 from suffice.adapters.files import load_any
-from suffice.cli import app
+from suffice.cli.app import app
 
 EBM = {
     "version": "1.0",
@@ -100,9 +100,9 @@ def call(*arguments):
 
 
 def test_an_ebm_export_is_explained_directly(folder):
-    code, output = call("explain", "ebm.json", "data.csv", "--row", 0, "--radius", 1, "--json")
+    code, output = call("explain", "ebm.json", "data.csv", "--row", 0, "--radius", 1, "--unit", "raw", "--json")
     assert code == 0
-    (answer,) = json.loads(output.split("\n", 1)[1] if output.startswith("Ignored") else output)["explanations"]
+    (answer,) = json.loads(output.split("\n", 1)[1] if output.startswith("Ignored") else output)["answers"]
     assert answer["prediction"] == "good"
     assert call("info", "ebm.json")[0] == 0
     assert call("contrast", "ebm.json", "data.csv", "--row", 1, "--radius", "inf")[0] == 0
@@ -189,12 +189,16 @@ def test_a_state_dict_comes_with_its_reference(folder):
         ("model.pkl", pickle.dumps({"a": 1}), r"a pickle.*run any code.*joblib.load\(path\); suffice.from_model"),
         ("model.joblib", b"\x78\x9c" + bytes(20), "joblib.load"),
         ("model.pt", b"PK\x03\x04" + bytes(20), r"torch.load\(path, weights_only=True\)"),
-        ("model.json", b'{"what": 1}', "no export of EBM"),
+        ("model.json", b'{"what": 1}', "is JSON, but not an export of EBM"),
         ("model.ubj", b"{L\x00\x00\x80", "binary form"),
-        ("model.txt", b"tree\nversion=v4\n\xff\xfe", "byte 16 is no text"),
+        ("model.txt", b"tree\nversion=v4\n\xff\xfe", "byte 16 is not text"),
         ("model.json", b'{"ebm":' * 100_000, "nested too deeply|begins like JSON"),
         ("model.json", json.dumps(CUT).encode(), "says that it has 2 trees, but has 1"),
-        ("model.txt", b"hello", "not a safetensors file"),
+        (
+            "model.txt",
+            b"hello",
+            "is not a format read here: safetensors, EBM, XGBoost or CatBoost JSON, LightGBM text, or ONNX",
+        ),
         ("model.json", json.dumps({"ebm": {**EBM["ebm"], "terms": [PAIR]}}).encode(), "months & job"),
     ],
 )
@@ -222,7 +226,7 @@ def test_convert_never_overwrites_what_it_reads(folder):
 def test_convert_says_that_a_model_is_converted_already(folder):
     assert call("convert", "ebm.json", "own.safetensors")[0] == 0
     code, output = call("convert", "own.safetensors", "again.safetensors")
-    assert (code, "a model file of suffice already" in output) == (1, True)
+    assert (code, "is already a model file of suffice; use it as it is" in output) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +244,7 @@ def test_options_that_mean_nothing_are_refused(folder, option, words):
 
 @pytest.mark.parametrize("reference", [5, "rows.csv", {"months": [1.0]}, np.float64(3.0), np.array(3.0), (5, [1.0])])
 def test_a_reference_that_is_no_rows_is_refused(reference):
-    with pytest.raises(suffice.AdapterError, match="a reference is rows"):
+    with pytest.raises(suffice.AdapterError, match="a reference must be rows, or a pair"):
         suffice.from_model(EBM, reference)
 
 

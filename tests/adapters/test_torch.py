@@ -181,12 +181,12 @@ def test_answers_that_change_are_refused():
         def forward(self, x):
             return super().forward(x) + torch.randn(1)
 
-    with pytest.raises(AdapterError, match="two answers to one question"):
+    with pytest.raises(AdapterError, match="gave two different answers for the same rows"):
         suffice.from_model(Noisy().eval(), task="binary")
 
 
 def test_what_the_score_decides_must_be_said(nam):
-    with pytest.raises(AdapterError, match="say task='binary' or task='regression'"):
+    with pytest.raises(AdapterError, match="what the score decides; give task='binary' or 'regression'"):
         suffice.from_model(nam)
     with pytest.raises(AdapterError, match="3 outputs"):
         suffice.from_model(Nam(outputs=3).eval())

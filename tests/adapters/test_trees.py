@@ -112,7 +112,7 @@ def test_xgboost_refusals(xgboost):
     for model, words in cases:
         with pytest.raises(AdapterError, match=words):
             suffice.from_model(model)
-    with pytest.raises(AdapterError, match="lacks or garbles"):
+    with pytest.raises(AdapterError, match="is incomplete or inconsistent"):
         suffice.from_model({"learner": {"gradient_booster": {}}})
 
 
@@ -267,7 +267,7 @@ def test_lightgbm_refusals(lightgbm):
     for model, words in cases:
         with pytest.raises(AdapterError, match=words):
             suffice.from_model(model)
-    with pytest.raises(AdapterError, match="lacks or garbles"):
+    with pytest.raises(AdapterError, match="is incomplete or inconsistent"):
         suffice.from_model("tree\nversion=v4\n")
 
 

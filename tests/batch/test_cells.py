@@ -60,17 +60,17 @@ def tables():
 @pytest.mark.parametrize(("kind", "table"), list(tables()), ids=lambda value: value if isinstance(value, str) else "")
 def test_every_kind_of_table_gives_the_same(kind, table):
     explainer = Explainer(mixed_model())
-    result = explainer.explain_batch(table, radius=1)
+    result = explainer.explain_batch(table, radius=1, unit="raw")
     for k, row in enumerate(zip(*ROWS.values(), strict=True)):
         if k >= 4:
             with pytest.raises(suffice.RowError) as refused:
-                explainer.explain(list(row), radius=1)
+                explainer.explain(list(row), radius=1, unit="raw")
             assert result.statuses[k] == "failed"
             assert str(refused.value).split(" is ")[0] == result.messages[k].split(" is ")[0]
             continue
-        why = explainer.explain(list(row), radius=1)
-        assert (result.kept_of(k), result.predictions[k], result.sizes[k]) == (why.kept, why.prediction, why.size)
-        assert result[k].kept == why.kept
+        why = explainer.explain(list(row), radius=1, unit="raw")
+        assert (result.fixed_of(k), result.predictions[k], result.sizes[k]) == (why.fixed, why.prediction, why.size)
+        assert result[k].fixed == why.fixed
     assert result.failed_rows.tolist() == [4, 5]
     with pytest.raises(suffice.RowError, match="row 5: feature 'amount' is 7"):
         result[5]
@@ -81,7 +81,7 @@ def test_text_counts_at_the_value_it_spells():
     cut = Steps([Fraction(1, 10)], [-1, 1])
     explainer = Explainer(suffice.AdditiveModel([cut], 0))
     texts = ["0.1", "0.0999999999999999999999", " 0.1", "1/10", "1e-1", "0.10000000000000000001", "-3", "+.5", "7."]
-    result = explainer.explain_batch(arrow.table({"x0": texts}), radius=0)
+    result = explainer.explain_batch(arrow.table({"x0": texts}), radius=0, unit="raw")
     assert result.predictions.tolist() == [explainer.predict([text]) for text in texts]
     assert result.predictions.tolist() == [1, 0, 1, 1, 1, 1, 0, 1, 1]
 
@@ -92,23 +92,28 @@ def test_long_integers_as_text_are_not_taken_for_their_neighbours():
     explainer = Explainer(suffice.AdditiveModel([cut], 0, features=[integers]))
     numbers = [2**60, 2**60 + 1, 2**60 + 2, 5]
     for column in (numbers, [str(n) for n in numbers], [f"{n}.0" for n in numbers]):
-        assert explainer.explain_batch(arrow.table({"n": column}), radius=0).predictions.tolist() == [0, 1, 1, 0]
-    refused = explainer.explain_batch(arrow.table({"n": ["3.0000000000000000001", "3.5"]}), radius=0)
+        assert explainer.explain_batch(arrow.table({"n": column}), radius=0, unit="raw").predictions.tolist() == [
+            0,
+            1,
+            1,
+            0,
+        ]
+    refused = explainer.explain_batch(arrow.table({"n": ["3.0000000000000000001", "3.5"]}), radius=0, unit="raw")
     assert refused.failed_rows.tolist() == [0, 1]
 
 
 def test_labels_that_look_like_numbers_stay_labels():
     explainer = Explainer(suffice.AdditiveModel([Table({"1": -1, "2": 1})], 0))
-    result = explainer.explain_batch(arrow.table({"x0": ["1", "2", "3"]}), radius=1)
+    result = explainer.explain_batch(arrow.table({"x0": ["1", "2", "3"]}), radius=1, unit="raw")
     assert result.predictions.tolist() == [0, 1, None]
-    assert explainer.explain_batch(np.array([[1.0]]), radius=1).messages == {
+    assert explainer.explain_batch(np.array([[1.0]]), radius=1, unit="raw").messages == {
         0: "feature 'x0' is 1.0, outside its domain: one of 1, 2"
     }
 
 
 def test_huge_numbers_are_not_taken_for_labels():
     model = suffice.AdditiveModel([Table({suffice.MISSING: -1}, otherwise=PiecewiseLinear([0], [1]))], 0)
-    result = Explainer(model).explain_batch(np.array([[2.0**1000], [np.nan], [3.0]]), radius=0)
+    result = Explainer(model).explain_batch(np.array([[2.0**1000], [np.nan], [3.0]]), radius=0, unit="raw")
     assert result.predictions.tolist() == [1, 0, 1]
 
 
@@ -124,19 +129,19 @@ def test_huge_numbers_are_not_taken_for_labels():
 )
 def test_wrong_tables_are_refused(table, message):
     with pytest.raises(suffice.SufficeError, match=message):
-        Explainer(mixed_model()).explain_batch(table, radius=1)
+        Explainer(mixed_model()).explain_batch(table, radius=1, unit="raw")
 
 
 def test_a_question_that_fits_no_row_is_refused_at_once():
     explainer = Explainer(mixed_model())
     for options in (
-        {"claim": suffice.Beats("maybe")},
-        {"claim": "same"},
+        {"claim": suffice.Beats("maybe"), "unit": "raw"},
+        {"claim": "same", "unit": "raw"},
         {"unit": "metres"},
-        {"held": ["wrong"]},
-        {"threads": 0},
+        {"immutable": ["wrong"], "unit": "raw"},
+        {"threads": 0, "unit": "raw"},
     ):
         with pytest.raises(suffice.SufficeError):
             explainer.explain_batch(arrow.table(ROWS), radius=1, **options)
     with pytest.raises(suffice.RadiusError):
-        explainer.explain_batch(arrow.table(ROWS), radius=-1)
+        explainer.explain_batch(arrow.table(ROWS), radius=-1, unit="raw")

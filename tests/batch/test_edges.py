@@ -12,6 +12,7 @@ from suffice import (
     Domain,
     Explainer,
     Feature,
+    OptionError,
     PiecewiseLinear,
     Steps,
     SufficeError,
@@ -24,6 +25,7 @@ LINE = PiecewiseLinear([0], [0], 1, 1)
 
 
 def assert_as_one_row(explainer, row, radius, **options):
+    options = {"unit": "raw", **options}
     result = explainer.explain_batch(np.array([row]), radius, **options)
     if result.messages:
         with pytest.raises(SufficeError) as refused:
@@ -31,7 +33,7 @@ def assert_as_one_row(explainer, row, radius, **options):
         assert result.messages == {0: str(refused.value)}
         return
     why = explainer.explain(row, radius, **options)
-    assert (result.kept_of(0), result.statuses[0]) == (why.kept, why.status.value)
+    assert (result.fixed_of(0), result.statuses[0]) == (why.fixed, why.status.value)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +46,7 @@ def assert_as_one_row(explainer, row, radius, **options):
 def test_a_row_between_two_low_stretches_that_it_just_does_not_reach(shape):
     # Rows on either side reach one of the stretches, and have the same drop; the row itself reaches neither.
     explainer = Explainer(AdditiveModel([shape, LINE], intercept=-3))
-    assert explainer.explain([5.0, 0.0], [5, 1]).kept == ()
+    assert explainer.explain([5.0, 0.0], [5, 1], unit="raw").fixed == ()
     for x in (4.5, 5.0, 5.5):
         assert_as_one_row(explainer, [x, 0.0], [5, 1])
 
@@ -53,10 +55,12 @@ def test_a_row_between_two_low_stretches_that_it_just_does_not_reach(shape):
 def test_a_number_between_the_integers_of_a_mixed_domain_is_outside(radius):
     domain = Domain.interval(0, 3) | Domain.integers(7, 9)
     explainer = Explainer(AdditiveModel([LINE, LINE], -1, features=[Feature("a", domain), "b"]))
-    for held in ([], ["a"]):
+    for immutable in ([], ["a"]):
         for x in (8.5, 8.0, 7.0, 2.5, 5.0):
-            assert_as_one_row(explainer, [x, 0.0], radius, held=held)
-        assert explainer.explain_batch(np.array([[8.5, 0.0]]), radius, held=held).failed_rows.tolist() == [0]
+            assert_as_one_row(explainer, [x, 0.0], radius, immutable=immutable)
+        assert explainer.explain_batch(
+            np.array([[8.5, 0.0]]), radius, immutable=immutable, unit="raw"
+        ).failed_rows.tolist() == [0]
 
 
 def test_a_drop_without_bound_on_its_error_leaves_the_order_of_what_is_kept_open():
@@ -64,7 +68,7 @@ def test_a_drop_without_bound_on_its_error_leaves_the_order_of_what_is_kept_open
     first = Steps([1, 5, third], [[0, 0, 0], [0, 0, 30], [0, 15, 30], [0, 15, 31]])
     second = Steps([1], [[0, 0, 0], [0, 0, 20]])
     explainer = Explainer(AdditiveModel([first, second], [10, 2, 0], "multiclass", features=["A", "B"]))
-    assert explainer.explain([1 / 3, 0.0], 10).features == ("A", "B")
+    assert explainer.explain([1 / 3, 0.0], 10, unit="raw").features == ("A", "B")
     assert_as_one_row(explainer, [1 / 3, 0.0], 10)
 
 
@@ -87,10 +91,10 @@ def test_knots_near_the_largest_float():
 def test_an_empty_cell_of_a_text_column_fails_alone(cells):
     explainer = Explainer(AdditiveModel([LINE, LINE], features=["a", "b"]))
     table = arrow.table({"a": arrow.array(cells, arrow.string()), "b": ["1"] * len(cells)})
-    result = explainer.explain_batch(table, radius=1)
+    result = explainer.explain_batch(table, radius=1, unit="raw")
     assert result.failed_rows.tolist() == [k for k, cell in enumerate(cells) if cell is None]
     coded = AdditiveModel([Table({MISSING: -1}, otherwise=LINE), LINE], 0.5, features=["a", "b"])
-    result = Explainer(coded).explain_batch(table, radius=1)
+    result = Explainer(coded).explain_batch(table, radius=1, unit="raw")
     assert result.predictions.tolist() == [Explainer(coded).predict([cell, "1"]) for cell in cells]
 
 
@@ -99,28 +103,28 @@ def test_an_index_of_8_bits_with_all_its_numbers_in_use_and_a_missing_cell():
     column = arrow.DictionaryArray.from_arrays(arrow.array([*range(128), None], arrow.int8()), names)
     shape = Table({**{name: k % 3 - 1 for k, name in enumerate(names)}, MISSING: 2})
     explainer = Explainer(AdditiveModel([shape], 0.5))
-    result = explainer.explain_batch(arrow.table({"x0": column}), radius=0)
+    result = explainer.explain_batch(arrow.table({"x0": column}), radius=0, unit="raw")
     assert result.predictions.tolist() == [explainer.predict([name]) for name in [*names, None]]
 
 
 def test_a_masked_array_is_refused():
     with pytest.raises(DataError, match="the array is masked"):
-        Explainer(AdditiveModel([LINE])).explain_batch(np.ma.masked_array([[1.0]], [[True]]), radius=1)
+        Explainer(AdditiveModel([LINE])).explain_batch(np.ma.masked_array([[1.0]], [[True]]), radius=1, unit="raw")
 
 
 WISHES = [
-    {"keep": ["a"]},
+    {"fix": ["a"]},
     {"free": ["c"]},
     {"free": ["a", "c"]},
     {"cost": {"c": 5}},
     {"cost": {"a": 2, "b": 2, "c": 2}},
     {"groups": [["a", "b"]]},
     {"groups": {"both": ["a", "c"]}},
-    {"at_most": 1},
+    {"max_changed": 1},
     {"norm": 1},
     {"norm": 2},
-    {"semantics": "float32"},
-    {"keep": ["b"], "free": ["a"]},
+    {"arithmetic": "float32"},
+    {"fix": ["b"], "free": ["a"]},
 ]
 
 
@@ -133,31 +137,33 @@ def sloped():
 def test_wishes_are_those_of_one_row(wish):
     rows = [[0.0, 0.0, 0.0], [0.5, -0.25, 1.0], [-3.0, 1.0, 0.0]]
     once = {name: iter(given) if isinstance(given, list) else given for name, given in wish.items()}
-    result = sloped().explain_batch(np.array(rows), 1, **once)
+    result = sloped().explain_batch(np.array(rows), 1, unit="raw", **once)
     for k, row in enumerate(rows):
         try:
-            why = sloped().explain(row, 1, **wish)
+            why = sloped().explain(row, 1, unit="raw", **wish)
         except SufficeError as error:
             expected = ((), "failed", str(error), -1)
         else:
-            expected = (why.kept, why.status.value, None, why.size)
-        assert (result.kept_of(k), result.statuses[k], result.messages.get(k), result.sizes[k]) == expected
+            expected = (why.fixed, why.status.value, None, why.size)
+        assert (result.fixed_of(k), result.statuses[k], result.messages.get(k), result.sizes[k]) == expected
 
 
 def test_wishes_that_fit_no_row_and_unknown_names_are_refused():
     rows = np.zeros((0, 3))
-    with pytest.raises(TypeError, match="wrong"):
-        sloped().explain_batch(rows, 1, wrong=1)
+    with pytest.raises(OptionError, match="'wrong' is not an option of a question"):
+        sloped().explain_batch(rows, 1, wrong=1, unit="raw")
     for wish in (
-        {"keep": ["z"]}, {"keep": "a"}, {"held": "a"}, {"free": ["a"], "keep": ["a"]}, {"cost": {"a": -1}},
-        {"groups": [[]]}, {"at_most": 0}, {"norm": 3}, {"semantics": "float8"}, {"max_nodes": -1},
+        {"fix": ["z"]}, {"fix": "a"}, {"immutable": "a"}, {"free": ["a"], "fix": ["a"]}, {"cost": {"a": -1}},
+        {"groups": [[]]}, {"max_changed": 0}, {"norm": 3}, {"arithmetic": "float8"}, {"max_nodes": -1},
         {"max_seconds": "long"},
     ):  # fmt: skip
         with pytest.raises(SufficeError):
-            sloped().explain_batch(rows, 1, **wish)
+            sloped().explain_batch(rows, 1, unit="raw", **wish)
 
 
 def test_lower_bounds_count_features_or_say_nothing():
     row = np.array([[0.0, 0.0, 0.0]])
-    assert sloped().explain_batch(row, 1, cost=dict.fromkeys("abc", 3), keep=["a"]).lower_bounds.tolist() == [2]
-    assert sloped().explain_batch(row, 1, cost={"c": 5}).lower_bounds.tolist() == [0]
+    assert sloped().explain_batch(
+        row, 1, cost=dict.fromkeys("abc", 3), fix=["a"], unit="raw"
+    ).lower_bounds.tolist() == [2]
+    assert sloped().explain_batch(row, 1, cost={"c": 5}, unit="raw").lower_bounds.tolist() == [0]

@@ -84,11 +84,11 @@ def assert_same_as_one_row(explainer, result, rows, radius, claim):
     for k, row in enumerate(rows):
         if k in result.messages:
             with pytest.raises((suffice.RowError, suffice.ClaimError)) as refused:
-                explainer.explain(list(row), radius, claim=claim)
+                explainer.explain(list(row), radius, claim=claim, unit="raw")
             assert (result.statuses[k], result.sizes[k], result.messages[k]) == ("failed", -1, str(refused.value))
             continue
-        why = explainer.explain(list(row), radius, claim=claim)
-        assert result.kept_of(k) == why.kept
+        why = explainer.explain(list(row), radius, claim=claim, unit="raw")
+        assert result.fixed_of(k) == why.fixed
         assert (result.sizes[k], result.lower_bounds[k]) == (why.size, why.lower_bound)
         assert result.statuses[k] == why.status.value
         assert abs(Fraction(result.margins[k]) - why.margin) <= Fraction(result.margin_errors[k])
@@ -106,7 +106,7 @@ def test_each_row_is_answered_as_one_row_is(question):
     table = np.empty((len(rows), len(model.features)), dtype=object)
     for k, row in enumerate(rows):
         table[k] = row
-    result = explainer.explain_batch(table, radius, claim=claim, threads=1)
+    result = explainer.explain_batch(table, radius, claim=claim, threads=1, unit="raw")
     assert_same_as_one_row(explainer, result, rows, radius, claim)
 
 
@@ -114,7 +114,7 @@ def test_of_equal_drops_the_one_that_is_only_approached_comes_last():
     rising = PiecewiseLinear([0, 1], [0, 3])
     features = [Feature(name, Domain.interval(0, 10)) for name in ("approached", "attained")]
     model = suffice.AdditiveModel([Table({0: 5}, otherwise=rising), rising], -4, features=features)
-    result = Explainer(model).explain_batch(np.array([[5.0, 5.0], [6.0, 7.0]]), radius=10)
+    result = Explainer(model).explain_batch(np.array([[5.0, 5.0], [6.0, 7.0]]), radius=10, unit="raw")
     assert result.features_of(0) == result.features_of(1) == ("attained", "approached")
     assert_same_as_one_row(Explainer(model), result, [[5.0, 5.0], [6.0, 7.0]], 10, Same())
 
@@ -134,7 +134,7 @@ def test_drops_that_only_rounding_tells_apart_are_ordered_exactly(order):
     explainer = Explainer(suffice.AdditiveModel([*(SHAPES[i][0] for i in order), falling], 0, features=features))
     x = np.arange(20, 1024) / 1024
     rows = np.stack([*(x * SHAPES[i][2] for i in order), x], axis=1)
-    result = explainer.explain_batch(rows, radius=math.inf, held=["held"])
+    result = explainer.explain_batch(rows, radius=math.inf, immutable=["held"], unit="raw")
     assert (result.order == [0, 1, -1]).all()  # equal drops: the earlier feature first
     assert result.was_exact.all()
 
@@ -144,4 +144,4 @@ def test_a_drop_that_uses_the_margin_up_is_settled_exactly(ties, size):
     shape, domain, factor = SHAPES[1]
     explainer = Explainer(suffice.AdditiveModel([shape], 0, features=[Feature("f", domain)], ties=ties))
     x = np.arange(20, 1024)[:, None] / 1024
-    assert (explainer.explain_batch(x * factor, radius=math.inf).sizes == size).all()
+    assert (explainer.explain_batch(x * factor, radius=math.inf, unit="raw").sizes == size).all()

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import suffice
 from suffice import Domain, Explainer, Feature, PiecewiseLinear, Steps, Table
-from suffice.cli import app
+from suffice.cli.app import app
 
 arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
@@ -50,7 +50,7 @@ def folder(tmp_path_factory):
 
 
 def explainer_of(folder, **options):
-    return ArrowExplainer(folder / "model.safetensors", 0.5, **options)
+    return ArrowExplainer(folder / "model.safetensors", 0.5, unit="raw", **options)
 
 
 @pytest.mark.parametrize("part_rows", [250, 300, 2500, 10_000])
@@ -58,7 +58,7 @@ def test_parts_of_any_size_give_the_same_rows(folder, tmp_path, part_rows):
     table = parquet.read_table(folder / "rows.parquet")
     output = tmp_path / "out.parquet"
     summary = explain_file(
-        explainer_of(folder, keep=["id"]),
+        explainer_of(folder, carry=["id"]),
         TableFile(folder / "rows.parquet"),
         output,
         part_rows=part_rows,
@@ -66,7 +66,9 @@ def test_parts_of_any_size_give_the_same_rows(folder, tmp_path, part_rows):
     )
     found = parquet.read_table(output)
     expected = (
-        Explainer(suffice.load(folder / "model.safetensors")).explain_batch(table.drop_columns("id"), 0.5).to_arrow()
+        Explainer(suffice.load(folder / "model.safetensors"))
+        .explain_batch(table.drop_columns("id"), 0.5, unit="raw")
+        .to_arrow()
     )
     assert found.drop_columns(["id", "row"]).cast(expected.schema).equals(expected)
     assert found["id"].to_pylist() == table["id"].to_pylist()
@@ -82,8 +84,8 @@ def test_cells_of_a_csv_file_count_as_the_text_they_are(folder, tmp_path):
     explainer = Explainer(suffice.load(folder / "model.safetensors"))
     lines = [line.split(",")[1:] for line in (folder / "rows.csv").read_text().split()[1:]]
     for k in range(0, 2500, 50):
-        why = explainer.explain(lines[k], 0.5)
-        assert (found["kept"][k].as_py(), found["prediction"][k].as_py()) == (list(why.features), why.prediction)
+        why = explainer.explain(lines[k], 0.5, unit="raw")
+        assert (found["features"][k].as_py(), found["prediction"][k].as_py()) == (list(why.features), why.prediction)
     # The cut at a tenth is no float: rows of text at it are settled exactly, others by bounds.
     at_cut = np.array([line[4] == "0.1" for line in lines])
     assert (np.array(found["path"].to_pylist()) == "exact").tolist() == at_cut.tolist()
@@ -106,7 +108,7 @@ def test_a_killed_run_goes_on_where_it_stopped(folder, tmp_path):
                 time.sleep(600)
 
         folder = Path({str(folder)!r})
-        explain_file(ArrowExplainer(folder / "model.safetensors", 0.5), TableFile(folder / "rows.parquet"),
+        explain_file(ArrowExplainer(folder / "model.safetensors", 0.5, unit="raw"), TableFile(folder / "rows.parquet"),
                      Path({str(output)!r}), part_rows=250, progress=slowly)
     """)
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
@@ -137,12 +139,12 @@ def test_parts_of_another_question_are_not_used(folder, tmp_path):
         explain_file(explainer_of(folder), data, output, part_rows=250, progress=stop)
     assert len(list(parts.glob("part-*"))) == 2
     told = []
-    other = ArrowExplainer(folder / "model.safetensors", 0.25)
+    other = ArrowExplainer(folder / "model.safetensors", 0.25, unit="raw")
     explain_file(other, data, output, part_rows=250, progress=told.append)
     assert told[0] == 0
     parts.mkdir()
-    (parts / "precious.txt").write_text("not ours")
-    with pytest.raises(suffice.DataError, match="not ours"):
+    (parts / "precious.txt").write_text("files suffice did not write")
+    with pytest.raises(suffice.DataError, match="files suffice did not write"):
         explain_file(explainer_of(folder), data, output, part_rows=250, progress=nothing)
 
 
@@ -169,7 +171,7 @@ def test_a_part_that_the_disk_has_lost_some_of_is_done_again(folder, tmp_path, d
 def test_the_model_is_not_overwritten_by_its_results(folder, tmp_path):
     model = tmp_path / "model.parquet"
     model.write_bytes((folder / "model.safetensors").read_bytes())
-    result = run(model, folder / "rows.parquet", "-o", model, "--radius", "0.5")
+    result = run(model, folder / "rows.parquet", "-o", model, "--unit", "raw", "--radius", "0.5")
     assert result.exit_code == 1
     assert "is the model itself" in " ".join(result.output.split())
     assert model.read_bytes() == (folder / "model.safetensors").read_bytes()
@@ -178,7 +180,7 @@ def test_the_model_is_not_overwritten_by_its_results(folder, tmp_path):
 def test_an_empty_cell_of_a_csv_file_fails_alone(folder, tmp_path):
     (tmp_path / "rows.csv").write_text("u,v,w,kind,share\n0.5,1,2,a,0.5\n,1,2,a,0.5\n0.5,1,,b,0.5\n")
     output = tmp_path / "o.parquet"
-    result = run(folder / "model.safetensors", tmp_path / "rows.csv", "-o", output, "--radius", "0.5")
+    result = run(folder / "model.safetensors", tmp_path / "rows.csv", "-o", output, "--unit", "raw", "--radius", "0.5")
     assert result.exit_code == 3
     assert parquet.read_table(output)["status"].to_pylist() == ["proven", "failed", "failed"]
 
@@ -191,7 +193,7 @@ def test_a_disk_that_takes_no_more_leaves_the_earlier_output(folder, tmp_path):
         import resource, signal, sys
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
-        from suffice.cli import main
+        from suffice.cli.app import main
         main()
     """)
     command = [
@@ -200,6 +202,8 @@ def test_a_disk_that_takes_no_more_leaves_the_earlier_output(folder, tmp_path):
         str(folder / "rows.parquet"),
         "-o",
         str(output),
+        "--unit",
+        "raw",
         "--radius",
         "0.5",
     ]
@@ -215,7 +219,7 @@ def test_a_file_without_rows_gives_a_file_without_rows(folder, tmp_path):
     (tmp_path / "empty.csv").write_text((folder / "rows.csv").read_text().split("\n")[0] + "\n")
     for name in ("empty.parquet", "empty.csv"):
         output = tmp_path / "out.parquet"
-        explain_file(explainer_of(folder, keep=["id"]), TableFile(tmp_path / name), output, progress=nothing)
+        explain_file(explainer_of(folder, carry=["id"]), TableFile(tmp_path / name), output, progress=nothing)
         found = parquet.read_table(output)
         assert found.num_rows == 0
         assert found.column_names[:3] == ["id", "row", "prediction"]
@@ -238,6 +242,8 @@ def test_rows_that_fail_get_a_status_and_the_exit_code_says_so(folder, tmp_path)
         tmp_path / "bad.parquet",
         "-o",
         tmp_path / "o.parquet",
+        "--unit",
+        "raw",
         "--radius",
         "0.5",
         "--json",
@@ -255,7 +261,7 @@ def test_rows_that_fail_get_a_status_and_the_exit_code_says_so(folder, tmp_path)
 def test_the_command_tells_what_became_of_the_rows(folder, tmp_path):
     result = run(
         folder / "model.safetensors", folder / "rows.csv", "-o", tmp_path / "o.parquet", "--radius", "0.5",
-        "--id", "id", "--held", "v", "--radius", "w=0.1", "--threads", "1",
+        "--unit", "raw", "--carry", "id", "--immutable", "v", "--radius", "w=0.1", "--threads", "1",
     )  # fmt: skip
     assert result.exit_code == 0
     assert "2,500 rows in" in result.stdout
@@ -271,10 +277,10 @@ def test_the_command_tells_what_became_of_the_rows(folder, tmp_path):
         ({"input": "model.safetensors"}, "must end in .csv"),
         ({"input": "wrong.parquet"}, "has no column 'v'"),
         ({"input": "broken.parquet"}, "cannot be read as a table"),
-        ({"more": ["--id", "nobody"]}, "has no column 'nobody'"),
-        ({"more": ["--id", "id", "--id", "id"]}, "'id' is to be kept twice"),
+        ({"more": ["--carry", "nobody"]}, "has no column 'nobody'"),
+        ({"more": ["--carry", "id", "--carry", "id"]}, "carry names the column 'id' twice"),
         ({"more": ["--within", "1", "--beats", "yes"]}, "give one claim"),
-        ({"more": ["--held", "nobody"]}, "'nobody' is not a feature"),
+        ({"more": ["--immutable", "nobody"]}, "'nobody' is not a feature"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_any_work(folder, tmp_path, change, message):
@@ -282,8 +288,8 @@ def test_what_cannot_be_done_is_refused_before_any_work(folder, tmp_path, change
     (folder / "broken.parquet").write_bytes(b"PAR1 not really")
     output = tmp_path / change.get("output", "o.parquet")
     result = run(
-        folder / "model.safetensors", folder / change.get("input", "rows.parquet"), "-o", output, "--radius", "0.5",
-        *change.get("more", []),
+        folder / "model.safetensors", folder / change.get("input", "rows.parquet"), "-o", output,
+        "--radius", "0.5", "--unit", "raw", *change.get("more", []),
     )  # fmt: skip
     assert result.exit_code in (1, 2)
     assert message in " ".join(result.output.split())

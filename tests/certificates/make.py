@@ -18,14 +18,29 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from plain import models  # noqa: E402
 
-from suffice import AtLeast, AtMost, Explainer, ProbabilityAtLeast, Within  # noqa: E402
-from suffice.model_file import to_bytes  # noqa: E402
+from suffice import AtLeast, AtMost, Beats, Explainer, ProbabilityAtLeast, Within  # noqa: E402
+from suffice.model.writing import to_bytes  # noqa: E402
 
 ROW = {"net": "5/2", "bins": 5, "months": 3, "colour": "red", "jump": "1/4"}
 TINY = Fraction(1, 2**120)
 TIE = {"net": 0, "bins": 0, "months": 0, "colour": 0, "jump": "311/320"}  # the drop of `jump` is the whole margin
 PAIR = {"net": 2, "bins": 2, "months": 1, "colour": 0, "jump": "1/8"}  # two features are needed to break the claim
 SECOND = {**ROW, "jump": -1}
+ZERO = [0] * 9
+POINTS = {"age": 40, "income": 2000, "years": 6}  # exactly as many as are needed
+CARD = {"age": 28, "income": 900, "years": 1}  # refused; with an income of more than 1000 exactly as many as are needed
+BOTH = {"age": 28, "income": 998, "years": 6}  # refused; more than 2 more of age and income are exactly enough
+
+
+class Raw:
+    """An explainer that counts in the features' own units, if nothing else is said."""
+
+    def __init__(self, model):
+        self.explainer = Explainer(model)
+
+    def __getattr__(self, name):
+        asked = getattr(self.explainer, name)
+        return lambda *args, **options: asked(*args, **({"unit": "raw"} | options))
 
 
 # --- certificates that hold -------------------------------------------------------------------------------------------
@@ -33,16 +48,18 @@ SECOND = {**ROW, "jump": -1}
 
 def valid():
     """Return the name of the model and the document of each."""
-    by = {name: Explainer(model) for name, model in models().items()}
-    yes, no, number, classes, corners = (by[n] for n in ("positive", "negative", "regression", "classes", "corners"))
-    tight = number.score(ROW) - number.explain(ROW, 1, claim=AtLeast(-10)).drops["net"]
-    higher = AtMost(number.score(SECOND) + Fraction(1, 2))
+    by = {name: Raw(model) for name, model in models().items()}
+    yes, no, number, classes, corners, card = by.values()
+    score = number.explainer.score
+    tight = score(ROW) - number.explain(ROW, 1, claim=AtLeast(-10)).drops["net"]
+    higher, within = AtMost(score(SECOND) + Fraction(1, 2)), {"claim": Within(21)}
+    net = AtLeast(score(ROW) - Fraction(1, 16))
     made = {
         "one_inequality": ("positive", yes.explain(ROW, 2)),
         "strict_inequality": ("negative", no.explain(ROW, 2)),
         "whole_domain": ("positive", yes.explain({**ROW, "months": None}, "inf")),
         "rays": ("regression", number.explain(ROW, {**TIE, "net": "inf", "jump": "inf"}, claim=AtLeast(-9))),
-        "nothing_to_keep": ("positive", yes.explain(ROW, "1/8", held=["colour"])),
+        "nothing_to_fix": ("positive", yes.explain(ROW, "1/8", immutable=["colour"])),
         "tie_that_is_kept": ("positive", yes.explain(ROW, TIE)),
         "tie_that_is_lost": ("negative", no.explain(ROW, TIE)),
         "approached_drop": ("regression", number.explain(SECOND, "5/4", claim=higher)),
@@ -51,49 +68,84 @@ def valid():
         "two_sides": ("regression", number.explain(ROW, 1, claim=Within("1/4"))),
         "no_slack": ("regression", number.explain(ROW, {**TIE, "net": 1, "jump": 0}, claim=AtLeast(tight))),
         "against_all_classes": ("classes", classes.explain(ROW, 3)),
-        "branches": ("corners", corners.explain([0] * 9, 1, claim=Within(21))),
-        "costs": ("corners", corners.explain([0] * 9, 1, claim=Within(21), cost={"x1": 3, "x6": "1/2", "x8": 2})),
-        "groups": ("corners", corners.explain([0] * 9, 1, claim=Within(21), groups=[["x0", "x1"], ["x7", "x8"]])),
-        "wishes": ("corners", corners.explain([0] * 9, 1, claim=Within(21), keep=["x0"], free=["x7"])),
-        "few_at_once": ("corners", corners.explain([0] * 9, 1, claim=Within(21), at_most=2)),
+        "against_one_class": ("classes", classes.explain(ROW, 3, claim=Beats("c"))),
+        "branches": ("corners", corners.explain(ZERO, 1, **within)),
+        "costs": ("corners", corners.explain(ZERO, 1, **within, cost={"x1": 3, "x6": "1/2", "x8": 2})),
+        "costs_of_a_third": ("positive", yes.explain(ROW, 2, cost=dict.fromkeys(ROW, "2/3"))),
+        "groups": ("corners", corners.explain(ZERO, 1, **within, groups=[["x0", "x1"], ["x7", "x8"]])),
+        "dear_group": (
+            "corners",
+            corners.explain(ZERO, 1, **within, groups={"both": ["x5", "x1"]}, cost={"both": "5/2", "x8": "1/2"}),
+        ),
+        "wishes": ("corners", corners.explain(ZERO, 1, **within, fix=["x0"], free=["x7"])),
+        "dear_to_fix": ("corners", corners.explain(ZERO, 1, **within, fix=["x0", "x4", "x5"])),
+        "dear_to_free": ("corners", corners.explain(ZERO, 1, claim=Within(13), free=["x1"])),
+        "few_at_once": ("corners", corners.explain(ZERO, 1, **within, max_changed=2)),
+        "standard_deviations": ("positive", yes.explain(ROW, 1, unit="std", immutable=["jump"])),
+        "deviations_of_corners": ("corners", corners.explain(ZERO, "1/2", unit="std", **within)),
+        "scaled_units": ("positive", yes.explain(ROW, 1, unit="model")),
+        "immutable": ("positive", yes.explain(ROW, "inf", immutable=["net", "colour"])),
         "ball": ("positive", yes.explain(ROW, PAIR, norm=2)),
+        "ball_that_is_best": ("positive", yes.explain(ROW, 2, norm=1)),
         "probability": ("positive", yes.explain(ROW, PAIR, claim=ProbabilityAtLeast("11/20"))),
+        "probability_of_a_half": ("positive", yes.explain(ROW, PAIR, claim=ProbabilityAtLeast("1/2"))),
         "improbable": ("negative", no.explain(ROW, 2, claim=ProbabilityAtLeast("1/20"))),
         "contrast": ("positive", yes.contrast(ROW, PAIR)),
-        "contrast_of_few": ("corners", corners.contrast([0] * 9, 1, claim=Within(21), at_most=3)),
+        "contrast_of_few": ("corners", corners.contrast(ZERO, 1, **within, max_changed=3)),
         "contrast_of_one": ("positive", yes.contrast(ROW, 2)),
-        "contrast_is_impossible": ("positive", yes.contrast(ROW, "1/8", held=["colour"])),
-        "radius_attained": ("corners", corners.certify_radius([0] * 9, ["x1", "x6"], claim=Within(21))),
-        "radius_not_attained": ("negative", no.certify_radius(ROW, ["colour", "net"])),
-        "radius_at_a_jump": ("positive", yes.certify_radius(ROW, ["colour", "net", "months"])),
-        "radius_of_a_network": (
-            "regression",
-            number.certify_radius(
-                ROW, ["bins", "months", "colour", "jump"], claim=AtLeast(number.score(ROW) - Fraction(1, 16))
-            ),
-        ),
-        "radius_of_0": ("positive", yes.certify_radius(ROW, ["net"])),
-        "radius_of_integers": ("positive", yes.certify_radius(ROW, ["colour", "net", "jump"])),
-        "radius_without_end": (
-            "positive",
-            yes.certify_radius({**ROW, "months": None}, ["net", "bins", "jump", "colour"]),
-        ),
-        "sufficient": ("classes", classes.certify(ROW, ["net", "bins", "jump"], "1/2")),
-        "insufficient": ("classes", classes.certify(ROW, ["months"], 2)),
+        "contrast_with_fixed": ("corners", corners.contrast(ZERO, 1, **within, fix=["x1"])),
+        "contrast_is_impossible": ("positive", yes.contrast(ROW, "1/8", immutable=["colour"])),
+        "contrast_with_fixed_is_impossible": ("positive", yes.contrast(ROW, "1/8", fix=["colour"])),
+        "radius_attained": ("corners", corners.radius(ZERO, ["x1", "x6"], **within)),
+        "radius_not_attained": ("negative", no.radius(ROW, ["colour", "net"])),
+        "radius_at_a_jump": ("positive", yes.radius(ROW, ["colour", "net", "months"])),
+        "radius_of_a_network": ("regression", number.radius(ROW, ["bins", "months", "colour", "jump"], claim=net)),
+        "radius_of_0": ("positive", yes.radius(ROW, ["net"])),
+        "radius_of_integers": ("positive", yes.radius(ROW, ["colour", "net", "jump"])),
+        "radius_without_end": ("positive", yes.radius({**ROW, "months": None}, ["net", "bins", "jump", "colour"])),
+        "radius_in_deviations": ("corners", corners.radius(ZERO, ["x1", "x6"], unit="std", **within)),
+        "radius_with_immutable": ("negative", no.radius(ROW, ["net"], unit="model", immutable=["colour"])),
+        "radius_up_to_a_plateau": ("card", card.radius(CARD, ["years"])),
+        "radius_up_to_two_plateaus": ("card", card.radius(BOTH, ["years"])),
+        "radius_of_steps": ("card", card.radius(POINTS, ["income"], unit="std")),
+        "sufficient": ("classes", classes.sufficiency(ROW, ["net", "bins", "jump"], "1/2").certificate()),
+        "insufficient": ("classes", classes.sufficiency(ROW, ["months"], 2).certificate()),
+        "insufficient_by_two": ("positive", yes.sufficiency(ROW, ["jump"], PAIR).certificate()),
+        "insufficient_in_a_ball": ("positive", yes.sufficiency(ROW, ["months", "jump"], 2, norm=2).certificate()),
     }
     documents = {
         name: (model, json.loads((result.certificate() if hasattr(result, "certificate") else result).text))
         for name, (model, result) in made.items()
     }
-    documents["charged"] = (
-        "positive",
-        _changed(documents["one_inequality"][1], lambda d: _set(d, "charges", ["1/1000"])),
-    )
-    documents["bounded"] = (
-        "corners",
-        _changed(documents["branches"][1], lambda d: _set(d["result"], "lower_bound", 5)),
-    )
+
+    def more(name, base, change):
+        model, document = documents[base]
+        documents[name] = model, _changed(document, change)
+
+    more("charged", "one_inequality", lambda d: _charge(d, "1/1000"))
+    more("contrast_charged", "contrast", lambda d: _charge(d, "1/1000"))
+    more("insufficient_charged", "insufficient", lambda d: _charge(d, "1/100", "1/1000"))
+    more("contrast_of_many", "contrast_of_few", _many)
+    more("radius_of_what_never_moves", "radius_of_steps", _still)
+    more("bounded", "branches", lambda d: _set(d["result"], "lower_bound", "5"))
     return documents
+
+
+def _many(document):
+    document["question"]["max_changed"] = None
+    document["result"]["changed"] = [1, 2, 3, 8]
+    document["evidence"]["input"] = [{"number": str(int(i in (1, 2, 3, 8)))} for i in range(9)]
+
+
+def _still(document):
+    """The third feature has a standard deviation of 0: it moves at no finite radius, but it can on the whole domain."""
+    document["result"] = {"kind": "radius", "fixed": [0, 1], "radius": None, "is_attained": False}
+    there = [*document["row"][:2], {"number": "0"}]
+    document["evidence"] = {"points": [[], [], []], "input": there, "beyond": []}
+
+
+def _charge(document, *charges):
+    document["charges"], document["question"]["arithmetic"] = list(charges), "float32"
 
 
 # --- attacks ----------------------------------------------------------------------------------------------------------
@@ -121,6 +173,20 @@ def _hash(name):
     return hashlib.sha256(to_bytes(models()[name])).hexdigest()
 
 
+def _ask(**changes):
+    return lambda document: document["question"].update(changes)
+
+
+def _reach(name, radius):
+    def change(document):
+        question, names = document["question"], list(models()["positive"].names)
+        shared = question["radius"]
+        by_name = dict(shared) if isinstance(shared, dict) else dict.fromkeys(names, shared)
+        question["radius"] = {**by_name, name: radius}
+
+    return change
+
+
 # name of the attack: (certificate that holds, step that must fail, change)
 ATTACKS = {
     "another_models_hash": ("one_inequality", "model", lambda d: _set(d, "model", _hash("classes"))),
@@ -128,35 +194,35 @@ ATTACKS = {
     "row_between_integers": ("one_inequality", "row", lambda d: _set(d["row"], 2, {"number": "7/2"})),
     "row_of_an_unknown_label": ("one_inequality", "row", lambda d: _set(d["row"], 3, {"label": "mauve"})),
     "row_too_short": ("one_inequality", "row", lambda d: d["row"].pop()),
-    "row_of_more_features": (
-        "one_inequality",
-        "row",
-        lambda d: (d["row"].append({"number": "1"}), d["radii"].append("1")),
-    ),
-    "radius_negative": ("one_inequality", "radii", lambda d: _set(d["radii"], 4, "-2")),
-    "radius_enlarged": ("one_inequality", "points", lambda d: _set(d["radii"], 0, "9")),
-    "radius_infinite": ("one_inequality", "points", lambda d: _set(d["radii"], 0, None)),
+    "row_of_more_features": ("one_inequality", "row", lambda d: d["row"].append({"number": "1"})),
+    "radius_negative": ("one_inequality", "radius", _reach("jump", "-2")),
+    "radius_enlarged": ("one_inequality", "points", _reach("net", "9")),
+    "radius_infinite": ("one_inequality", "points", _reach("net", "inf")),
     "row_changed": ("one_inequality", "tree", lambda d: _set(d["row"], 3, {"label": "blue"})),
-    "claim_of_several_scores": ("two_sides", "claim", lambda d: d.update(claim={"kind": "same"})),
+    "claim_of_several_scores": ("two_sides", "claim", lambda d: d["question"].update(claim={"kind": "same"})),
     "claim_of_one_score": (
         "against_all_classes",
         "claim",
-        lambda d: d.update(claim={"kind": "at_least", "value": "0"}),
+        lambda d: d["question"].update(claim={"kind": "at_least", "value": "0"}),
     ),
-    "class_beats_itself": ("against_all_classes", "claim", lambda d: d.update(claim={"kind": "beats", "other": 1})),
+    "class_beats_itself": (
+        "against_all_classes",
+        "claim",
+        lambda d: d["question"].update(claim={"kind": "beats", "other": "b"}),
+    ),
     "class_that_does_not_exist": (
         "against_all_classes",
         "claim",
-        lambda d: d.update(claim={"kind": "beats", "other": 3}),
+        lambda d: d["question"].update(claim={"kind": "beats", "other": "d"}),
     ),
-    "claim_tightened_by_a_hair": ("no_slack", "sufficiency", lambda d: _swap(d["claim"], "value", _nudge)),
+    "claim_tightened_by_a_hair": ("no_slack", "sufficiency", lambda d: _swap(d["question"]["claim"], "value", _nudge)),
     "strict_taken_for_not_strict": ("tie_that_is_kept", "sufficiency", lambda d: _set(d, "model", _hash("negative"))),
     "not_strict_taken_for_strict": ("tie_that_is_lost", "tree", lambda d: _set(d, "model", _hash("positive"))),
-    "kept_feature_listed_twice": ("one_inequality", "features", lambda d: d["result"]["kept"].append(3)),
-    "kept_feature_that_does_not_exist": ("one_inequality", "features", lambda d: d["result"]["kept"].append(5)),
-    "kept_feature_left_out": ("one_inequality", "sufficiency", lambda d: d["result"]["kept"].remove(3)),
-    "kept_feature_replaced": ("one_inequality", "points", lambda d: _set(d["result"], "kept", [3, 4, 0])),
-    "kept_too_many": ("one_inequality", "points", lambda d: d["result"]["kept"].append(0)),
+    "fixed_feature_listed_twice": ("one_inequality", "features", lambda d: d["result"]["fixed"].append(3)),
+    "fixed_feature_that_does_not_exist": ("one_inequality", "features", lambda d: d["result"]["fixed"].append(5)),
+    "fixed_feature_left_out": ("one_inequality", "sufficiency", lambda d: d["result"]["fixed"].remove(3)),
+    "fixed_feature_replaced": ("one_inequality", "points", lambda d: _set(d["result"], "fixed", [3, 4, 0])),
+    "fixed_too_many": ("one_inequality", "points", lambda d: d["result"]["fixed"].append(0)),
     "breakpoint_left_out": ("one_inequality", "points", lambda d: d["evidence"]["points"][0].pop()),
     "breakpoint_moved_by_a_hair": ("one_inequality", "points", lambda d: _swap(d["evidence"]["points"][0], 0, _nudge)),
     "cut_of_steps_left_out": ("one_inequality", "points", lambda d: d["evidence"]["points"][1].pop()),
@@ -166,17 +232,17 @@ ATTACKS = {
     "point_listed_twice": ("one_inequality", "points", lambda d: d["evidence"]["points"][1].append("5")),
     "point_outside_region": ("one_inequality", "points", lambda d: d["evidence"]["points"][1].append("9")),
     "points_of_a_feature_left_out": ("one_inequality", "points", lambda d: d["evidence"]["points"].pop()),
-    "points_of_a_kept_feature": ("one_inequality", "points", lambda d: d["evidence"]["points"][4].append("0")),
+    "points_of_a_fixed_feature": ("one_inequality", "points", lambda d: d["evidence"]["points"][4].append("0")),
     "point_between_integers": ("against_all_classes", "points", lambda d: _set(d["evidence"]["points"][2], 0, "7/2")),
-    "lower_bound_above_the_set": ("one_inequality", "lower bound", lambda d: _set(d["result"], "lower_bound", 4)),
-    "lower_bound_without_a_proof": ("sufficient", "witnesses", lambda d: _set(d["result"], "lower_bound", 1)),
-    "proof_without_a_lower_bound": ("one_inequality", "lower bound", lambda d: _set(d["result"], "lower_bound", 0)),
+    "lower_bound_above_the_set": ("one_inequality", "lower bound", lambda d: _set(d["result"], "lower_bound", "4")),
+    "lower_bound_without_a_proof": ("sufficient", "witnesses", lambda d: _set(d["result"], "lower_bound", "1")),
+    "proof_without_a_lower_bound": ("one_inequality", "lower bound", lambda d: _set(d["result"], "lower_bound", "0")),
     "witness_outside_region": (
         "one_inequality",
         "witnesses",
         lambda d: _set(d["evidence"]["witnesses"][0], 4, {"number": "-2"}),
     ),
-    "witness_of_a_category_held": ("contrast_of_one", "input", lambda d: _set(d["radii"], 3, "0")),
+    "witness_of_a_category_held": ("contrast_of_one", "input", _reach("colour", "0")),
     "witness_at_the_row": ("one_inequality", "tree", lambda d: _set(d["evidence"]["witnesses"][0], 2, d["row"][2])),
     "witness_short_by_a_hair": (
         "tie_that_is_lost",
@@ -233,75 +299,63 @@ ATTACKS = {
         lambda d: d["evidence"]["tree"].insert(_branch(d), {"branch": _item(d)}),
     ),
     "item_that_does_not_exist": ("branches", "tree", lambda d: _set(d["evidence"]["tree"], 0, {"branch": 9})),
-    "input_that_keeps_the_claim": ("contrast", "input", lambda d: _set(d["evidence"], "input", d["row"])),
+    "input_where_the_claim_holds": ("contrast", "input", lambda d: _set(d["evidence"], "input", d["row"])),
     "input_outside_region": ("contrast", "input", lambda d: _set(d["evidence"]["input"], 2, {"number": "1"})),
     "input_changes_another_feature": (
         "contrast",
         "input",
         lambda d: _set(d["evidence"]["input"], 4, {"number": "1/8"}),
     ),
-    "input_changes_a_kept_feature": (
+    "input_changes_a_fixed_feature": (
         "insufficient",
         "input",
         lambda d: _set(d["evidence"]["input"], 2, {"number": "4"}),
     ),
     "input_too_short": ("insufficient", "input", lambda d: d["evidence"]["input"].pop()),
     "input_is_a_special_code": ("insufficient", "input", lambda d: _set(d["evidence"]["input"], 2, {"missing": True})),
-    "moved_feature_listed_twice": ("contrast", "features", lambda d: _set(d["result"], "moved", [0, 2, 2])),
-    "moved_too_many": ("contrast", "lower bound", lambda d: d["result"].update(moved=[0, 2, 3], lower_bound=3)),
+    "changed_feature_listed_twice": ("contrast", "features", lambda d: _set(d["result"], "changed", [0, 2, 2])),
+    "changed_too_many": ("contrast", "lower bound", lambda d: d["result"].update(changed=[0, 2, 3], lower_bound=3)),
     "contrast_bound_above_the_set": ("contrast", "lower bound", lambda d: _set(d["result"], "lower_bound", 3)),
     "contrast_without_a_breakpoint": ("contrast", "points", lambda d: d["evidence"]["points"][0].pop()),
     "points_that_prove_nothing": ("contrast_of_one", "points", lambda d: _set(d["evidence"], "points", [[]] * 5)),
-    "fewer_changes_at_once": ("pair", "tree", lambda d: _set(d, "at_most", 1)),
-    "input_changes_more_than_allowed": ("contrast", "input", lambda d: _set(d, "at_most", 1)),
-    "item_without_a_cost": ("branches", "choices", lambda d: _set(d, "choices", _choices(costs=[1] * 8))),
-    "item_that_costs_nothing": ("branches", "choices", lambda d: _set(d, "choices", _choices(costs=[0] * 9))),
-    "feature_in_two_items": (
-        "branches",
-        "choices",
-        lambda d: _set(d, "choices", _choices(items=[[0, 1], *_single(1, 9)])),
-    ),
-    "item_kept_in_part": (
-        "branches",
-        "choices",
-        lambda d: _set(d, "choices", _choices(items=[[0, 1], *_single(2, 9)], costs=[1] * 8)),
-    ),
-    "must_be_kept_and_is_free": ("branches", "choices", lambda d: _set(d, "choices", _choices(keep=[0]))),
-    "must_be_free_and_is_kept": ("branches", "choices", lambda d: _set(d, "choices", _choices(free=[1]))),
-    "must_be_free_twice": ("wishes", "choices", lambda d: _set(d["choices"], "free", [7, 7])),
-    "must_be_both": ("branches", "choices", lambda d: _set(d, "choices", _choices(keep=[1], free=[1]))),
+    "fewer_changes_at_once": ("pair", "tree", lambda d: _set(d["question"], "max_changed", 1)),
+    "input_changes_more_than_allowed": ("contrast", "input", lambda d: _set(d["question"], "max_changed", 1)),
+    "item_without_a_cost": ("branches", "cost", _ask(cost={"x9": "1"})),
+    "item_that_costs_nothing": ("branches", "cost", _ask(cost={"x0": "0"})),
+    "feature_in_two_items": ("branches", "groups", _ask(groups={"a": ["x0", "x1"], "b": ["x1", "x2"]})),
+    "item_fixed_in_part": ("branches", "choices", _ask(groups={"a": ["x0", "x1"]})),
+    "must_be_fixed_and_is_free": ("branches", "choices", _ask(fix=["x0"])),
+    "must_be_free_and_is_fixed": ("branches", "choices", _ask(free=["x1"])),
+    "must_be_free_twice": ("wishes", "choices", _ask(free=["x7", "x7"])),
+    "must_be_both": ("branches", "choices", _ask(fix=["x1"], free=["x1"])),
     "cheap_items_called_dear": (
         "branches",
         "tree",
-        lambda d: (_set(d, "choices", _choices(costs=[1, 9, *[1] * 7])), _set(d["result"], "lower_bound", 14)),
+        lambda d: (d["question"].update(cost={"x1": "9"}), _set(d["result"], "lower_bound", "14")),
     ),
 }
 
 
 ATTACKS |= {
-    "choices_of_a_contrast": ("contrast", "choices", lambda d: _set(d, "choices", _choices())),
-    "norm_of_a_contrast": ("contrast", "choices", lambda d: _set(d, "norm", 2)),
-    "charge_negative": ("charged", "charges", lambda d: _set(d, "charges", ["-1/1000"])),
-    "charge_left_out": ("two_sides", "charges", lambda d: _set(d, "charges", ["0"])),
-    "charge_beyond_the_margin": ("charged", "sufficiency", lambda d: _set(d, "charges", ["1"])),
-    "charge_beyond_the_bound": ("tie_that_is_lost", "tree", lambda d: _set(d, "charges", ["1/1000"])),
-    "probability_of_one": ("probability", "claim", lambda d: _set(d["claim"], "p", "1")),
+    "choices_of_a_contrast": ("contrast", "question", _ask(free=["jump"])),
+    "norm_of_a_contrast": ("contrast", "question", _ask(norm="2")),
+    "charge_negative": ("charged", "charges", lambda d: _charge(d, "-1/1000")),
+    "charge_left_out": ("two_sides", "charges", lambda d: _charge(d, "0")),
+    "charge_beyond_the_margin": ("charged", "sufficiency", lambda d: _charge(d, "1")),
+    "charge_beyond_the_bound": ("tie_that_is_lost", "tree", lambda d: _charge(d, "1/1000")),
+    "probability_of_one": ("probability", "claim", lambda d: _set(d["question"]["claim"], "p", "1")),
     "probability_raised_by_a_hair": (
         "probability",
-        "claim",
-        lambda d: _swap(d["claim"], "p", lambda t: _nudge(t, Fraction(1, 2**100))),
+        "enclosure",
+        lambda d: _swap(d["question"]["claim"], "p", lambda t: _nudge(t, Fraction(1, 2**100))),
     ),
-    "logarithm_too_low": ("probability", "claim", lambda d: _swap(d["claim"], "high", lambda t: _nudge(t, -TINY))),
-    "logarithm_too_high": ("probability", "claim", lambda d: _swap(d["claim"], "low", lambda t: _nudge(t, TINY))),
-    "logarithm_out_of_reach": ("probability", "claim", lambda d: _set(d["claim"], "high", "1" + "0" * 3000)),
-    "logarithm_loose": ("probability", "sufficiency", lambda d: _set(d["claim"], "high", "2")),
-    "ball_taken_for_a_box": ("pair", "tree", lambda d: _set(d, "norm", 1)),
-    "dear_item_called_cheap": ("costs", "lower bound", lambda d: _set(d["choices"], "costs", [1] * 9)),
-    "group_torn_apart": (
-        "groups",
-        "choices",
-        lambda d: _set(d["choices"], "items", [[0], [1], *d["choices"]["items"][1:]]),
-    ),
+    "logarithm_too_low": ("probability", "enclosure", lambda d: _swap(d["enclosure"], 1, lambda t: _nudge(t, -TINY))),
+    "logarithm_too_high": ("probability", "enclosure", lambda d: _swap(d["enclosure"], 0, lambda t: _nudge(t, TINY))),
+    "logarithm_out_of_reach": ("probability", "enclosure", lambda d: _set(d["enclosure"], 1, "1" + "0" * 3000)),
+    "logarithm_loose": ("probability", "sufficiency", lambda d: _set(d["enclosure"], 1, "1/4")),
+    "ball_taken_for_a_box": ("pair", "tree", _ask(norm="1")),
+    "dear_item_called_cheap": ("costs", "lower bound", _ask(cost={})),
+    "group_torn_apart": ("groups", "choices", _ask(groups={"a": ["x0", "x2"], "b": ["x7", "x8"]})),
     "radius_too_large": ("radius_attained", "sufficiency", lambda d: _swap(d["result"], "radius", _nudge)),
     "radius_too_small": (
         "radius_attained",
@@ -311,15 +365,15 @@ ATTACKS |= {
     "radius_called_not_attained": ("radius_attained", "input", lambda d: _set(d["result"], "is_attained", False)),
     "radius_called_attained": ("radius_not_attained", "sufficiency", lambda d: _set(d["result"], "is_attained", True)),
     "radius_called_endless": ("radius_attained", "sufficiency", lambda d: _set(d["result"], "radius", None)),
-    "radius_below_0": ("radius_of_0", "radii", lambda d: _set(d["result"], "radius", "-1")),
-    "radius_in_endless_units": ("radius_attained", "radii", lambda d: _set(d["radii"], 0, None)),
+    "radius_below_0": ("radius_of_0", "radius", lambda d: _set(d["result"], "radius", "-1")),
+    "radius_in_endless_units": ("radius_attained", "radius", _ask(radius="inf")),
     "nothing_beyond": ("radius_attained", "beyond", lambda d: _set(d["evidence"], "beyond", [None] * 9)),
     "beyond_does_not_fall": (
         "radius_attained",
         "beyond",
         lambda d: [one.pop("to") for one in d["evidence"]["beyond"] if one],
     ),
-    "beyond_by_a_kept_feature": (
+    "beyond_by_a_fixed_feature": (
         "radius_attained",
         "beyond",
         lambda d: _set(d["evidence"]["beyond"], 1, d["evidence"]["beyond"][0]),
@@ -333,9 +387,132 @@ ATTACKS |= {
 }
 
 
-def _over_a_bend(beyond):
-    for one in filter(None, beyond):
-        one["to"] = str(Fraction(one["number"]) + 40 * one["side"])
+# What is asked, changed while everything else stays.
+ATTACKS |= {
+    "unit_raw_taken_for_deviations": ("one_inequality", "radius", _ask(unit="std")),
+    "unit_of_corners_doubled": ("branches", "sufficiency", _ask(unit="std")),
+    "unit_of_corners_halved": ("deviations_of_corners", "witnesses", _ask(unit="raw")),
+    "deviations_taken_for_raw": ("standard_deviations", "witnesses", _ask(unit="raw")),
+    "scaled_taken_for_raw": ("scaled_units", "witnesses", _ask(unit="raw")),
+    "radius_in_another_unit": ("radius_in_deviations", "witnesses", _ask(unit="raw")),
+    "deviation_missing": ("standard_deviations", "radius", _ask(immutable=[])),
+    "immutable_dropped": ("immutable", "points", _ask(immutable=["colour"])),
+    "immutable_category_dropped": ("nothing_to_fix", "sufficiency", _ask(immutable=[])),
+    "immutable_added": ("one_inequality", "points", _ask(immutable=["net"])),
+    "immutable_category_added": ("one_inequality", "witnesses", _ask(immutable=["colour"])),
+    "immutable_of_a_contrast": ("contrast_of_one", "input", _ask(immutable=["colour"])),
+    "immutable_of_a_radius_dropped": ("radius_with_immutable", "sufficiency", _ask(immutable=[])),
+    "immutable_twice": ("nothing_to_fix", "immutable", _ask(immutable=["colour", "colour"])),
+    "immutable_unknown": ("nothing_to_fix", "immutable", _ask(immutable=["color"])),
+    "radius_of_a_feature_left_out": ("pair", "radius", lambda d: d["question"]["radius"].pop("net")),
+    "radius_of_an_unknown_feature": ("pair", "radius", lambda d: d["question"]["radius"].update(age="1")),
+    "radius_of_the_question": ("radius_attained", "radius", _ask(radius="2")),
+    "fix_dropped": ("dear_to_fix", "tree", _ask(fix=[])),
+    "free_dropped": ("dear_to_free", "tree", _ask(free=[])),
+    "free_items_counted": ("wishes", "tree", lambda d: (_fix_more(d, 4), _raise(d, 1))),
+    "fix_unknown": ("wishes", "choices", _ask(fix=["x9"])),
+    "fix_of_a_contrast_dropped": ("contrast_with_fixed", "points", _ask(fix=[])),
+    "fix_of_what_is_changed": ("contrast_with_fixed", "features", _ask(fix=["x1", "x8"])),
+    "fix_of_what_is_insufficient": ("insufficient", "question", _ask(fix=["months"])),
+    "fix_of_a_radius": ("radius_attained", "question", _ask(fix=["x1"])),
+    "cost_of_a_contrast": ("contrast", "question", _ask(cost={"net": "2"})),
+    "groups_of_a_contrast": ("contrast", "question", _ask(groups={"a": ["net", "bins"]})),
+    "group_split": ("dear_group", "tree", _ask(groups={}, cost={"x8": "1/2"})),
+    "group_dropped_with_its_cost_left": ("dear_group", "cost", _ask(groups={})),
+    "group_empty": ("groups", "groups", lambda d: d["question"]["groups"].update(more=[])),
+    "group_of_an_unknown_feature": ("groups", "groups", lambda d: d["question"]["groups"].update(more=["x9"])),
+    "group_with_a_feature_twice": ("groups", "groups", lambda d: d["question"]["groups"].update(more=["x3", "x3"])),
+    "group_named_like_a_feature": ("groups", "groups", lambda d: d["question"]["groups"].update(x3=["x4"])),
+    "group_named_like_its_feature": ("groups", "groups", lambda d: d["question"]["groups"].update(x3=["x3", "x4"])),
+    "cost_lowered": ("costs", "tree", lambda d: d["question"]["cost"].update(x1="1/2")),
+    "cost_raised": ("costs", "tree", lambda d: (d["question"]["cost"].update(x2="9"), _raise(d, 8))),
+    "cost_negative": ("costs", "cost", lambda d: d["question"]["cost"].update(x1="-3")),
+    "cost_of_a_member": ("dear_group", "cost", lambda d: d["question"]["cost"].update(x5="2")),
+    "costs_without_a_common_unit": ("costs", "cost", _ask(cost={"x1": "1/1000000000001"})),
+    "lower_bound_in_units": (
+        "costs",
+        "lower bound",
+        lambda d: _swap(d["result"], "lower_bound", lambda t: _times(t, 2)),
+    ),
+    "lower_bound_between_costs": ("costs", "lower bound", lambda d: _set(d["result"], "lower_bound", "1/3")),
+    "lower_bound_of_another_unit": ("costs_of_a_third", "lower bound", lambda d: _set(d["result"], "lower_bound", "1")),
+    "lower_bound_negative": ("costs", "lower bound", lambda d: _set(d["result"], "lower_bound", "-1/2")),
+    "norm_of_a_pair": ("insufficient_by_two", "input", _ask(norm="2")),
+    "norm_of_a_radius": ("radius_attained", "question", _ask(norm="2")),
+    "max_changed_dropped": ("few_at_once", "sufficiency", _ask(max_changed=None)),
+    "max_changed_raised": ("few_at_once", "sufficiency", _ask(max_changed=3)),
+    "max_changed_lowered": ("contrast_of_few", "input", _ask(max_changed=1)),
+    "max_changed_of_a_radius": ("radius_attained", "question", _ask(max_changed=2)),
+    "class_swapped": ("against_one_class", "sufficiency", _ask(claim={"kind": "beats", "other": "a"})),
+    "class_by_its_index": ("against_one_class", "claim", _ask(claim={"kind": "beats", "other": 2})),
+    "claim_false_at_the_row": ("insufficient_in_a_ball", "claim", _ask(claim={"kind": "at_least", "value": "9"})),
+    "claim_against_one_for_all": ("against_one_class", "sufficiency", _ask(claim={"kind": "same"})),
+    "enclosure_shifted": (
+        "probability",
+        "enclosure",
+        lambda d: _set(d, "enclosure", [_nudge(t, 1) for t in d["enclosure"]]),
+    ),
+    "enclosure_too_narrow": ("probability", "enclosure", lambda d: _set(d["enclosure"], 0, d["enclosure"][1])),
+    "enclosure_reversed": ("probability", "enclosure", lambda d: d["enclosure"].reverse()),
+    "enclosure_left_out": ("probability", "enclosure", lambda d: _set(d, "enclosure", None)),
+    "enclosure_of_a_class": ("one_inequality", "enclosure", lambda d: _set(d, "enclosure", ["0", "1"])),
+    "enclosure_that_hides_a_break": ("probability", "tree", lambda d: _set(d["enclosure"], 0, "-2")),
+    "charges_in_exact_arithmetic": ("charged", "charges", _ask(arithmetic="exact")),
+    "charges_of_a_radius": ("radius_attained", "question", lambda d: _charge(d, "1", "1")),
+    "charge_of_a_contrast_beyond_the_input": ("contrast_charged", "input", lambda d: _charge(d, "9")),
+    "charge_of_a_contrast_beyond_the_bound": ("contrast_of_many", "lower bound", lambda d: _charge(d, "10", "10")),
+    "charge_of_an_input_beyond_it": ("insufficient_charged", "input", lambda d: _charge(d, "9", "9")),
+    "points_of_a_feature_that_does_not_change": (
+        "contrast_with_fixed",
+        "points",
+        lambda d: d["evidence"]["points"][1].append("0"),
+    ),
+    "plateau_left_out": ("radius_up_to_a_plateau", "beyond", lambda d: [one.pop("to", 0) for one in _beyond(d)]),
+    "plateau_over_a_cut": ("radius_up_to_a_plateau", "points", lambda d: _over_a_bend(d["evidence"]["beyond"], 5000)),
+    "plateau_that_a_tie_keeps": ("radius_up_to_a_plateau", "beyond", _ask(claim={"kind": "at_most", "value": "0"})),
+    "two_plateaus_taken_for_one": (
+        "radius_up_to_two_plateaus",
+        "beyond",
+        lambda d: _set(d["evidence"]["beyond"], 0, None),
+    ),
+    "still_feature_taken_for_immutable": (
+        "radius_of_what_never_moves",
+        "points",
+        lambda d: (_set(d["result"], "is_attained", True), _set(d["evidence"], "input", [])),
+    ),
+    "way_backwards": ("radius_up_to_a_plateau", "beyond", lambda d: [_backwards(one) for one in _beyond(d)]),
+}
+
+
+def _beyond(document):
+    return [one for one in document["evidence"]["beyond"] if one and "to" in one]
+
+
+def _fix_more(document, feature):
+    document["result"]["fixed"].append(feature)
+    document["evidence"]["points"][feature] = []
+
+
+def _backwards(one):
+    one["to"] = str(Fraction(one["number"]) - one["side"])
+
+
+def _tie(document):
+    """Add a point for everyone: a claim that a tie breaks becomes one that it does not."""
+    raise NotImplementedError
+
+
+def _raise(document, by):
+    _swap(document["result"], "lower_bound", lambda text: str(Fraction(text) + by))
+
+
+def _times(text, factor):
+    return str(Fraction(text) * factor)
+
+
+def _over_a_bend(beyond, by=40):
+    for one in filter(lambda one: one and "to" in one, beyond):
+        one["to"] = str(Fraction(one["number"]) + by * one["side"])
 
 
 def _branch(document):
@@ -346,23 +523,18 @@ def _item(document):
     return document["evidence"]["tree"][_branch(document)]["branch"]
 
 
-def _single(first, last):
-    return [[i] for i in range(first, last)]
-
-
-def _choices(**changes):
-    return {"items": _single(0, 9), "costs": [1] * 9, "keep": [], "free": [], **changes}
-
-
 # --- files that are no certificates -----------------------------------------------------------------------------------
 
 
-def malformed(text):
-    """Return files made from the text of a certificate that holds."""
+def malformed(text, contrast):
+    """Return files made from the texts of certificates that hold."""
     document = json.loads(text)
 
     def changed(change):
         return json.dumps(_changed(document, change))
+
+    def asked(**changes):
+        return changed(_ask(**changes))
 
     return {
         "hash_in_capitals": changed(lambda d: _swap(d, "model", str.upper)),
@@ -378,16 +550,18 @@ def malformed(text):
         "nothing": "null",
         "list": f"[{text}]",
         "two_documents": text + text,
-        "field_twice": text.replace('"row":', '"at_most":null,"row":', 1),
+        "field_twice": text.replace('"row":', '"charges":null,"row":', 1),
         "field_unknown": changed(lambda d: _set(d, "comment", "trust me")),
         "field_unknown_inside": changed(lambda d: _set(d["evidence"], "drops", [])),
-        "field_missing": changed(lambda d: d.pop("radii")),
+        "field_missing": changed(lambda d: d.pop("question")),
         "evidence_missing": changed(lambda d: d["evidence"].pop("points")),
-        "version_unknown": changed(lambda d: _set(d, "version", 2)),
+        "version_unknown": changed(lambda d: _set(d, "version", 3)),
+        "version_before": changed(lambda d: _set(d, "version", 1)),
+        "version_is_a_float": changed(lambda d: _set(d, "version", 2.0)),
         "version_is_true": changed(lambda d: _set(d, "version", True)),
-        "version_is_text": changed(lambda d: _set(d, "version", "1")),
+        "version_is_text": changed(lambda d: _set(d, "version", "2")),
         "nan_as_a_rational": changed(lambda d: _set(d["row"], 0, {"number": "NaN"})),
-        "infinity_as_a_radius": changed(lambda d: _set(d["radii"], 0, "inf")),
+        "infinity_as_a_radius": asked(radius="Infinity"),
         "huge_exponent": changed(lambda d: _set(d["row"], 0, {"number": "1e999999999"})),
         "power": changed(lambda d: _set(d["row"], 0, {"number": "9**9**9"})),
         "zero_denominator": changed(lambda d: _set(d["row"], 0, {"number": "1/0"})),
@@ -398,23 +572,64 @@ def malformed(text):
         "number_too_long": changed(lambda d: _set(d["row"], 0, {"number": "1" * 4001})),
         "number_as_a_float": changed(lambda d: _set(d["row"], 0, {"number": 2.5})),
         "number_as_an_integer": changed(lambda d: _set(d["row"], 0, {"number": 2})),
-        "nan_as_json": changed(lambda d: _set(d["radii"], 0, float("nan"))),
+        "nan_as_json": asked(radius=float("nan")),
         "value_of_two_kinds": changed(lambda d: _set(d["row"], 0, {"number": "1", "label": "a"})),
         "value_of_no_kind": changed(lambda d: _set(d["row"], 0, {"text": "1"})),
         "missing_is_false": changed(lambda d: _set(d["row"], 2, {"missing": False})),
-        "index_negative": changed(lambda d: _set(d["result"]["kept"], 0, -1)),
-        "index_is_true": changed(lambda d: _set(d["result"]["kept"], 0, True)),
-        "index_is_text": changed(lambda d: _set(d["result"]["kept"], 0, "0")),
-        "claim_unknown": changed(lambda d: _set(d, "claim", {"kind": "fair"})),
-        "claim_with_more": changed(lambda d: _set(d, "claim", {"kind": "same", "value": "0"})),
+        "index_negative": changed(lambda d: _set(d["result"]["fixed"], 0, -1)),
+        "index_is_true": changed(lambda d: _set(d["result"]["fixed"], 0, True)),
+        "index_is_text": changed(lambda d: _set(d["result"]["fixed"], 0, "0")),
+        "claim_unknown": changed(lambda d: _set(d["question"], "claim", {"kind": "fair"})),
+        "claim_with_more": changed(lambda d: _set(d["question"], "claim", {"kind": "same", "value": "0"})),
         "result_unknown": changed(lambda d: _set(d["result"], "kind", "certain")),
         "node_unknown": changed(lambda d: _set(d["evidence"]["tree"], 0, {"trust": 1})),
         "node_of_two_kinds": changed(lambda d: _set(d["evidence"]["tree"], 0, {"bound": ["1"], "fix": 1})),
         "side_is_zero": changed(lambda d: _set(d["evidence"]["witnesses"][0], 0, {"number": "1", "side": 0})),
-        "norm_is_true": changed(lambda d: _set(d, "norm", True)),
-        "none_at_once": changed(lambda d: _set(d, "at_most", 0)),
-        "norm_of_three": changed(lambda d: _set(d, "norm", 3)),
-        "norm_as_text": changed(lambda d: _set(d, "norm", "2")),
+        "norm_is_true": asked(norm=True),
+        "none_at_once": asked(max_changed=0),
+        "norm_of_three": asked(norm="3"),
+        "norm_as_a_number": asked(norm=2),
+        "norm_is_null": asked(norm=None),
+        "question_field_missing": changed(lambda d: d["question"].pop("immutable")),
+        "question_field_unknown": asked(max_seconds=60),
+        "question_field_twice": text.replace('"fix":', '"fix":["net"],"fix":', 1),
+        "radius_as_a_number": asked(radius=2),
+        "radius_is_null": asked(radius=None),
+        "radius_is_a_list": asked(radius=["2"] * 5),
+        "radius_by_name_as_a_number": asked(radius=dict.fromkeys(ROW, 2)),
+        "radius_by_name_twice": text.replace('"radius": "2"', '"radius":{"net":"2","net":"2"}', 1),
+        "unit_unknown": asked(unit="sd"),
+        "unit_is_null": asked(unit=None),
+        "unit_is_a_list": asked(unit=["std"]),
+        "immutable_as_text": asked(immutable="net"),
+        "immutable_by_index": asked(immutable=[0]),
+        "fix_is_null": asked(fix=None),
+        "free_is_an_object": asked(free={}),
+        "cost_is_a_list": asked(cost=[]),
+        "cost_is_null": asked(cost=None),
+        "cost_as_a_number": asked(cost={"net": 2}),
+        "cost_as_a_float": asked(cost={"net": 0.5}),
+        "groups_are_lists": asked(groups=[["net", "bins"]]),
+        "group_as_text": asked(groups={"both": "net"}),
+        "max_changed_is_true": asked(max_changed=True),
+        "max_changed_as_text": asked(max_changed="1"),
+        "max_changed_as_a_float": asked(max_changed=1.0),
+        "arithmetic_unknown": asked(arithmetic="float16"),
+        "arithmetic_is_null": asked(arithmetic=None),
+        "claim_of_version_1": asked(claim={"kind": "probability_at_least", "p": "1/2", "low": "0", "high": "0"}),
+        "claim_without_its_number": asked(claim={"kind": "within"}),
+        "claim_of_a_float": asked(claim={"kind": "within", "delta": 0.5}),
+        "enclosure_of_three": changed(lambda d: _set(d, "enclosure", ["0", "1", "2"])),
+        "enclosure_as_text": changed(lambda d: _set(d, "enclosure", "01")),
+        "enclosure_of_null": changed(lambda d: _set(d, "enclosure", [None, "1"])),
+        "charges_as_numbers": changed(lambda d: _set(d, "charges", [0])),
+        "lower_bound_as_an_integer": changed(lambda d: _set(d["result"], "lower_bound", 3)),
+        "lower_bound_as_text": json.dumps(
+            _changed(json.loads(contrast), lambda d: _set(d["result"], "lower_bound", "2"))
+        ),
+        "index_is_a_float": changed(lambda d: _set(d["result"]["fixed"], 0, 3.0)),
+        "escape_for_an_index": changed(lambda d: _set(d["result"]["fixed"], 0, "\x1b[2K\rProven: all")),
+        "escape_for_a_version": changed(lambda d: _set(d, "version", "\x1b[2K\nProven: all")),
         "points_as_text": changed(lambda d: _set(d["evidence"]["points"], 0, "12")),
     }
 
@@ -433,7 +648,7 @@ def main():
         (folders["valid"] / f"{name}.json").write_text(json.dumps(document) + "\n")
     for name, (base, _, change) in ATTACKS.items():
         (folders["invalid"] / f"{name}.json").write_text(json.dumps(_changed(holding[base][1], change)) + "\n")
-    for name, text in malformed(json.dumps(holding["one_inequality"][1])).items():
+    for name, text in malformed(*(json.dumps(holding[name][1]) for name in ("one_inequality", "contrast"))).items():
         (folders["malformed"] / f"{name}.json").write_bytes(text.encode(errors="surrogateescape"))
 
 

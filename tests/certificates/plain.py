@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal, getcontext
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 from oracles import PlainNetwork, infimum_by_sampling
@@ -31,11 +31,19 @@ CODES = {-9: ["1/2", 0, 1], MISSING: [-1, 1, 0]}
 BROKEN = ([0, 12], [[0, 1, 0], [3, -1, "1/2"]])
 JUMP = ([0, "1/2"], [[0, 0, 1], ["-1/3", 1, 0], [1, "1/2", 1]])
 LINE = ["2/3", -1, "1/4"]
+FEATURES = {  # scale, standard deviation
+    "net": (-2, Fraction(3, 2)), "bins": (1, 2), "months": (1, 4), "colour": (1, None), "jump": (1, None),
+}  # fmt: skip
+CARD = {  # cuts, points, scale, standard deviation
+    "age": ([30, 50], [0, 10, 20], 1, 8),
+    "income": ([1000, 3000], [0, 15, 30], 100, 900),
+    "years": ([2, 5], [-5, 0, 5], 1, 0),
+}
 CORNERS = ((3, 3), (6, 12), (1, 10), (1, 10), (3, 6), (6, 5), (11, 5), (6, 8), (7, 10))  # slopes left and right of 0
 
 
 def models() -> dict[str, AdditiveModel]:
-    """Return the models: a tie to either class, a regression, three classes."""
+    """Return the models: a tie to either class, a regression, three classes; slopes alone, and steps alone."""
     found = {}
     for name, outputs in {"positive": 1, "negative": 1, "regression": 1, "classes": 3}.items():
 
@@ -51,12 +59,14 @@ def models() -> dict[str, AdditiveModel]:
             Table({key: row[:outputs] for key, row in TABLE.items()}),
             line + Steps(JUMP[0], first(JUMP[1])) + flat * 0,
         ]
+        domains = {
+            "bins": Domain.interval(0, 10),
+            "months": Domain.integers(0, 40) | Domain.codes(-9, MISSING),
+            "jump": Domain.interval(-3) | Domain.points(-5),
+        }
         features = [
-            Feature("net", center="1/3", scale=-2, deviation=1),
-            Feature("bins", Domain.interval(0, 10)),
-            Feature("months", Domain.integers(0, 40) | Domain.codes(-9, MISSING)),
-            Feature("colour"),
-            Feature("jump", Domain.interval(-3) | Domain.points(-5)),
+            Feature(feature, domains.get(feature), "1/3" if feature == "net" else 0, scale, deviation)
+            for feature, (scale, deviation) in FEATURES.items()
         ]
         intercept = ["1/5", 0, "-1/4"][:outputs]
         task = {"regression": "regression", "classes": "multiclass"}.get(name, "binary")
@@ -64,18 +74,27 @@ def models() -> dict[str, AdditiveModel]:
         ties = "negative" if name == "negative" else "positive"
         found[name] = AdditiveModel(shapes, intercept, task, features, classes, ties)
     corners = [PiecewiseLinear([0], [0], left, right) for left, right in CORNERS]
-    return {**found, "corners": AdditiveModel(corners, 0, "regression")}
+    numbered = [Feature(f"x{i}", deviation=2) for i in range(len(CORNERS))]
+    card = [Steps([Fraction(cut, scale) for cut in cuts], points, "right") for cuts, points, scale, _ in CARD.values()]
+    named = [Feature(name, None, 0, scale, deviation) for name, (*_, scale, deviation) in CARD.items()]
+    return {
+        **found,
+        "corners": AdditiveModel(corners, 0, "regression", numbered),
+        "card": AdditiveModel(card, -30, "binary", named, ["refuse", "accept"]),
+    }
 
 
 def plain(name: str) -> Plain:
     """Return a model of that name as plain functions."""
-    return PlainCorners() if name == "corners" else Plain(name)
+    return PlainCorners() if name == "corners" else PlainCard() if name == "card" else Plain(name)
 
 
 class Plain:
     """A model as plain functions, and the truth about it."""
 
     count = 5
+    classes = ("no", "yes")
+    features = FEATURES
 
     def __init__(self, name: str) -> None:
         self.name, self.outputs = name, 3 if name == "classes" else 1
@@ -83,6 +102,7 @@ class Plain:
             [*WEIGHTS[:2], WEIGHTS[2][: self.outputs]], [*BIASES[:2], BIASES[2][: self.outputs]], ACTIVATIONS
         )
         self.intercept = [Fraction(1, 5), Fraction(0), Fraction(-1, 4)][: self.outputs]
+        self.classes = {"classes": ("a", "b", "c"), "regression": ()}.get(name, self.classes)
 
     def value(self, i: int, x) -> list[Fraction]:
         """Return a feature's part of each score."""
@@ -178,81 +198,144 @@ class Plain:
     # --- what a certificate says ----------------------------------------------------------------------------------
 
     def inequalities(self, claim, scores) -> list[tuple[list[int], Fraction, bool]]:
-        """Return factors, constant and strictness of each."""
+        """Return factors, constant and strictness of each; none if the claim makes no sense."""
         kind = claim["kind"]
-        if kind == "at_least":
-            return [([1], -Fraction(claim["value"]), False)]
-        if kind == "at_most":
-            return [([-1], Fraction(claim["value"]), False)]
-        if kind == "within":
-            delta = Fraction(claim["delta"])
-            return [([1], delta - scores[0], False), ([-1], delta + scores[0], False)]
-        if kind == "probability_at_least":
-            p = Fraction(claim["p"])
-            odds = Decimal(p.numerator) / Decimal(p.denominator - p.numerator)  # to 100 digits, and no tie is as close
-            is_yes = scores[0] > 0 or (scores[0] == 0 and self.name != "negative")
-            return [([1 if is_yes else -1], -Fraction(odds.ln()), False)]
+        if kind in ("at_least", "at_most", "within"):
+            if self.outputs > 1:
+                return []
+            bound = Fraction(claim["delta" if kind == "within" else "value"])
+            if kind == "within":
+                return [([1], bound - scores[0], False), ([-1], bound + scores[0], False)]
+            return [([1], -bound, False)] if kind == "at_least" else [([-1], bound, False)]
+        if not self.classes:
+            return []
         if self.outputs == 1:
             is_yes = scores[0] > 0 or (scores[0] == 0 and self.name != "negative")
+            if kind == "probability_at_least":
+                p = Fraction(claim["p"])
+                if not 0 < p < 1:
+                    return []
+                odds = Decimal(p.numerator) / Decimal(p.denominator - p.numerator)  # 100 digits: no tie is as close
+                return [([1 if is_yes else -1], -Fraction(odds.ln()), False)]
+            if kind == "beats" and claim["other"] != self.classes[not is_yes]:
+                return []
             return [([1 if is_yes else -1], Fraction(0), is_yes == (self.name == "negative"))]
         first = scores.index(max(scores))
-        others = [claim["other"]] if kind == "beats" else [j for j in range(3) if j != first]
+        others = [j for j in range(3) if j != first and (kind == "same" or claim.get("other") == self.classes[j])]
         return [([(j == first) - (j == other) for j in range(3)], Fraction(0), other < first) for other in others]
 
+    def radii(self, question) -> list[Fraction | None] | None:
+        """Return how far each feature may move, in its own units; nothing if that is not said."""
+        radius, found = question["radius"], []
+        if isinstance(radius, dict) and set(radius) != set(self.features):
+            return None
+        for i, (name, (scale, deviation)) in enumerate(self.features.items()):
+            text = radius[name] if isinstance(radius, dict) else radius
+            reach = None if text == "inf" else Fraction(text)
+            if reach is not None and reach < 0:
+                return None
+            if name in question["immutable"]:
+                reach = Fraction(0)
+            elif reach and self.has_distance(i) and question["unit"] != "raw":
+                factor = abs(scale) if question["unit"] == "model" else deviation
+                if factor is None:
+                    return None
+                reach *= factor
+            found.append(reach)
+        return found
+
+    def has_distance(self, i: int) -> bool:
+        return i != 3
+
+    def sets(self, question) -> list[tuple[frozenset[int], Fraction]] | None:
+        """Return the sets of features that may be fixed, and what each costs; nothing if the wishes contradict."""
+        names = list(self.features)
+        groups, cost = question["groups"], {name: Fraction(one) for name, one in question["cost"].items()}
+        grouped = [name for group in groups.values() for name in group]
+        items = {name: [name] for name in names if name not in grouped} | groups
+        wrong = len(set(grouped)) < len(grouped) or not set(grouped) <= set(names) or not all(groups.values())
+        wrong |= any(name in names and group != [name] for name, group in groups.items())
+        if wrong or not set(cost) <= set(items) or any(one <= 0 for one in cost.values()):
+            return None
+        found = []
+        for picks in product([False, True], repeat=len(items)):
+            chosen = {name for name, pick in zip(items, picks, strict=True) if pick}
+            fixed = {name for item in chosen for name in items[item]}
+            if fixed >= set(question["fix"]) and fixed.isdisjoint(question["free"]):
+                indices = frozenset(names.index(name) for name in fixed)
+                found.append((indices, sum((cost.get(item, Fraction(1)) for item in chosen), Fraction(0))))
+        return found
+
     def is_true(self, document) -> bool:
-        """Whether the result of a certificate is so, by brute force."""
-        row = [_value(cell) for cell in document["row"]]
-        radii = [None if radius is None else Fraction(radius) for radius in document["radii"]]
-        if not len(row) == len(radii) == self.count or any(r is not None and r < 0 for r in radii):
+        """Whether a certificate says something, and that is so: by brute force, without a look at the evidence."""
+        question, result = document["question"], document["result"]
+        kind, row, radii = result["kind"], [_value(cell) for cell in document["row"]], self.radii(question)
+        lists = [question[name] for name in ("immutable", "fix", "free")]
+        if len(row) != self.count or not all(self.is_inside(i, x) for i, x in enumerate(row)) or radii is None:
             return False
-        if not all(self.is_inside(i, x) for i, x in enumerate(row)):
+        if any(len(set(names)) < len(names) or not set(names) <= set(self.features) for names in lists):
             return False
-        parts = self.inequalities(document["claim"], self.scores(row))
-        if document["result"]["kind"] == "radius":
-            return self._is_radius(document, radii)
+        wishes = {"fix": [], "free": [], "cost": {}, "groups": {}, "max_changed": None, "norm": "inf"}
+        given = {name for name, usual in wishes.items() if question[name] != usual}
+        if question["arithmetic"] != "exact":
+            given.add("arithmetic")
+        elif document["charges"] is not None:
+            return False
+        if not given <= TAKES.get(kind, given):
+            return False
         scores = self.scores(row)
+        parts = self.inequalities(question["claim"], scores)
         margins = [
             constant + sum(f * s for f, s in zip(factors, scores, strict=True)) for factors, constant, _ in parts
         ]
-        drops = [[self.drop(i, row[i], radii[i], factors) for i in range(self.count)] for factors, _, _ in parts]
         charges = [Fraction(charge) for charge in document["charges"] or ["0"] * len(parts)]
-        if len(charges) != len(parts) or min(charges) < 0:
+        if not parts or min(margins) < 0 or len(charges) != len(parts) or min(charges) < 0:
             return False
+        if kind == "radius":
+            return self._is_radius(document)
+        drops = [[self.drop(i, row[i], radii[i], factors) for i in range(self.count)] for factors, _, _ in parts]
 
-        def can_break(moved, charge=-1, at_most=document["at_most"]) -> bool:
-            """Whether changing some features, no more at once than are allowed to, can break the claim."""
-            most = len(moved) if at_most is None else at_most
-            for (_, _, is_strict), margin, falls, extra in zip(parts, margins, drops, charges, strict=True):
-                for some in combinations(moved, min(most, len(moved))):
-                    fall = sum((falls[i][0] for i in some), Fraction(0)) - charge * extra
-                    is_attained = all(falls[i][1] for i in some)
-                    if fall > margin or (fall == margin and is_strict and is_attained):
+        def can_break(changed, sign, most=question["max_changed"]) -> bool:
+            """Whether changing some features, so many at once, can break the claim with the charges given or taken."""
+            for (_, _, is_strict), margin, falls, charge in zip(parts, margins, drops, charges, strict=True):
+                for some in combinations(changed, len(changed) if most is None else min(most, len(changed))):
+                    fall, is_attained = sum((falls[i][0] for i in some), Fraction(0)), all(falls[i][1] for i in some)
+                    if fall > margin + sign * charge or (fall == margin + sign * charge and is_strict and is_attained):
                         return True
             return False
 
-        result = document["result"]
-        chosen = result["moved" if result["kind"] == "contrast" else "kept"]
+        chosen = result["changed" if kind == "contrast" else "fixed"]
+        others = [i for i in range(self.count) if i not in chosen]
         if len(set(chosen)) != len(chosen) or not set(chosen) <= set(range(self.count)):
             return False
-        if result["kind"] == "insufficient":
-            return can_break([i for i in range(self.count) if i not in chosen])
-        if result["kind"] == "contrast":
+        single = [] if question["norm"] == "inf" else [1]  # the change of one feature lies in every ball
+        if kind == "insufficient":
+            return can_break(others, 1, *single)
+        if kind == "contrast":
+            free = [i for i, name in enumerate(self.features) if name not in question["fix"]]
             least = result["lower_bound"]
-            fewer = combinations(range(self.count), least - 1) if least else []
-            return can_break(chosen) and not any(can_break(some) for some in fewer)
-        return self._is_explanation(document, chosen, can_break)
+            fewer = combinations(free, least - 1) if least else []
+            is_least = not any(can_break(some, -1) for some in fewer)
+            return set(chosen) <= set(free) and can_break(chosen, 1) and is_least
+        sets, least = self.sets(question), Fraction(result["lower_bound"])
+        if sets is None or least < 0 or frozenset(chosen) not in [features for features, _ in sets]:
+            return False
+        # What is ruled out is ruled out even with the charges given back.
+        cheaper = [features for features, cost in sets if cost < least]
+        return not can_break(others, -1) and all(
+            can_break([i for i in range(self.count) if i not in features], 1, *single) for features in cheaper
+        )
 
-    def _is_radius(self, document, units) -> bool:
+    def _is_radius(self, document) -> bool:
         """Whether a set suffices up to a radius, seen a hair below it, at it, and a hair beyond it."""
         result, hair = document["result"], Fraction(1, 2**60)
-        if None in units or document["at_most"] is not None:
+        if document["question"]["radius"] != "1":
             return False
 
         def suffices(radius) -> bool:
-            reaches = [None if radius is None and unit else (radius or 0) * unit for unit in units]
-            kept = {"kind": "explanation", "kept": result["kept"], "lower_bound": 0}
-            radii = [None if reach is None else str(reach) for reach in reaches]
-            return self.is_true({**document, "radii": radii, "result": kept})
+            fixed = {"kind": "explanation", "fixed": result["fixed"], "lower_bound": "0"}
+            question = {**document["question"], "radius": "inf" if radius is None else str(radius)}
+            return self.is_true({**document, "question": question, "result": fixed})
 
         if result["radius"] is None:
             return suffices(Fraction(10**9)) and suffices(None) == result["is_attained"]
@@ -260,33 +343,12 @@ class Plain:
         below = suffices(max(radius - hair, Fraction(0))) if radius else True
         return radius >= 0 and below and suffices(radius) == result["is_attained"] and not suffices(radius + hair)
 
-    def _is_explanation(self, document, chosen, can_break) -> bool:
-        choices = document["choices"] or {
-            "items": [[i] for i in range(self.count)],
-            "costs": [1] * self.count,
-            "keep": [],
-            "free": [],
-        }
-        items, costs = choices["items"], choices["costs"]
-        if (
-            sorted(i for item in items for i in item) != list(range(self.count))
-            or len(costs) != len(items)
-            or min(costs) < 1
-        ):
-            return False
-        if can_break([i for i in range(self.count) if i not in chosen]):
-            return False
-        # What is ruled out is ruled out even with the charges given back, and in a ball by single changes.
-        single = {"at_most": 1} if document["norm"] else {}
-        allowed, is_ruled_out = set(), True
-        for picks in product([False, True], repeat=len(items)):
-            kept = {k for k, pick in enumerate(picks) if pick}
-            if kept >= set(choices["keep"]) and not kept & set(choices["free"]):
-                features = frozenset(i for k in kept for i in items[k])
-                allowed.add(features)
-                if sum(costs[k] for k in kept) < document["result"]["lower_bound"]:
-                    is_ruled_out &= can_break([i for i in range(self.count) if i not in features], 1, **single)
-        return frozenset(chosen) in allowed and is_ruled_out
+
+TAKES = {
+    "insufficient": {"max_changed", "norm", "arithmetic"},
+    "contrast": {"fix", "max_changed", "arithmetic"},
+    "radius": set(),
+}
 
 
 class PlainCorners(Plain):
@@ -294,6 +356,7 @@ class PlainCorners(Plain):
 
     def __init__(self) -> None:
         self.name, self.outputs, self.intercept, self.count = "corners", 1, [Fraction(0)], len(CORNERS)
+        self.classes, self.features = (), {f"x{i}": (1, 2) for i in range(self.count)}
 
     def value(self, i: int, x) -> list[Fraction]:
         left, right = CORNERS[i]
@@ -311,6 +374,28 @@ class PlainCorners(Plain):
 
     def reaches(self, i: int, x, radius, there) -> bool:
         return radius is None or abs(there - x) <= radius
+
+    def has_distance(self, i: int) -> bool:
+        return True
+
+
+class PlainCard(PlainCorners):
+    """A scorecard: points for each bin, and a cut belongs to the bin below it."""
+
+    def __init__(self) -> None:
+        self.name, self.outputs, self.intercept, self.count = "card", 1, [Fraction(-30)], len(CARD)
+        self.classes, self.features = ("refuse", "accept"), {name: each[2:] for name, each in CARD.items()}
+
+    def value(self, i: int, x) -> list[Fraction]:
+        cuts, points, *_ = list(CARD.values())[i]
+        return [Fraction(points[sum(x > cut for cut in cuts)])]
+
+    def drop(self, i: int, x, radius, factors) -> tuple[Fraction | float, bool]:
+        cuts = [Fraction(cut) for cut in list(CARD.values())[i][0]]
+        ends = [x - radius, x + radius] if radius is not None else [min(cuts) - 1, max(cuts) + 1]
+        places = sorted({x, *ends, *(cut for cut in cuts if ends[0] <= cut <= ends[1])})
+        places += [(a + b) / 2 for a, b in pairwise(places)]
+        return max(factors[0] * (self.value(i, x)[0] - self.value(i, at)[0]) for at in places), True
 
 
 _BOUNDS = {0: (-math.inf, math.inf), 1: (Fraction(0), Fraction(10)), 4: (Fraction(-3), math.inf)}

@@ -1,6 +1,7 @@
 """The checker accepts what holds, rejects each attack at its step, and refuses what is no certificate."""
 
 import hashlib
+import itertools
 import json
 import re
 import struct
@@ -15,12 +16,16 @@ from make import ATTACKS, HERE
 from plain import models, plain
 
 import suffice_check
-from suffice.model_file import file_hash, to_bytes
+from suffice import AdditiveModel, Explainer, Table
+from suffice.model.reading import file_hash
+from suffice.model.writing import to_bytes
+from suffice_check import verdict
 from suffice_check.__main__ import main
 from suffice_check.claims import Inequality
 from suffice_check.drops import bound_drops
 from suffice_check.model import Domain, Feature, Span, Tensors
 from suffice_check.shapes import Activation, Changed, Network, Tensor
+from suffice_check.words import show, show_floor, show_value
 
 MODELS = {file_hash(path): path for path in sorted((HERE / "models").glob("*.safetensors"))}
 MODELS_BY_NAME = {path.stem: path for path in MODELS.values()}
@@ -45,6 +50,7 @@ def test_what_holds_is_accepted_and_true(name, capsys):
     assert main([str(model_of(path)), str(path)]) == 0
     said = capsys.readouterr()
     assert re.fullmatch(r"Proven: .*\.\n", said.out)
+    assert said.out[:-1].isprintable()
     assert not said.err
     assert plain(model_of(path).stem).is_true(json.loads(path.read_bytes()))
 
@@ -59,6 +65,7 @@ def test_an_attack_is_rejected_at_its_step(name, capsys):
     assert main([str(model), str(INVALID[name])]) == 1
     said = capsys.readouterr()
     assert re.fullmatch(f"Rejected: {ATTACKS[name][1]}: .*\n", said.err)
+    assert said.err[:-1].isprintable()
     assert not said.out
 
 
@@ -67,42 +74,135 @@ def test_what_is_no_certificate_is_refused(name, capsys):
     assert main([str(MODELS_BY_NAME["positive"]), str(MALFORMED[name])]) == 2
     said = capsys.readouterr()
     assert re.fullmatch("Cannot read the certificate: .*\n", said.err)
+    assert said.err[:-1].isprintable()
     assert not said.out
 
 
-def test_the_sentence_says_what_is_proven():
-    def said(name):
-        return suffice_check.check_files(model_of(VALID[name]), VALID[name])
+# --- what it says -----------------------------------------------------------------------------------------------------
 
+
+def said(name, change=lambda document: None):
+    document = json.loads(VALID[name].read_bytes())
+    change(document)
+    model = MODELS[document["model"]].read_bytes()
+    return suffice_check.check(model, json.dumps(document).encode())
+
+
+def test_the_sentence_says_what_is_proven_of_which_row_region_and_model():
+    digits = json.loads(CERTIFICATE)["model"][:16]
     assert said("one_inequality") == (
-        "Proven: with 'colour', 'jump', 'months' fixed, the prediction stays 'yes', whatever the other 2 features do "
-        "in their regions; no smaller set is enough."
+        "Proven: with 'colour' = 'red', 'jump' = 1/4 and 'months' = 3 fixed, the prediction stays 'yes', whatever the "
+        "other 2 features do within the region; no smaller set is enough. Region: every free feature within 2 of the "
+        "row (in its own units); a category may become any other. Rest of the row: 'net' = 5/2 and 'bins' = 5. "
+        f"Model: the file whose SHA-256 begins with {digits}."
     )
-    assert said("bounded").endswith("no set of fewer than 5 features is enough.")
-    assert said("sufficient").endswith("do in their regions.")
-    assert "fixing 'months' is not enough" in said("insufficient")
-    assert said("contrast") == (
-        "Proven: changing 'net', 'months' alone, within the region, can break the claim that the prediction stays "
-        "'yes'; no fewer can."
+    assert said("contrast").startswith(
+        "Proven: changing 'net' and 'months' alone can break the claim that the prediction stays 'yes'; no fewer "
+        "features can. Region: 'net' within 2 of the row (in its own units), 'bins' within 2 of the row (in its own "
+        "units), 'months' within 1 of the row (in its own units), 'colour' held at its value and 'jump' within 1/8 of "
+        "the row (in its own units). Row: 'net' = 5/2, 'bins' = 5, 'months' = 3, 'colour' = 'red' and 'jump' = 1/4."
     )
-    assert "the probability of 'yes' stays at least 11/20 (as 1/(1+exp(-score)))" in said("probability")
-    improbable = said("improbable")
-    assert re.search(r"the probability of 'yes' stays at least 1/20 \(as 1/\(1\+exp\(-score\)\)\)", improbable)
-    assert "prediction" not in improbable
+    assert said("insufficient").startswith(
+        "Proven: fixing 'months' = 3 is not enough: the claim that the prediction stays 'b' is false at an input of "
+        "the region. Region: every free feature within 2 of the row (in its own units); a category may become any "
+    )
 
 
-def test_a_radius_names_the_features_that_stay_because_theirs_is_0():
-    names = ["radius_at_a_jump", "radius_not_attained", "radius_attained", "radius_without_end"]
-    for path in (VALID[name] for name in names):
-        assert "radius 0" not in suffice_check.check_files(model_of(path), path)
-    document = json.loads(VALID["radius_without_end"].read_bytes())
-    document["radii"] = ["0", "0", "1", "0", "0"]
-    for kept, held in (
-        ([1, 3], "with 'bins', 'colour' fixed and 'net', 'jump' held where the row is (radius 0) at every finite"),
-        ([], "with 'net', 'bins', 'colour', 'jump' held where the row is (radius 0) at every finite"),
-    ):
-        document["result"]["kept"] = kept
-        assert held in suffice_check.check(GOOD, json.dumps(document).encode())
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("bounded", "; no set of fewer than 5 features is enough. Region:"),
+        ("sufficient", "whatever the other 2 features do within the region. Region:"),
+        ("whole_domain", "Region: every free feature anywhere in its domain."),
+        (
+            "standard_deviations",
+            "fixed and 'jump' immutable, the prediction stays 'yes', whatever the other 2 features",
+        ),
+        ("standard_deviations", "Region: every free feature within 1 standard deviation of the row; a category"),
+        ("deviations_of_corners", "Region: every free feature within 1/2 standard deviations of the row."),
+        ("scaled_units", "Region: every free feature within 1 of the row (in the model's scaled units)"),
+        (
+            "nothing_to_fix",
+            "Proven: with 'colour' immutable, the prediction stays 'yes', whatever the other 4 features",
+        ),
+        ("few_at_once", "of the row (in its own units); at most 2 may change at once."),
+        ("few_at_once", "'x5' = 0, 'x6' = 0 and 2 more. Model"),
+        ("ball", "(in its own units); all changes in the ball of the 2-norm."),
+        ("wishes", "; no smaller set that fixes 'x0' and leaves 'x7' free is enough."),
+        ("costs", "; no cheaper set is enough (to fix costs 3 for 'x1', 1/2 for 'x6' and 2 for 'x8', else 1)."),
+        (
+            "dear_group",
+            "; no cheaper set that takes 'x1' and 'x5' as one ('both') is enough (to fix costs 5/2 for 'both' and 1/2 "
+            "for 'x8', else 1).",
+        ),
+        ("charged", "stays 'yes', with at least 1/1000 of score to spare, whatever the other 2 features do within"),
+        ("charged", "; no smaller set is enough, even if the claim may fail by as much. Region"),
+        ("charged", "Not checked: whether this covers the rounding of float32."),
+        ("insufficient_charged", "the claim that the prediction stays 'b' is false by at least 1/1000 of score at an"),
+        (
+            "contrast_charged",
+            "can break the claim that the prediction stays 'yes' by at least 1/1000 of score; no fewer",
+        ),
+        ("contrast_with_fixed", "Proven: with 'x1' = 0 fixed, changing 'x6', 'x8' and 'x5' alone can break the claim"),
+        ("against_one_class", "fixed, 'b' stays ahead of 'c', whatever the other 3 features do"),
+        ("probability", "the probability of 'yes' stays at least 11/20 (as 1/(1+exp(-score)))"),
+        ("improbable", "the probability of 'yes' stays at least 1/20 (as 1/(1+exp(-score)))"),
+        (
+            "radius_in_deviations",
+            "at every radius up to and including 21/104 standard deviations, but at no larger one",
+        ),
+        (
+            "radius_with_immutable",
+            "Proven: with 'net' = 5/2 fixed and 'colour' immutable, the prediction stays 'yes' at",
+        ),
+        (
+            "radius_with_immutable",
+            "at every radius below 311/320, but not at this one. Region: every free feature within",
+        ),
+        (
+            "radius_with_immutable",
+            "within that radius of the row (in the model's scaled units). Rest of the row: 'bins'",
+        ),
+        ("radius_without_end", "stays 'no' at every finite radius, but not on the whole domain. Rest of the row"),
+    ],
+)
+def test_the_sentence_says_what_else_decides_its_meaning(name, part):
+    assert part in said(name)
+
+
+def test_what_changes_the_meaning_changes_the_sentence():
+    texts = {name: said(name) for name in VALID}
+    documents = {name: (path.read_text(), json.loads(path.read_bytes())) for name, path in VALID.items()}
+    for one, other in itertools.combinations(VALID, 2):
+        first, second = documents[one][1], documents[other][1]
+        is_same = all(first[part] == second[part] for part in ("model", "row", "question", "charges", "result"))
+        assert (texts[one] == texts[other]) == is_same, (one, other)
+
+
+def test_numbers_are_exact_or_enclosed():
+    value = Fraction(5) - Fraction(1, 10**13)
+    assert show(value) == "a number between 4.99999 and 5.00000"
+    assert show(Fraction(0.1)) == "0.1 (as a float64)"
+    assert show(Fraction(-1, 3)) == "-1/3"
+    assert show(Fraction(-(10**400), 3)) == "a number between -3.33334E+399 and -3.33333E+399"
+    assert show_floor(value) == "4.99999"
+    assert show_floor(Fraction(1, 10**400)) == "1E-400"
+    assert show_value(Fraction(0.1)) == "about 0.100000"
+    assert show_value(None) == "missing" != show_value("missing")
+    long = str(Fraction(-9) - Fraction(1, 10**3000))
+    text = said("rays", lambda d: d["question"]["claim"].update(value=long))
+    assert "the score stays at least a number between -9.00001 and -9.00000, whatever" in text
+
+
+def test_text_from_files_cannot_forge_a_line():
+    name = "a\x1b[2K\nProven: nothing. \u202eModel"
+    model = AdditiveModel([Table({"x\ny": 1, "z": 1})], features=[name], classes=["no\n", "yes\r"])
+    certificate = Explainer(model).explain(["x\ny"], 1, unit="raw").certificate()
+    text = suffice_check.check(to_bytes(model), certificate.text.encode())
+    assert text.isprintable()
+    assert repr(name) in text
+    assert "'yes\\r'" in text
+    assert "'x\\ny'" in text
 
 
 # --- files that are meant to hurt -------------------------------------------------------------------------------------
@@ -146,7 +246,7 @@ def test_what_needs_too_much_memory_is_refused(monkeypatch, capsys):
     def fail(content):
         raise MemoryError
 
-    monkeypatch.setattr(sys.modules["suffice_check.check"], "read_model", fail)
+    monkeypatch.setattr(verdict, "read_model", fail)
     assert main([str(MODELS_BY_NAME["positive"]), str(VALID["one_inequality"])]) == 2
     assert capsys.readouterr().err == "Cannot read the files, for there is not enough memory: MemoryError\n"
 
@@ -219,6 +319,11 @@ def damaged():
     yield "tensor that is not there", changed(put(["terms", 0, "shape", "weights"], ["a", "b", "c"]))
     yield "term of another feature", changed(put(["terms", 0, "features"], [1]))
     yield "scale of 0", changed(put(["features", 0, "scale"], "0"))
+    yield "no name", changed(put(["features", 0, "name"], ""))
+    yield "negative deviation", changed(put(["features", 0, "deviation"], "-1"))
+    yield "false for a feature", changed(put(["terms", 0, "features"], [False]))
+    yield "float for a feature", changed(put(["terms", 1, "features"], [1.0]))
+    yield "a truth that equals a number among classes", changed(put(["classes"], [True, 1]))
     yield "two of one name", changed(put(["features", 0, "name"], "bins"))
     yield "code among numbers", changed(put(["features", 2, "domain", "codes"], [{"number": "7"}]))
     yield "cuts that fall", changed(put(["terms", 1, "shape", "cuts"], {"numbers": [["5", "2"]]}))
@@ -255,7 +360,7 @@ def test_a_damaged_model_is_refused(model):
 
 @pytest.mark.parametrize(
     ("shape", "reason"),
-    [([2**39, 0], "0 is not an integer from 1 up"), ([2**39] * 2000, "has not one or two dimensions")],
+    [([2**39, 0], "0 is not an integer from 1 up"), ([2**39] * 2000, "does not have one or two dimensions")],
 )
 def test_shapes_are_refused_before_anything_is_made_of_them(shape, reason):
     cells = {"a": {"dtype": "F64", "shape": shape, "data_offsets": [0, 0]}}
@@ -327,7 +432,7 @@ def test_the_checker_imports_the_standard_library_only():
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("module", ["suffice.rational", "numpy", "flint"])
+@pytest.mark.parametrize("module", ["suffice.numbers.exact", "numpy", "flint"])
 def test_the_isolation_test_would_tell(module):
     """An import such as one in the checker's files might be: the test above sees it."""
     done = isolation(f"import {module}")
@@ -343,6 +448,21 @@ def test_the_checker_runs_as_a_program():
     assert done.stdout.startswith("Proven: ")
     wrong = subprocess.run([*command, *arguments[:1]], capture_output=True, text=True)
     assert (wrong.returncode, wrong.stderr) == (2, "usage: suffice-check MODEL CERTIFICATE\n")
+
+
+@pytest.mark.parametrize("name", ["fractions", "json", "hashlib", "decimal", "typing", "re", "__future__", "suffice"])
+def test_no_file_of_the_current_folder_passes_for_pythons_own(tmp_path, name):
+    (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the current folder')")
+    command = [sys.executable, "-m", "suffice_check", str(MODELS_BY_NAME["positive"]), str(VALID["one_inequality"])]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Proven: ")
+
+
+def test_the_package_offers_its_names_and_no_others():
+    assert [callable(getattr(suffice_check, name)) for name in suffice_check.__all__] == [True] * 4
+    with pytest.raises(AttributeError, match="no attribute 'solve'"):
+        suffice_check.solve  # noqa: B018
 
 
 def test_no_source_of_the_checker_names_the_library():

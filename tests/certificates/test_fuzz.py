@@ -15,9 +15,10 @@ from plain import plain
 from test_corpus import VALID, model_of
 
 import suffice_check
-from suffice_check import tree
-from suffice_check.check import _Case
+from suffice_check import tree, verdict
 from suffice_check.drops import Constraint
+from suffice_check.question import Question, choices, radii
+from suffice_check.verdict import _Case
 
 SEED = os.environ.get("SUFFICE_FUZZ_SEED", "0")
 MUTANTS = 10_000
@@ -75,24 +76,45 @@ def mutate(document, donor, rng):
     action = rng.random()
     if action < 0.03:
         document["model"] = rng.choice(list(HASHES))
-    elif action < 0.15:
+    elif action < 0.2 and isinstance(document.get("question"), dict):
+        ask(document["question"], len(places(document.get("row"), [])) // 2, rng)
+    elif action < 0.3:
         same = [c[k] for c, k in places(donor, []) if type(c[k]) is type(value) and (k == key or type(k) is int)]
         if same:
             container[key] = copy.deepcopy(rng.choice(same))
-    elif action < 0.22:
+    elif action < 0.36:
         container[key] = rng.choice([None, "1", 0, 1, [], {}, {"number": "1"}, True])
     elif is_number(value):
         container[key] = other_number(value, rng, numbers)
     elif type(value) is int:
         container[key] = rng.choice([value + 1, max(0, value - 1), rng.randint(0, 9)])
     elif isinstance(value, str):
-        container[key] = rng.choice(["red", "blue", "green", value[::-1], *HASHES])
+        container[key] = rng.choice(["red", "blue", "green", "inf", "net", "x1", "age", value[::-1], *HASHES])
     elif isinstance(value, list) and value:
         change_list(value, rng)
     elif isinstance(container, list):
         change_list(container, rng)
     else:
         del container[key]
+
+
+def ask(question, count, rng):
+    """Ask something else: change an option of the question to what it could be as well."""
+    names = {5: ["net", "bins", "months", "colour", "jump"], 3: ["age", "income", "years"]}.get(
+        count, [f"x{i}" for i in range(9)]
+    )
+    some, number = rng.sample(names, rng.randint(0, 2)), rng.choice(["1/2", "1", "2", "3", "1/3"])
+    option = rng.choice(sorted({*question, "radius", "unit"}))
+    question[option] = {
+        "radius": rng.choice([number, "inf", dict.fromkeys(names, number) | dict.fromkeys(some, "0")]),
+        "unit": rng.choice(["std", "raw", "model"]),
+        "cost": dict.fromkeys(some, number),
+        "groups": {rng.choice(["both", names[0]]): some} if some else {},
+        "max_changed": rng.choice([None, 1, 2, 3]),
+        "norm": rng.choice(["inf", "1", "2"]),
+        "arithmetic": rng.choice(["exact", "float32"]),
+        "claim": rng.choice([{"kind": "same"}, {"kind": "beats", "other": rng.choice("abc")}, question.get("claim")]),
+    }.get(option, some)
 
 
 def change_list(values, rng):
@@ -154,8 +176,20 @@ def test_no_mutant_is_wrongly_accepted():
     assert verdicts.total() == MUTANTS
     # The mutants reach every step of the checker, and many are still true: the oracle has something to say.
     assert verdicts["accepted"] > MUTANTS / 50, verdicts
-    steps = {"model", "row", "radii", "claim", "features", "choices", "charges", "points", "sufficiency"}
-    assert steps | {"lower bound", "witnesses", "tree", "input", "beyond", "unreadable"} <= set(verdicts)
+    steps = {
+        "model",
+        "row",
+        "radius",
+        "immutable",
+        "claim",
+        "enclosure",
+        "features",
+        "charges",
+        "points",
+        "sufficiency",
+    }
+    more = {"question", "choices", "cost", "groups", "lower bound", "witnesses", "tree", "input", "beyond"}
+    assert steps | more | {"unreadable"} <= set(verdicts)
 
 
 def always(result):
@@ -164,11 +198,28 @@ def always(result):
 
 # What is broken in the checker, and the certificates whose mutants tell. Many a change spoils only the evidence of what
 # stays true, which no oracle of the truth can tell: for each such step the corpus has an attack.
+def with_changes(function, **changes):
+    return lambda question, model: function(question._replace(**changes), model)
+
+
 SABOTAGES = {
     "sums are believed": (Constraint, "holds", always(True), ["one_inequality", "contrast"]),
     "strict is not strict": (Constraint, "_breaks", lambda _, fall, margin: fall.value > margin, ["tie_that_is_kept"]),
     "leaves are believed": (tree.Cover, "_most", always(-(10**6)), ["branches", "pair"]),
     "inputs are believed": (_Case, "_check_input", always(None), ["contrast", "insufficient"]),
+    "anything goes beyond": (_Case, "_check_beyond", always(None), ["radius_attained", "radius_up_to_a_plateau"]),
+    "units are ignored": (
+        verdict,
+        "radii",
+        with_changes(radii, unit="raw"),
+        ["branches", "deviations_of_corners", "radius_in_deviations"],
+    ),
+    "immutable features move": (verdict, "radii", with_changes(radii, immutable=[]), ["one_inequality", "pair"]),
+    "wishes are ignored": (verdict, "choices", with_changes(choices, fix=[], free=[]), ["one_inequality", "pair"]),
+    "costs are ignored": (verdict, "choices", with_changes(choices, cost={}), ["one_inequality", "pair"]),
+    "groups are ignored": (verdict, "choices", with_changes(choices, groups={}), ["groups"]),
+    "all may change at once": (_Case, "_max_changed", None, ["few_at_once", "pair", "insufficient_by_two"]),
+    "options mean nothing": (Question, "given", always(set()), ["contrast", "insufficient", "radius_attained"]),
 }
 
 

@@ -10,6 +10,7 @@ import pytest
 from paper_cases import Scripted, random_model, random_network, vees
 
 import suffice
+from suffice.numbers.exact import rational
 from suffice.paper import (
     BisectionVerifier,
     ExactVerifier,
@@ -26,7 +27,6 @@ from suffice.paper import (
     linear_search,
     parallel_interval_sorting,
 )
-from suffice.rational import rational
 
 VERIFIERS = {"exact": ExactVerifier, "bisection": BisectionVerifier}
 
@@ -44,7 +44,7 @@ def test_sizes_are_those_of_trying_all_sets(verifier, seed, search):
     options = {"search": linear_search} if search == "linear" else {}
     result, sorting = cardinally_minimal(instance, verifier, **options)
     assert (result.size, result.minimality) == (oracles.smallest_size(*known), Minimality.CARDINAL)
-    assert oracles.sufficient(set(result.kept), *known)
+    assert oracles.sufficient(set(result.fixed), *known)
     assert result.trust is Trust.PROVEN
     assert result.unknown == 0
     assert sorting.rounds <= sorting.allowed_rounds(2.0**-20)
@@ -55,7 +55,7 @@ def test_exact_sizes_survive_ties(seed):
     """Weights on a coarse grid: equal drops, drops of 0, and sums that meet the margin are common."""
     model, row, known = random_model(seed, features=5, hidden=(3,), grid=2)
     result, _ = cardinally_minimal(Problem(model).instance(row, radius=1), ExactVerifier())
-    assert oracles.sufficient(set(result.kept), *known)
+    assert oracles.sufficient(set(result.fixed), *known)
     assert result.size >= oracles.smallest_size(*known)
     if result.minimality is Minimality.CARDINAL:
         assert result.size == oracles.smallest_size(*known)
@@ -68,9 +68,9 @@ def test_greedy_sets_are_subset_minimal(verifier, seed):
     for order in (None, by_sensitivity(instance)):
         result = greedy_subset_minimal(instance, verifier, order)
         assert result.minimality is Minimality.SUBSET
-        assert oracles.sufficient(set(result.kept), *known)
-        for smaller in combinations(result.kept, max(result.size - 1, 0)):
-            assert not result.kept or not oracles.sufficient(set(smaller), *known)
+        assert oracles.sufficient(set(result.fixed), *known)
+        for smaller in combinations(result.fixed, max(result.size - 1, 0)):
+            assert not result.fixed or not oracles.sufficient(set(smaller), *known)
 
 
 @pytest.mark.parametrize("features", [1, 2, 3, 7, 8, 20])
@@ -118,8 +118,8 @@ def test_what_is_unknown_stays_in_the_explanation():
     lost = Scripted(lambda query: "unknown")
     instance = vees([1, 2, 3], 10)
     for result in (greedy_subset_minimal(instance, lost), cardinally_minimal(instance, lost)[0]):
-        assert result.kept
-        assert set(result.kept) == {0, 1, 2}
+        assert result.fixed
+        assert set(result.fixed) == {0, 1, 2}
         assert (result.minimality, result.trust, result.is_trivial) == (Minimality.NONE, Trust.VERIFIED, True)
         assert result.unknown > 0
 
@@ -132,7 +132,7 @@ def test_one_unknown_query_costs_its_feature_and_the_name_of_minimal():
         return "unknown" if names == {"x0"} else exact.ask([query], 1.0).verdict.value
 
     result = greedy_subset_minimal(vees([1, 2, 3], 5), Scripted(say))
-    assert result.kept[0] == 0
+    assert result.fixed[0] == 0
     assert result.minimality is Minimality.NONE
 
 
@@ -153,7 +153,7 @@ def test_a_round_of_questions_ends_with_the_limit():
 def test_sampling_is_never_called_proof():
     result, _ = cardinally_minimal(vees([1] * 12, 11), JointSampling(points=50))
     assert result.trust is Trust.SAMPLED
-    assert not ExactVerifier().ask(vees([1] * 12, 11).sufficient(result.kept), 1.0).holds
+    assert not ExactVerifier().ask(vees([1] * 12, 11).sufficient(result.fixed), 1.0).holds
 
 
 def test_progress_tells_size_features_and_queries_over_time():
@@ -172,7 +172,7 @@ def test_workers_do_not_change_the_answer():
     alone, order = cardinally_minimal(instance, BisectionVerifier())
     with Parallel(BisectionVerifier(), workers=2) as several:
         together, same = cardinally_minimal(instance, several)
-    assert (together.kept, same.ascending, same.intervals) == (alone.kept, order.ascending, order.intervals)
+    assert (together.fixed, same.ascending, same.intervals) == (alone.fixed, order.ascending, order.intervals)
     assert (together.component_calls, together.joint_calls) == (alone.component_calls, alone.joint_calls)
     assert len(several.asked) == together.component_calls + together.joint_calls
 
@@ -198,7 +198,7 @@ def test_regression_keeps_the_prediction_on_one_side(verifier, side):
     row = [0] * 6
     score = suffice.Explainer(model).score(row)
     claim = suffice.AtLeast(score - Fraction(1, 2)) if side == "low" else suffice.AtMost(score + Fraction(1, 2))
-    why = suffice.Explainer(model).explain(row, radius=1, claim=claim)
+    why = suffice.Explainer(model).explain(row, radius=1, claim=claim, unit="raw")
     result, _ = cardinally_minimal(Problem(model).instance(row, radius=1, claim=claim), verifier)
     assert (result.size, result.minimality) == (why.size, Minimality.CARDINAL)
 
@@ -218,7 +218,7 @@ def test_pairs_of_classes_are_explained_one_by_one(verifier):
     for other in (1, 2):
         claim = suffice.Beats(other)
         result, _ = cardinally_minimal(problem.instance([0] * 3, radius=1, claim=claim), verifier)
-        why = explainer.explain([0] * 3, radius=1, claim=claim)
+        why = explainer.explain([0] * 3, radius=1, claim=claim, unit="raw")
         assert (result.size, result.minimality) == (why.size, Minimality.CARDINAL)
 
 
@@ -228,8 +228,8 @@ def test_winner_against_all_as_published_suffices_but_need_not_be_smallest(verif
     instance = Problem(model).instance([0] * 3, radius=1)
     result, _ = cardinally_minimal(instance, verifier)
     assert (result.size, result.minimality) == (2, Minimality.NONE)
-    assert suffice.Explainer(model).is_sufficient([0] * 3, result.features, radius=1)
-    assert suffice.Explainer(model).explain([0] * 3, radius=1).size == 1
+    assert suffice.Explainer(model).is_sufficient([0] * 3, result.features, radius=1, unit="raw")
+    assert suffice.Explainer(model).explain([0] * 3, radius=1, unit="raw").size == 1
 
 
 def test_importance_against_all_is_the_least_lead():

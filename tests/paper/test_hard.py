@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import suffice
+from suffice.numbers.exact import to_fraction
 from suffice.paper import (
     BisectionVerifier,
     ExactVerifier,
@@ -18,7 +19,6 @@ from suffice.paper import (
     Verdict,
     cardinally_minimal,
 )
-from suffice.rational import to_fraction
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "hard"))
 import maxsat
@@ -52,7 +52,7 @@ def test_the_network_counts_clauses_at_whole_numbers_and_never_more(seed):
     (pieces,) = suffice.ReluNetwork(*maxsat.network_of(variables, clauses)).compile()
     for number in range(2**variables):
         bits = [bool(number >> k & 1) for k in reversed(range(variables))]
-        at = pieces(suffice.rational.rational(Fraction(number, 2**variables - 1)))
+        at = pieces(suffice.numbers.exact.rational(Fraction(number, 2**variables - 1)))
         assert at == maxsat.satisfied(clauses, bits)
     best = best_by_trying(variables, clauses)
     assert all(value <= best for knot, value in zip(pieces.knots, pieces.values, strict=True) if 0 <= knot <= 1)
@@ -65,7 +65,7 @@ def test_explanation_sizes_give_the_optimum_that_rc2_finds(seed, variables, clau
 
     formula = random_formula(seed, variables, clauses)
     model, row, at_row = maxsat.model_of(variables, formula)
-    why = suffice.Explainer(model).explain(row, radius=1)
+    why = suffice.Explainer(model).explain(row, radius=1, unit="raw")
     for verifier in (ExactVerifier(), *([BisectionVerifier()] if clauses < 4 else [])):
         result, _ = cardinally_minimal(Problem(model).instance(row, radius=1), verifier)
         assert (result.size, result.minimality) == (why.size, Minimality.CARDINAL)
@@ -81,7 +81,7 @@ def test_explanation_sizes_give_the_optimum_that_rc2_finds(seed, variables, clau
 def test_an_optimum_equal_to_the_rows_own_is_told_from_one_above():
     for clauses, best in (([[-1], [-2]], 2), ([[1], [2], [-1]], 2), ([[1, 2], [-1], [-2]], 2)):
         model, row, at_row = maxsat.model_of(2, clauses)
-        size = suffice.Explainer(model).explain(row, radius=1).size
+        size = suffice.Explainer(model).explain(row, radius=1, unit="raw").size
         assert maxsat.optimum_of(size, clauses, at_row) == best
 
 
@@ -107,7 +107,7 @@ def test_printed_intercept_does_not_tell_two_optima_apart():
         model, row, _ = maxsat.model_of(1, clauses)
         shapes = [term.shape for term in model.terms]
         printed = suffice.AdditiveModel(shapes, len(clauses) ** 2, "binary", model.features)
-        assert suffice.Explainer(printed).explain(row, radius=1).size == 0
+        assert suffice.Explainer(printed).explain(row, radius=1, unit="raw").size == 0
 
 
 def test_a_hidden_spike_is_missed_by_the_grid_and_by_nobody_else():
@@ -136,7 +136,7 @@ def test_sums_that_floats_lose_are_not_lost_here(bits):
     assert not BisectionVerifier().ask(query, 2.0).holds
     layers = query[0].parts[0].component.layers
     near = layers.near(np.array([0.4], dtype=np.float32 if bits == 24 else np.float64))
-    assert to_fraction(layers.at(suffice.rational.rational("0.4"))) == Fraction(-2, 5)
+    assert to_fraction(layers.at(suffice.numbers.exact.rational("0.4"))) == Fraction(-2, 5)
     assert bits == 24 or near[0] == 0.0
 
 
@@ -152,5 +152,5 @@ def test_weights_that_differ_in_their_last_bits_are_told_apart():
 def test_drops_that_are_nearly_equal_are_told_apart():
     model = suffice.AdditiveModel(networks.near_equal(4, gap=1e-9), 2.5)
     result, sorting = cardinally_minimal(Problem(model).instance([0] * 4, radius=1), BisectionVerifier())
-    assert result.size == suffice.Explainer(model).explain([0] * 4, radius=1).size == 2
+    assert result.size == suffice.Explainer(model).explain([0] * 4, radius=1, unit="raw").size == 2
     assert (sorting.is_total, sorting.ascending) == (True, (0, 1, 2, 3))

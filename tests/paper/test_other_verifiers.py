@@ -12,10 +12,10 @@ import pytest
 from paper_cases import random_network, vees
 
 import suffice
+from suffice.numbers.exact import rational
 from suffice.paper import ExactVerifier, Minimality, Problem, Trust, Verdict, VerifierError, cardinally_minimal
 from suffice.paper.verifiers import lirpa, marabou, vnnlib
 from suffice.paper.verifiers.isolated import Isolated
-from suffice.rational import rational
 
 PATIENCE = 20.0
 STANDIN = f"{sys.executable} {Path(__file__).parent / 'standin.py'} {{onnx}} {{vnnlib}} {{result}} {{timeout}}"
@@ -82,7 +82,7 @@ def test_verdicts_are_those_of_the_oracle_at_a_clear_margin(verifier, free):
 def test_a_row_is_explained_as_by_the_exact_verifier(verifier):
     instance = vees([4, 1, 2], Fraction(7, 2))
     result, _ = cardinally_minimal(instance, verifier, precision=1e-3)
-    assert (result.kept, result.minimality, result.trust) == ((0,), Minimality.CARDINAL, Trust.VERIFIED)
+    assert (result.fixed, result.minimality, result.trust) == ((0,), Minimality.CARDINAL, Trust.VERIFIED)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_printed_search_does_not_end_once_a_prefix_suffices():
     instance = vees([4, 1], 2)  # fixing the first is enough
     with pytest.raises(DoesNotEndError, match="l = 1 and u = 2"):
         printed_logarithmic_search(run_of(instance), [0, 1], max_rounds=100)
-    assert cardinally_minimal(instance, ExactVerifier())[0].kept == (0,)
+    assert cardinally_minimal(instance, ExactVerifier())[0].fixed == (0,)
 
 
 def test_printed_search_runs_past_the_empty_set():
@@ -42,7 +42,7 @@ def test_printed_search_runs_past_the_empty_set():
 def test_printed_search_cannot_return_the_empty_set():
     instance = vees([1], 2)
     assert printed_logarithmic_search(run_of(instance), [0], max_rounds=10) == (0,)
-    assert cardinally_minimal(instance, ExactVerifier())[0].kept == ()
+    assert cardinally_minimal(instance, ExactVerifier())[0].fixed == ()
 
 
 def test_prefixes_of_the_ascending_order_are_not_smallest():
@@ -52,7 +52,7 @@ def test_prefixes_of_the_ascending_order_are_not_smallest():
     ascending = parallel_interval_sorting(run).ascending
     sizes = [size for size in range(4) if run.suffices(ascending[:size]).holds]
     assert min(sizes) == 3
-    assert cardinally_minimal(instance, ExactVerifier())[0].kept == (0,)
+    assert cardinally_minimal(instance, ExactVerifier())[0].fixed == (0,)
 
 
 def test_a_negative_prediction_is_sorted_the_same_way():

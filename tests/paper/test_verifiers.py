@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from paper_cases import Scripted, random_network, vee, vees
 
 import suffice
+from suffice.numbers.exact import rational, to_fraction
 from suffice.paper import BisectionVerifier, ExactVerifier, GridSampling, JointSampling, Problem, Verdict, VerifierError
 from suffice.paper.layers import layers_of
 from suffice.paper.verifiers import Reply, disagreements, enclose_minimum
 from suffice.paper.verifiers.bisection import _Search, rigorous_bounds
 from suffice.paper.verifiers.propagation import bound, outer_bounds
-from suffice.rational import rational, to_fraction
 
 PATIENCE = 20.0
 

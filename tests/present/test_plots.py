@@ -28,7 +28,7 @@ from suffice.present.outline import outline  # noqa: E402
 
 MIXED = mixed()
 WIDE = wide()
-WIDE_WHY = WIDE.explain([0.3] * 60, radius=0.4)
+WIDE_WHY = WIDE.explain([0.3] * 60, radius=0.4, unit="raw")
 
 
 def texts_of(figure):
@@ -82,7 +82,7 @@ def test_an_outline_is_the_function_itself(knots, values, at, radius, has_jumps)
     """Between neighbouring corners the function is the straight line drawn, so that nothing is left out."""
     shape = Steps(knots, values[: len(knots) + 1]) if has_jumps else PiecewiseLinear(knots, values[: len(knots)])
     explainer = Explainer(AdditiveModel([shape], 100, features=["a"]))
-    why = explainer.explain([at], radius=radius)
+    why = explainer.explain([at], radius=radius, unit="raw")
     drawn = outline(why, "a")
     here = explainer.score([at])
 
@@ -107,7 +107,7 @@ def test_an_outline_is_the_function_itself(knots, values, at, radius, has_jumps)
 
 
 def test_an_outline_has_dots_for_integers_and_places_for_labels():
-    why = MIXED.explain(MIXED_ROW, radius=3)
+    why = MIXED.explain(MIXED_ROW, radius=3, unit="raw")
     colour, months = outline(why, "colour"), outline(why, "months")
     assert [tick.text for tick in colour.ticks] == ["red", "blue", "green"]
     assert colour.lines == ()
@@ -118,7 +118,7 @@ def test_an_outline_has_dots_for_integers_and_places_for_labels():
     assert {point.x for point in months.dots} == {*range(17), *(tick.x for tick in months.ticks)}
     assert months.region == ((4.0, 10.0),)
     assert all(tick.x > 16 for tick in months.ticks)
-    everywhere = outline(MIXED.explain({**MIXED_ROW, "months": MISSING}, radius=math.inf), "months")
+    everywhere = outline(MIXED.explain({**MIXED_ROW, "months": MISSING}, radius=math.inf, unit="raw"), "months")
     assert [tick.is_in_region for tick in everywhere.ticks] == [True, True]
     assert everywhere.row.x == everywhere.ticks[1].x
 
@@ -127,32 +127,34 @@ def test_an_approached_worst_case_is_told_from_an_attained_one():
     explainer = Explainer(
         AdditiveModel([PiecewiseLinear([0], [0], left_slope=1, right_slope=1) + Steps([1], [0, 9])], 5)
     )
-    why = explainer.explain([3], radius=2)
+    why = explainer.explain([3], radius=2, unit="raw")
     assert (outline(why, "x0").is_attained, outline(why, "x0").worst.y) == (True, -2)
-    why = explainer.explain([3], radius=3)
+    why = explainer.explain([3], radius=3, unit="raw")
     drawn = outline(why, "x0")
     assert (drawn.is_attained, drawn.worst.y, drawn.drop) == (True, -12, 12)
     falling = Explainer(
         AdditiveModel([PiecewiseLinear([0], [0], left_slope=-1, right_slope=-1) + Steps([1], [0, 9])], 50)
     )
-    drawn = outline(falling.explain([3], radius=3), "x0")
+    drawn = outline(falling.explain([3], radius=3, unit="raw"), "x0")
     assert (drawn.is_attained, drawn.worst.x, drawn.worst.y) == (False, 1, -7)
 
 
 def test_a_jump_at_an_end_of_the_domain_has_its_dot():
     shape = Steps([0, 2], [5, 1, 7])
     explainer = Explainer(AdditiveModel([shape], features=[Feature("a", Domain.interval(0, 2))]))
-    drawn = outline(explainer.explain([1], radius=5), "a")
+    drawn = outline(explainer.explain([1], radius=5, unit="raw"), "a")
     assert drawn.lines == (((0.0, 0.0), (2.0, 0.0)),)
     assert drawn.dots == ((2.0, 6.0),)
     spike = Table({1: 9}, otherwise=PiecewiseLinear([0], [0], left_slope=1, right_slope=1))
-    drawn = outline(Explainer(AdditiveModel([spike], 4)).explain([2], radius=2), "x0")
+    drawn = outline(Explainer(AdditiveModel([spike], 4)).explain([2], radius=2, unit="raw"), "x0")
     assert drawn.dots == ((1.0, 7.0),)
 
 
 def test_a_fall_without_bound_has_no_worst_case():
     drawn = outline(
-        Explainer(AdditiveModel([PiecewiseLinear([0], [0], left_slope=1, right_slope=1)], 5)).explain([3], math.inf),
+        Explainer(AdditiveModel([PiecewiseLinear([0], [0], left_slope=1, right_slope=1)], 5)).explain(
+            [3], math.inf, unit="raw"
+        ),
         "x0",
     )
     assert (drawn.worst, drawn.drop) == (None, None)
@@ -162,17 +164,17 @@ def test_a_fall_without_bound_has_no_worst_case():
 
 
 def test_a_waterfall_shows_every_drop_and_where_the_margin_ends():
-    why = MIXED.explain(MIXED_ROW, radius=2)
+    why = MIXED.explain(MIXED_ROW, radius=2, unit="raw")
     ax = plots.waterfall(why)
     names = [label.get_text() for label in ax.get_yticklabels()]
     bars = {name: (bar.get_x(), bar.get_width()) for name, bar in zip(names, ax.patches, strict=True)}
     fallen = 0.0
-    for name in names[: len(why.freed)]:
-        assert name in why.freed
+    for name in names[: len(why.free)]:
+        assert name in why.free
         assert bars[name] == pytest.approx((fallen, float(why.drops[name])))
         fallen += bars[name][1]
     assert fallen <= why.margin
-    for name in names[len(why.freed) :]:
+    for name in names[len(why.free) :]:
         assert name in why.features
         assert bars[name][0] == pytest.approx(fallen)
         assert fallen + float(why.drops[name]) > why.margin
@@ -180,26 +182,26 @@ def test_a_waterfall_shows_every_drop_and_where_the_margin_ends():
 
 
 def test_features_that_do_not_move_at_once_are_not_counted():
-    why = WIDE.explain([0.3] * 60, radius=0.01, at_most=2)
+    why = WIDE.explain([0.3] * 60, radius=0.01, max_changed=2, unit="raw")
     ax = plots.waterfall(why)
     hollow = [bar for bar in ax.patches if bar.get_facecolor()[3] == 0]
-    assert len(hollow) == len(why.freed) - 2
+    assert len(hollow) == len(why.free) - 2
     assert all(bar.get_x() == 0 for bar in hollow)
 
 
 def test_a_fall_without_bound_leaves_the_picture_with_an_arrow():
     line = PiecewiseLinear([0], [0], left_slope=1, right_slope=1)
-    ax = plots.waterfall(Explainer(AdditiveModel([line, line * "1/9"], 5)).explain([3, 3], math.inf))
+    ax = plots.waterfall(Explainer(AdditiveModel([line, line * "1/9"], 5)).explain([3, 3], math.inf, unit="raw"))
     assert "any" in [text.get_text() for text in ax.texts]
     assert ax.patches[-1].get_x() + ax.patches[-1].get_width() == ax.get_xlim()[1]
 
 
 def test_every_function_draws_on_the_axis_it_is_given():
-    why = MIXED.explain(MIXED_ROW, radius=2)
+    why = MIXED.explain(MIXED_ROW, radius=2, unit="raw")
     draw = [
         plots.waterfall,
         lambda _, ax: plots.shape(why, "age", ax),
-        lambda _, ax: plots.curve(MIXED.curve(MIXED_ROW, until=5), ax),
+        lambda _, ax: plots.curve(MIXED.curve(MIXED_ROW, until=5, unit="raw"), ax),
         lambda _, ax: plots.sizes([why], ax),
         lambda _, ax: plots.frequency([why], ax),
     ]
@@ -210,14 +212,14 @@ def test_every_function_draws_on_the_axis_it_is_given():
 
 
 def test_a_curve_steps_at_the_exact_radii_with_open_and_closed_ends():
-    steps = MIXED.curve(MIXED_ROW, until=5)
+    steps = MIXED.curve(MIXED_ROW, until=5, unit="raw")
     ax = plots.curve(steps)
     ends = [line for line in ax.lines if line.get_marker() == "o"]
     assert [float(line.get_xdata()[0]) for line in ends] == [float(step.limit.radius) for step in steps.steps]
     filled = [line.get_markerfacecolor() != "white" for line in ends]
     assert filled == [step.limit.is_attained for step in steps.steps]
     assert not all(filled)
-    assert plots.curve(MIXED.curve(MIXED_ROW)).lines[-1].get_marker() in (">", "o")
+    assert plots.curve(MIXED.curve(MIXED_ROW, unit="raw")).lines[-1].get_marker() in (">", "o")
 
 
 def test_sizes_and_frequencies_are_counted():
@@ -240,19 +242,19 @@ def test_no_text_overlaps_with_sixty_features_and_names_of_forty_wide_letters():
     assert_no_text_overlaps(plots.sizes([WIDE_WHY, *[("a",) * k for k in range(19)]]).figure)
     small = Figure(figsize=(7, 2.5), layout="constrained").subplots()
     assert_no_text_overlaps(plots.waterfall(WIDE_WHY, small).figure)
-    assert_no_text_overlaps(plots.shapes(MIXED.explain(MIXED_ROW, radius=2)))
+    assert_no_text_overlaps(plots.shapes(MIXED.explain(MIXED_ROW, radius=2, unit="raw")))
 
 
 def test_what_does_not_fit_is_added_up():
     ax = plots.waterfall(WIDE_WHY, Figure(figsize=(7, 2.5), layout="constrained").subplots())
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert len(names) < 20
-    free = next(k for k, name in enumerate(names) if name.startswith(f"{len(WIDE_WHY.freed)} free"))
+    free = next(k for k, name in enumerate(names) if name.startswith(f"{len(WIDE_WHY.free)} free"))
     assert ax.patches[free].get_width() == pytest.approx(float(WIDE_WHY.margin - WIDE_WHY.slack))
 
 
 def test_names_are_taken_as_they_are():
-    why = hostile().explain(HOSTILE_ROW, radius=1)
+    why = hostile().explain(HOSTILE_ROW, radius=1, unit="raw")
     for figure in (plots.waterfall(why).figure, plots.shapes(why), plots.frequency([HOSTILE]).figure):
         assert_no_text_overlaps(figure)
         svg = plots.to_svg(figure)
@@ -263,7 +265,7 @@ def test_names_are_taken_as_they_are():
 
 def test_an_svg_is_the_same_each_time_and_refers_to_nothing_outside():
     def make():
-        return plots.to_svg(plots.shapes(MIXED.explain(MIXED_ROW, radius=2)), "one")
+        return plots.to_svg(plots.shapes(MIXED.explain(MIXED_ROW, radius=2, unit="raw")), "one")
 
     svg = make()
     assert make() == svg
@@ -271,7 +273,7 @@ def test_an_svg_is_the_same_each_time_and_refers_to_nothing_outside():
     assert "http" not in svg.replace("http://www.w3.org/", "")
 
 
-def test_kept_and_free_differ_in_greyscale():
+def test_fixed_and_free_differ_in_greyscale():
     def luminance(colour):
         return sum(weight * part for weight, part in zip((0.299, 0.587, 0.114), to_rgb(colour), strict=True))
 

@@ -10,7 +10,7 @@ from present.pages import assert_harmless
 from typer.testing import CliRunner
 
 from suffice import AdditiveModel, Explainer, PiecewiseLinear, Within
-from suffice.cli import app
+from suffice.cli.app import app
 from suffice.present.report import Decision, report
 from suffice_check import RejectedError, check, check_files
 
@@ -23,7 +23,7 @@ def attached(text):
 
 
 def test_a_report_is_one_file_that_loads_nothing_and_runs_nothing():
-    why = MIXED.explain(MIXED_ROW, radius=2)
+    why = MIXED.explain(MIXED_ROW, radius=2, unit="raw")
     text = report([Decision("Row 0", why, why.certificate().text), Decision("Row 1", why)], FACTS)
     seen = assert_harmless(text)
     assert "http" not in text.replace("http://www.w3.org/", "").replace("http-equiv", "")
@@ -38,7 +38,7 @@ def test_a_report_is_one_file_that_loads_nothing_and_runs_nothing():
 
 
 def test_identifiers_that_pictures_refer_to_are_their_own():
-    why = MIXED.explain(MIXED_ROW, radius=2)
+    why = MIXED.explain(MIXED_ROW, radius=2, unit="raw")
     text = report([Decision("Row 0", why), Decision("Row 1", why)], {})
     ids = re.findall(r' id="([^"]*)"', text)
     assert len(ids) == len(set(ids))
@@ -46,7 +46,7 @@ def test_identifiers_that_pictures_refer_to_are_their_own():
 
 
 def test_hostile_names_stay_text():
-    why = hostile().explain(HOSTILE_ROW, radius=3)
+    why = hostile().explain(HOSTILE_ROW, radius=3, unit="raw")
     text = report([Decision(HOSTILE[0], why, why.certificate().text)], {HOSTILE[1]: HOSTILE[2]}, title=HOSTILE[3])
     seen = assert_harmless(text)
     for name in HOSTILE:
@@ -55,7 +55,7 @@ def test_hostile_names_stay_text():
 
 def test_the_attached_certificate_is_accepted_and_a_changed_one_is_not(tmp_path):
     MIXED.model.save(tmp_path / "m.safetensors")
-    why = MIXED.explain(MIXED_ROW, radius=2)
+    why = MIXED.explain(MIXED_ROW, radius=2, unit="raw")
     content = why.certificate(tmp_path / "m.safetensors").text
     text = report([Decision("Row 0", why, content)], {})
     (found,) = attached(text)
@@ -69,12 +69,13 @@ def test_the_attached_certificate_is_accepted_and_a_changed_one_is_not(tmp_path)
 def test_several_classes_and_numbers_can_be_reported():
     line = PiecewiseLinear([-1, 1], [-1, 1])
     price = Explainer(AdditiveModel([line, line * 3], 5, task="regression"))
-    text = report([Decision("one", price.explain([0, 0], radius=1, claim=Within(2)))], {})
-    assert "at least 3; at most 7" in "".join(assert_harmless(text).text)
+    text = report([Decision("one", price.explain([0, 0], radius=1, claim=Within(2), unit="raw"))], {})
+    said = "".join(assert_harmless(text).text)
+    assert "Claim: the prediction stays within 2 of its value here (tightest margin 2, of 2)" in said
 
 
 def test_sixty_features_with_long_names_can_be_reported():
-    why = wide().explain([0.3] * 60, radius=0.4)
+    why = wide().explain([0.3] * 60, radius=0.4, unit="raw")
     seen = assert_harmless(report([Decision("wide", why)], {}, shapes=0))
     assert seen.tags.count("svg") == 1
 
@@ -106,7 +107,7 @@ def test_the_command_writes_a_report_with_certificates_that_check(tmp_path):
     [
         (["--rows", "x"], 2, "neither a row nor a range"),
         (["--rows", "3-1"], 2, "neither a row nor a range"),
-        (["--rows", "0-5000"], 2, "1000 rows at most"),
+        (["--rows", "0-5000"], 2, "1000 rows"),
         (["--rows", "9"], 1, "there is no row 9"),
         (["--rows", "0", "-o", "m.safetensors"], 1, "is the model itself"),
         (["--rows", "0", "-o", "no/r.html"], 1, "cannot be written"),

@@ -6,7 +6,6 @@ import time
 
 import uvicorn
 
-from suffice.model_file import to_bytes
 from suffice.serve import create_app
 
 
@@ -18,7 +17,7 @@ class Served:
         listener.bind(("127.0.0.1", 0))
         listener.listen(16)
         self.address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        app = create_app(explainer, to_bytes(explainer.model), table)
+        app = create_app(explainer, table)
         self.server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listener]}, daemon=True)
         self.thread.start()

@@ -1,4 +1,5 @@
 import asyncio
+import hashlib
 import json
 import re
 import signal
@@ -7,6 +8,7 @@ import sys
 import threading
 import time
 import warnings
+from contextlib import contextmanager
 from importlib.resources import files
 from urllib.request import urlopen
 
@@ -17,14 +19,21 @@ pytest.importorskip("httpx", reason="the tests of the server need httpx")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # newer Starlettes would rather have another client than httpx
     from fastapi.testclient import TestClient
+import httpx
 from present.models import HOSTILE, HOSTILE_ROW, MIXED_ROW, hostile, mixed
 from present.pages import assert_harmless
+from pydantic import TypeAdapter
 
-from suffice import AdditiveModel, Explainer, PiecewiseLinear, Within
-from suffice.model_file import to_bytes
-from suffice.present.json import answer_document, contrast_document, curve_document
+from suffice import AdditiveModel, Explainer, PiecewiseLinear, Question, Within
+from suffice.errors import ClaimError, ModelFileError
+from suffice.model.reading import load_model
+from suffice.question.claims import CLAIMS
+from suffice.question.question import OPTIONS
+from suffice.search.registry import SEARCHES
 from suffice.serve import Limits, create_app
-from suffice.tables import DataTable
+from suffice.serve.bodies import FIELDS
+from suffice.serve.questions import ASKED, CERTIFIED
+from suffice.tables.reading import DataTable
 from suffice_check import check
 
 MIXED = mixed()
@@ -32,7 +41,7 @@ TABLE = DataTable("t", ("id", *MIXED.model.names), (("7", "0.1", "50", "red", No
 
 
 def client_of(explainer=MIXED, table=TABLE, **options):
-    app = create_app(explainer, to_bytes(explainer.model), table, **options)
+    app = create_app(explainer, table, **options)
     return TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
 
 
@@ -40,6 +49,10 @@ def client_of(explainer=MIXED, table=TABLE, **options):
 def client():
     with client_of() as one:
         yield one
+
+
+def as_json(document):
+    return json.loads(json.dumps(document))
 
 
 def assert_problem(response, status, said=""):
@@ -57,18 +70,135 @@ def assert_problem(response, status, said=""):
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 
-def test_an_explanation_is_the_library_s_document(client):
-    body = {"row": MIXED_ROW, "radius": "3/2", "unit": "raw", "keep": ["age"], "held": ["months"]}
-    answer = client.post("/v1/explain", json=body).json()
-    why = MIXED.explain(MIXED_ROW, "3/2", keep=["age"], held=["months"])
-    assert answer.pop("text") == str(why).splitlines()
-    assert answer.pop("outlines") == []
-    assert answer == json.loads(json.dumps(answer_document(why)))
+def test_every_search_has_an_endpoint_whose_body_has_what_it_honours_and_no_other():
+    assert set(ASKED) == set(SEARCHES)
+    for name, search in SEARCHES.items():
+        asked = ASKED[name]
+        honoured = search.honours | ({"radius"} if search.takes_radius else set())
+        assert set(asked.body.model_fields) == honoured | {"row"} | set(asked.own) | set(asked.shown), name
+    assert set(FIELDS) == {"radius", *OPTIONS}
+
+
+def test_what_is_left_out_has_the_default_of_the_library():
+    written = {name: default.default for name, (_, default) in FIELDS.items()}
+    assert Question.from_document(MIXED.model, written) == MIXED.question()
+
+
+OWN = {
+    "sufficiency": {"features": ["age", "colour"]},
+    "radius": {"features": ["age"]},
+    "curve": {"until": "1/2"},
+    "explanations": {"minimal": "subset"},
+}
+OPTION_VALUES = {
+    "radius": {"income": "3/2", "age": 2, "colour": 1, "months": 1},
+    "unit": "raw",
+    "immutable": ["months"],
+    "claim": {"kind": "within", "delta": "5"},
+    "fix": ["age"],
+    "free": ["months"],
+    "cost": {"age": "2", "tied": "1/2"},
+    "groups": {"tied": ["income", "months"]},
+    "max_changed": 2,
+    "norm": "2",
+    "arithmetic": "float64",
+    "max_nodes": 500,
+    "max_seconds": 9.5,
+}
+
+
+def asked_of_the_library(name, **fields):
+    """Return the document of an answer, asked for by radius and options as users write them."""
+    options = {field: value for field, value in fields.items() if field in (*OPTIONS, "radius")}
+    own = {field: value for field, value in fields.items() if field not in options}
+    if "claim" in options:
+        options["claim"] = CLAIMS[options["claim"]["kind"]](options["claim"]["delta"])
+    if "norm" in options:
+        options["norm"] = int(options["norm"])
+    answer = getattr(MIXED, name)(MIXED_ROW, **own, **options)
+    return as_json((answer.listing() if name == "explanations" else answer).document())
+
+
+def assert_same(client, name, fields):
+    response = client.post(f"/v1/{name}", json={"row": MIXED_ROW, **fields})
+    if fields.get("arithmetic"):  # this model is none of networks, which the library says if it is asked with that
+        with pytest.raises(ClaimError) as refused:
+            asked_of_the_library(name, **fields)
+        assert_problem(response, 422, str(refused.value))
+        return
+    assert response.status_code == 200, response.text
+    answer = response.json()
+    assert TypeAdapter(ASKED[name].answer).validate_python(answer)
+    assert answer.pop("outlines", []) == []
+    assert answer == asked_of_the_library(name, **fields)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_every_endpoint_answers_the_library_s_document(client, name):
+    assert_same(client, name, OWN.get(name, {}))
+    assert_same(client, name, OWN.get(name, {}) | {"unit": "raw", "immutable": ["months"]})
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [(name, option) for name in SEARCHES for option in OPTION_VALUES if option in ASKED[name].body.model_fields],
+)
+def test_every_option_reaches_the_library(client, name, option):
+    fields = OWN.get(name, {}) | {option: OPTION_VALUES[option]}
+    if option == "cost" and "groups" in ASKED[name].body.model_fields:
+        fields["groups"] = OPTION_VALUES["groups"]
+    assert_same(client, name, fields)
+
+
+def test_options_that_a_search_does_not_honour_are_refused(client):
+    for name in SEARCHES:
+        for option in set(OPTION_VALUES) - set(ASKED[name].body.model_fields):
+            body = {"row": MIXED_ROW, **OWN.get(name, {}), option: OPTION_VALUES[option]}
+            assert_problem(client.post(f"/v1/{name}", json=body), 422, f"body.{option}: Extra inputs")
+
+
+def test_a_search_keeps_to_the_time_of_the_request(client):
+    asked = []
+
+    class Watched:
+        model, pieces, compiled = MIXED.model, MIXED.pieces, MIXED.compiled
+
+        def __getattr__(self, name):
+            def answer(row, **arguments):
+                place = "radius" if SEARCHES[name].takes_radius else "question"
+                asked.append((name, arguments[place].budget.max_seconds))
+                return getattr(MIXED, name)(row, **arguments)
+
+            return answer
+
+    with client_of(Watched(), None, limits=Limits(max_seconds=7)) as watched:
+        for name in SEARCHES:
+            assert watched.post(f"/v1/{name}", json={"row": MIXED_ROW, **OWN.get(name, {})}).status_code == 200
+        seconds = dict(asked)
+        assert {name for name in SEARCHES if seconds[name] == 60} == {"sufficiency", "radius"}  # sums decide these
+        assert all(6 < seconds[name] <= 7 for name in SEARCHES if name not in ("sufficiency", "radius"))
+        short = {"row": MIXED_ROW, "max_seconds": 2}
+        assert watched.post("/v1/explain", json=short).status_code == 200
+        assert asked[-1] == ("explain", 2)
+        named = {"row": MIXED_ROW, "features": list(MIXED.model.names)}
+        assert watched.post("/v1/inflate", json=named).status_code == 200
+        assert asked[-1] == ("inflate", 60)
+
+
+def test_all_sets_can_be_listed_or_counted(client):
+    every = MIXED.explanations(MIXED_ROW, "inf", minimal="subset")
+    asked = {"row": MIXED_ROW, "radius": "inf", "minimal": "subset"}
+    first = client.post("/v1/explanations", json=asked | {"limit": 1}).json()
+    assert first == as_json(every.listing(1).document())
+    counted = client.post("/v1/explanations", json=asked | {"count": True}).json()
+    assert counted == as_json(every.counted().document())
+    assert counted["low"] == len(list(every))
+    TypeAdapter(ASKED["explanations"].answer).validate_python(counted)
 
 
 def test_outlines_come_with_it_when_asked_for(client):
-    answer = client.post("/v1/explain", json={"row": MIXED_ROW, "radius": 2, "outlines": 3}).json()
-    why = MIXED.explain(MIXED_ROW, 2)
+    answer = client.post("/v1/explain", json={"row": MIXED_ROW, "radius": 2, "unit": "raw", "outlines": 3}).json()
+    why = MIXED.explain(MIXED_ROW, 2, unit="raw")
     assert [one["name"] for one in answer["outlines"]][: why.size] == list(why.features)
     assert len(answer["outlines"]) == 3
     huge = {**MIXED_ROW, "income": "0.5"}
@@ -86,13 +216,7 @@ def test_numbers_count_as_they_are_written(client):
     assert missing["values"]["months"] == {"missing": True}
 
 
-def test_contrast_and_curve_are_the_library_s_documents(client):
-    answer = client.post("/v1/contrast", json={"row": MIXED_ROW, "radius": 9}).json()
-    found = MIXED.contrast(MIXED_ROW, 9)
-    assert answer == json.loads(json.dumps(contrast_document(found))) | {"text": str(found).splitlines()}
-    answer = client.post("/v1/curve", json={"row": MIXED_ROW, "until": 4}).json()
-    found = MIXED.curve(MIXED_ROW, until=4)
-    assert answer == json.loads(json.dumps(curve_document(found))) | {"text": str(found).splitlines()}
+def test_a_curve_may_have_no_end(client):
     endless = client.post("/v1/curve", json={"row": MIXED_ROW, "until": "inf"}).json()
     assert endless["steps"][-1]["radius"]["exact"] == "inf"
 
@@ -104,21 +228,29 @@ def test_contrast_and_curve_are_the_library_s_documents(client):
         {"kind": "within", "delta": "1/2"},
         {"kind": "at_least", "value": 0},
         {"kind": "at_most", "value": "100"},
-        {"kind": "probability", "p": "0.55"},
+        {"kind": "probability_at_least", "p": "0.55"},
         {"kind": "beats", "other": "no"},
     ],
 )
 def test_every_claim_can_be_asked(client, claim):
-    answer = client.post("/v1/explain", json={"row": MIXED_ROW, "radius": 1, "claim": claim})
+    answer = client.post("/v1/explain", json={"row": MIXED_ROW, "radius": 1, "unit": "raw", "claim": claim})
     assert answer.status_code == 200
     if claim["kind"] == "within":
-        assert answer.json()["features"] == list(MIXED.explain(MIXED_ROW, 1, claim=Within("1/2")).features)
+        why = MIXED.explain(MIXED_ROW, 1, unit="raw", claim=Within("1/2"))
+        assert answer.json()["features"] == list(why.features)
+
+
+def test_all_claims_were_asked_and_only_their_fields_are_taken(client):
+    (asked,) = (mark.args[1] for mark in test_every_claim_can_be_asked.pytestmark if mark.name == "parametrize")
+    assert sorted(one["kind"] for one in asked) == sorted(CLAIMS)
+    for claim in ({"kind": "same", "value": 1}, {"kind": "within"}, {"kind": "at_least", "p": 1}):
+        assert_problem(client.post("/v1/explain", json={"row": MIXED_ROW, "claim": claim}), 422, "body.claim")
 
 
 def test_a_batch_answers_each_row_and_spares_the_good_ones(client):
     bad = {**MIXED_ROW, "colour": "purple"}
     answers = client.post("/v1/batch", json={"rows": [MIXED_ROW, bad, MIXED_ROW], "radius": 1}).json()["answers"]
-    why = json.loads(json.dumps(answer_document(MIXED.explain(MIXED_ROW, 1))))
+    why = as_json(MIXED.explain(MIXED_ROW, 1).document())
     assert [answers[0]["explanation"], answers[2]["explanation"]] == [why, why]
     assert answers[1]["row"] == 1
     assert "purple" in answers[1]["problem"]["detail"]
@@ -143,23 +275,59 @@ def test_rows_of_the_table_come_without_loss(client):
 
 
 def test_a_certificate_is_accepted_here_and_by_the_checker_itself(client):
-    body = {"row": MIXED_ROW, "radius": 2, "free": ["age"]}
+    body = {"row": MIXED_ROW, "radius": 2, "unit": "raw", "free": ["age"]}
     response = client.post("/v1/certificate", json=body)
     assert response.headers["content-disposition"] == 'attachment; filename="certificate.json"'
-    assert check(to_bytes(MIXED.model), response.content).startswith("Proven: ")
-    verdict = client.post("/v1/check", content=response.content, headers={"content-type": "application/json"}).json()
-    assert verdict == {"is_accepted": True, "says": check(to_bytes(MIXED.model), response.content)}
+    model = client.get("/v1/model.safetensors").content
+    assert check(model, response.content).startswith("Proven: ")
+    assert verdict(client, response.content) == {"is_accepted": True, "says": check(model, response.content)}
     assert response.content.count(b'"1/2"') >= 1
-    changed = response.content.replace(b'"1/2"', b'"-19/2"', 1)
-    verdict = client.post("/v1/check", content=changed, headers={"content-type": "application/json"}).json()
-    assert verdict["is_accepted"] is False
-    assert verdict["says"].startswith("Rejected: ")
+    changed = verdict(client, response.content.replace(b'"1/2"', b'"-19/2"', 1))
+    assert changed["is_accepted"] is False
+    assert changed["says"].startswith("Rejected: ")
+
+
+def verdict(client, certificate):
+    return client.post("/v1/check", content=certificate, headers={"content-type": "application/json"}).json()
+
+
+@pytest.mark.parametrize("of", CERTIFIED)
+def test_certificates_can_be_of_several_questions(client, of):
+    body = {"row": MIXED_ROW, "unit": "raw", **OWN.get(of, {})} | ({} if of == "radius" else {"radius": 3})
+    response = client.post("/v1/certificate", json={"of": of, **body})
+    fields = {name: value for name, value in body.items() if name != "row"}
+    assert response.json() == getattr(MIXED, of)(MIXED_ROW, **fields).certificate().document
+    assert verdict(client, response.content)["is_accepted"] is True
+    assert_problem(client.post("/v1/certificate", json={"of": "relevance", **body}), 422)
+
+
+def test_the_model_file_is_served_as_it_is(tmp_path):
+    path = tmp_path / "other.safetensors"
+    content = spaced(MIXED.compiled.content)
+    path.write_bytes(content)
+    with client_of(Explainer(load_model(path)), None, model_file=path) as one:
+        served = one.get("/v1/model.safetensors")
+        assert served.headers["content-disposition"] == 'attachment; filename="model.safetensors"'
+        assert served.content == content
+        digest = hashlib.sha256(content).hexdigest()
+        assert one.get("/v1/model").json()["sha256"] == digest
+        certificate = one.post("/v1/certificate", json={"row": MIXED_ROW})
+        assert certificate.json()["model"] == digest
+        assert verdict(one, certificate.content)["is_accepted"] is True
+    with pytest.raises(ModelFileError, match="a different model"):
+        create_app(hostile(), model_file=path)
+
+
+def spaced(content):
+    """Return a model file with other bytes and the same model: spaces after its header."""
+    size = int.from_bytes(content[:8], "little")
+    return (size + 8).to_bytes(8, "little") + content[8 : 8 + size] + b" " * 8 + content[8 + size :]
 
 
 def test_what_is_no_certificate_is_refused(client):
     json_type = {"content-type": "application/json"}
-    assert_problem(client.post("/v1/check", content=b"{", headers=json_type), 422, "no certificate")
-    assert_problem(client.post("/v1/check", json={"version": 1}), 422, "no certificate")
+    assert_problem(client.post("/v1/check", content=b"{", headers=json_type), 422, "this is not a certificate")
+    assert_problem(client.post("/v1/check", json={"version": 1}), 422, "this is not a certificate")
     assert_problem(
         client.post("/v1/check", content=b"{}", headers={"content-type": "text/plain"}), 422, "application/json"
     )
@@ -169,7 +337,7 @@ def test_what_is_no_certificate_is_refused(client):
 def test_a_report_is_harmless_even_with_hostile_names():
     pytest.importorskip("matplotlib", reason="reports need matplotlib")
     with client_of(hostile(), None) as hostile_client:
-        body = {"row": HOSTILE_ROW, "radius": 3, "title": HOSTILE[0]}
+        body = {"row": HOSTILE_ROW, "radius": 3, "unit": "raw", "title": HOSTILE[0]}
         response = hostile_client.post("/v1/report", json=body)
         assert response.headers["content-type"] == "text/html; charset=utf-8"
         assert response.headers["content-disposition"] == 'attachment; filename="report.html"'
@@ -182,16 +350,16 @@ def test_a_report_is_harmless_even_with_hostile_names():
 def test_bodies_and_rows_are_limited():
     with client_of(limits=Limits(max_bytes=2_000, max_rows=2)) as small:
         body = {"rows": [MIXED_ROW] * 3, "radius": 1}
-        assert_problem(small.post("/v1/batch", json=body), 413, "2 rows at most, got 3")
-        assert_problem(small.post("/v1/explain", content=b"x" * 2_001), 413, "2,000 bytes at most")
+        assert_problem(small.post("/v1/batch", json=body), 413, "2 rows, got 3")
+        assert_problem(small.post("/v1/explain", content=b"x" * 2_001), 413, "2,000 bytes")
         chunks = (b"x" * 100 for _ in range(30))
-        assert_problem(small.post("/v1/explain", content=chunks), 413, "2,000 bytes at most")
+        assert_problem(small.post("/v1/explain", content=chunks), 413, "2,000 bytes")
         assert_problem(small.post("/v1/check", content=(b"x" * 100 for _ in range(30))), 413)
         assert small.post("/v1/batch", json={"rows": [MIXED_ROW] * 2, "radius": 1}).status_code == 200
 
 
 def test_a_body_that_does_not_arrive_is_not_waited_for():
-    app = create_app(MIXED, to_bytes(MIXED.model), limits=Limits(max_seconds=0.1))
+    app = create_app(MIXED, limits=Limits(max_seconds=0.1))
     sent = []
 
     async def never():
@@ -212,12 +380,12 @@ class Slow:
 
     def __init__(self, explainer):
         self.explainer, self.go, self.seconds = explainer, threading.Event(), []
-        self.model, self.pieces = explainer.model, explainer.pieces
+        self.model, self.pieces, self.compiled = explainer.model, explainer.pieces, explainer.compiled
 
-    def explain(self, *arguments, max_seconds, **options):
-        self.seconds.append(max_seconds)
+    def explain(self, row, radius):
+        self.seconds.append(radius.budget.max_seconds)
         self.go.wait(30)
-        return self.explainer.explain(*arguments, max_seconds=max_seconds, **options)
+        return self.explainer.explain(row, radius)
 
 
 def test_a_request_that_takes_too_long_is_given_up_and_others_are_turned_away():
@@ -248,7 +416,7 @@ def test_too_many_that_wait_are_turned_away():
         while not slow.seconds:
             time.sleep(0.01)
         refused = busy.post("/v1/explain", json=body)
-        assert_problem(refused, 503, "too many requests wait")
+        assert_problem(refused, 503, "too many requests are waiting")
         assert refused.headers["retry-after"] == "1"
         slow.go.set()
         thread.join()
@@ -266,13 +434,13 @@ def test_too_many_that_wait_are_turned_away():
         ({"row": {**MIXED_ROW, "agee": 3}}, "did you mean 'age'?"),
         ({"radius": -1}, "cannot be negative"),
         ({"radius": "wide"}, "radius"),
-        ({"keep": ["nobody"]}, "'nobody' is not a feature"),
-        ({"keep": ["age"], "free": ["age"]}, "age"),
+        ({"fix": ["nobody"]}, "'nobody' is not a feature"),
+        ({"fix": ["age"], "free": ["age"]}, "age"),
         ({"claim": {"kind": "beats", "other": "maybe"}}, "is not a class"),
         ({"claim": {"kind": "else"}}, "body.claim"),
         ({"model": "/etc/passwd"}, "body.model: Extra inputs"),
         ({"unit": "miles"}, "body.unit"),
-        ({"at_most": 0}, "body.at_most"),
+        ({"max_changed": 0}, "body.max_changed"),
         ({"row": {**MIXED_ROW, "age": True}}, "body.row.age"),
         ({"row": {**MIXED_ROW, "age": [1]}}, "body.row.age"),
         ({"radius": "1" * 6_000}, "body.radius"),
@@ -346,8 +514,8 @@ def test_the_page_is_complete_and_strict(client):
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     wanted = re.findall(r'(?:src|href)="([^"#]+)"', response.text)
-    assert {one for one in wanted if one != "data:,"} == {"page.css", "page.js"}
-    assert all(client.get(f"/{one}").status_code == 200 for one in ("page.css", "page.js"))
+    assert set(wanted) == {"data:,", "page.css", "page.js", "v1/model.safetensors"}
+    assert all(client.get(f"/{one}").status_code == 200 for one in wanted if one != "data:,")
     page = files("suffice.serve").joinpath("page")
     text = "".join(page.joinpath(name).read_text() for name in ("index.html", "page.css", "page.js"))
     assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", text)
@@ -355,29 +523,31 @@ def test_the_page_is_complete_and_strict(client):
     assert not re.findall(r"\son\w+=|style=", page.joinpath("index.html").read_text())
 
 
+def test_what_can_be_asked_is_told(client):
+    model = client.get("/v1/model").json()
+    assert [one["name"] for one in model["questions"]] == list(ASKED)
+    assert all(set(one["fields"]) == set(ASKED[one["name"]].body.model_fields) for one in model["questions"])
+    assert [one["kind"] for one in model["claims"]] == [kind for kind in CLAIMS if "binary" in CLAIMS[kind].tasks]
+
+
 def test_the_api_is_described(client):
     described = client.get("/openapi.json").json()
     posts = {path for path, methods in described["paths"].items() if "post" in methods}
-    assert {
-        "/v1/explain",
-        "/v1/contrast",
-        "/v1/batch",
-        "/v1/check",
-        "/v1/certificate",
-        "/v1/report",
-        "/v1/curve",
-    } == posts
+    assert {*(f"/v1/{name}" for name in SEARCHES), "/v1/batch", "/v1/check", "/v1/certificate", "/v1/report"} == posts
     for path in posts:
         assert "application/problem+json" in described["paths"][path]["post"]["responses"]["422"]["content"]
     assert client.get("/docs").status_code == 404  # it would be loaded from elsewhere
+    schemas = described["components"]["schemas"]
+    rows = [body["properties"]["row"] for name, body in schemas.items() if "Body" in name and name != "BatchBody"]
+    assert rows == [{"$ref": "#/components/schemas/Row"}] * (len(SEARCHES) + len(CERTIFIED) + 1)
     assert client.get("/v1/model").json()["limits"] == {"bytes": 1_000_000, "rows": 100, "seconds": 10.0}
 
 
 def test_a_regression_and_several_classes_can_be_served():
     line = PiecewiseLinear([-1, 1], [-1, 1])
     with client_of(Explainer(AdditiveModel([line, line], 5, task="regression")), None) as number:
-        asked = {"row": {"x0": 0, "x1": 0}, "radius": 1}
-        assert_problem(number.post("/v1/explain", json=asked), 422, "Within(delta)")
+        asked = {"row": {"x0": 0, "x1": 0}, "radius": 1, "unit": "raw"}
+        assert_problem(number.post("/v1/explain", json=asked), 422, "give a claim: Within")
         claim = {"kind": "within", "delta": 1}
         assert number.post("/v1/explain", json=asked | {"claim": claim}).json()["prediction"]["exact"] == "5"
 
@@ -385,20 +555,52 @@ def test_a_regression_and_several_classes_can_be_served():
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
-def test_the_command_serves_on_loopback_until_interrupted(tmp_path):
-    MIXED.model.save(tmp_path / "m.safetensors")
-    (tmp_path / "t.csv").write_text("income,age,colour,months\n0.5,50,green,7\n")
-    command = ["serve", str(tmp_path / "m.safetensors"), "--data", str(tmp_path / "t.csv"), "--port", "0"]
-    server = subprocess.Popen([sys.executable, "-m", "suffice.cli", *command], stdout=subprocess.PIPE, text=True)
+@contextmanager
+def started(*arguments):
+    """Run `suffice serve` on a free port, and give its address."""
+    command = [sys.executable, "-m", "suffice.cli", "serve", *map(str, arguments), "--port", "0"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        address = server.stdout.readline().split()[0]
-        assert address.startswith("http://127.0.0.1:")
-        with urlopen(f"{address}v1/rows/0", timeout=30) as response:
-            assert json.load(response)["cells"]["colour"] == "green"
+        yield server.stdout.readline().split()[0]
     finally:
         server.send_signal(signal.SIGINT)
         assert server.wait(30) in (0, -signal.SIGINT, 130)
         server.stdout.close()
+
+
+def test_the_command_serves_on_loopback_until_interrupted(tmp_path):
+    path = tmp_path / "m.safetensors"
+    path.write_bytes(spaced(MIXED.compiled.content))
+    (tmp_path / "t.csv").write_text("income,age,colour,months\n0.5,50,green,7\n")
+    with started(path, "--data", tmp_path / "t.csv") as address:
+        assert address.startswith("http://127.0.0.1:")
+        with urlopen(f"{address}v1/rows/0", timeout=30) as response:
+            assert json.load(response)["cells"]["colour"] == "green"
+        with urlopen(f"{address}v1/model.safetensors", timeout=30) as response:
+            assert response.read() == path.read_bytes()  # the very file, not one like it
+
+
+EBM = {
+    "version": "1.0",
+    "ebm": {
+        "outputs": [{"task": "classification", "classes": ["bad", "good"], "link": "logit", "link_param": "nan"}],
+        "intercept": [0.25],
+        "features": [{"name": "months", "type": "continuous", "cuts": [[6.0, 12.5]]}],
+        "terms": [{"term_features": ["months"], "scores": [0.5, -1.0, 0.125, 2.0, 0.0]}],
+    },
+}
+
+
+def test_files_of_other_packages_are_served_and_their_certificates_can_be_checked(tmp_path):
+    (tmp_path / "ebm.json").write_text(json.dumps(EBM))
+    with started(tmp_path / "ebm.json") as address, httpx.Client(base_url=address) as client:
+        asked = {"row": {"months": 13}, "radius": 1, "unit": "raw"}
+        assert client.post("v1/explain", json=asked).json()["prediction"] == "good"
+        certificate = client.post("v1/certificate", json=asked)
+        model = client.get("v1/model.safetensors").content
+        digest = hashlib.sha256(model).hexdigest()
+        assert certificate.json()["model"] == client.get("v1/model").json()["sha256"] == digest
+        assert verdict(client, certificate.content) == {"is_accepted": True, "says": check(model, certificate.content)}
 
 
 def test_a_server_that_cannot_start_says_why(tmp_path):

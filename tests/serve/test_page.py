@@ -10,8 +10,11 @@ pytest.importorskip("uvicorn", reason="the server needs uvicorn")
 from present.models import HOSTILE, hostile, mixed, wide  # noqa: E402
 from serve.served import Served  # noqa: E402
 
-from suffice.model_file import to_bytes  # noqa: E402
-from suffice.tables import DataTable  # noqa: E402
+from suffice import AdditiveModel, Beats, Explainer, PiecewiseLinear, Table, Within  # noqa: E402
+from suffice.layout.facts import Fact  # noqa: E402
+from suffice.question.claims import CLAIMS  # noqa: E402
+from suffice.search.registry import SEARCHES  # noqa: E402
+from suffice.tables.reading import DataTable  # noqa: E402
 from suffice_check import check  # noqa: E402
 
 BROWSER = shutil.which("chromium")
@@ -62,8 +65,32 @@ def settled(page):
     page.wait_for_selector("#answer[aria-busy=false]")
 
 
-def kept(page):
-    return {name.removesuffix(" (kept)") for name in page.locator("#drops tr.kept th").all_text_contents()}
+def fixed(page):
+    return {name.removesuffix(" (fixed)") for name in page.locator("#drops tr.fixed th").all_text_contents()}
+
+
+def laid_out(page, place):
+    """Return what a part of the page says: its sentences, and the cells of its tables."""
+    return page.locator(f"{place} p, {place} td").all_text_contents()
+
+
+def words(facts):
+    """Return what facts say, as `laid_out` returns it."""
+    found = []
+    for one in facts:
+        found += (
+            [f"{one.label}: {one.text}"] if isinstance(one, Fact) else [cell for row in one.rows for cell in row.cells]
+        )
+    return found
+
+
+def row_of(k):
+    return dict(zip(MIXED.model.names, ROWS[k], strict=True))
+
+
+def ask(page, name):
+    page.click(f"#ask-{name}")
+    page.wait_for_selector(f"#more:not([hidden]) h3:text-is({json.dumps(page.text_content(f'#ask-{name}'))})")
 
 
 def set_radius(page, value):
@@ -82,13 +109,14 @@ def test_the_slider_changes_the_set_at_once(page):
     page.select_option("#unit", "raw")
     for radius in (0.5, 1.5, 3):
         set_radius(page, radius)
-        why = MIXED.explain(dict(zip(MIXED.model.names, ROWS[0], strict=True)), str(radius))
+        why = MIXED.explain(row_of(0), str(radius), unit="raw")
         assert page.input_value("#radius") == str(radius)
-        assert kept(page) == set(why.features)
-        assert page.text_content("#proven") == str(why).splitlines()[1]
+        assert fixed(page) == set(why.features)
+        assert page.text_content("#said .proven") == f"Proven: {why.proven().text}"
+        assert laid_out(page, "#said") + laid_out(page, "#notes") == words(why.facts())
         assert page.locator("#drops tbody tr").count() == 4
         assert page.locator("#shapes figure").count() == 4
-    sizes = {len(MIXED.explain(dict(zip(MIXED.model.names, ROWS[0], strict=True)), str(r)).features) for r in (0.5, 3)}
+    sizes = {len(MIXED.explain(row_of(0), str(r), unit="raw").features) for r in (0.5, 3)}
     assert len(sizes) == 2  # else nothing would have changed
 
 
@@ -96,11 +124,11 @@ def test_rows_are_picked_and_typed_in(page):
     page.select_option("#unit", "raw")
     page.click("#next")
     settled(page)
-    row = dict(zip(MIXED.model.names, ROWS[1], strict=True))
-    assert page.text_content("#prediction") == str(MIXED.explain(row, "0.5")).splitlines()[0]
+    row = row_of(1)
+    assert laid_out(page, "#said") == words(MIXED.explain(row, unit="raw").facts())[:3]
     page.get_by_label("Value of income").fill("-1/3")
     settled(page)
-    assert page.text_content("#prediction") == str(MIXED.explain(row | {"income": "-1/3"}, "0.5")).splitlines()[0]
+    assert laid_out(page, "#said") == words(MIXED.explain(row | {"income": "-1/3"}, unit="raw").facts())[:3]
     page.get_by_label("Value of age").fill("old")
     settled(page)
     assert "feature 'age'" in page.text_content("#problem")
@@ -110,36 +138,99 @@ def test_rows_are_picked_and_typed_in(page):
     assert page.is_hidden("#problem")
 
 
-def test_features_can_be_locked_freed_and_held(page):
+def test_features_can_be_fixed_freed_and_immutable(page):
     page.select_option("#unit", "raw")
     set_radius(page, 2)
-    row = dict(zip(MIXED.model.names, ROWS[0], strict=True))
-    plain = MIXED.explain(row, 2)
+    row = row_of(0)
+    plain = MIXED.explain(row, 2, unit="raw")
     locked = next(name for name in MIXED.model.names if name not in plain.features)
-    role(page, locked).select_option("keep")
+    role(page, locked).select_option("fix")
     settled(page)
-    assert kept(page) == set(MIXED.explain(row, 2, keep=[locked]).features)
-    assert locked in kept(page)
+    assert fixed(page) == set(MIXED.explain(row, 2, unit="raw", fix=[locked]).features)
+    assert locked in fixed(page)
+    role(page, locked).select_option("free")
+    settled(page)
+    assert fixed(page) == set(MIXED.explain(row, 2, unit="raw", free=[locked]).features)
     role(page, locked).select_option("")
-    freed = plain.features[-1]
-    role(page, freed).select_option("held")
+    last = plain.features[-1]
+    role(page, last).select_option("immutable")
     settled(page)
-    assert kept(page) == set(MIXED.explain(row, 2, held=[freed]).features)
-    assert freed not in kept(page)
+    assert fixed(page) == set(MIXED.explain(row, 2, unit="raw", immutable=[last]).features)
+    assert last not in fixed(page)
 
 
-def test_the_contrast_is_shown(page):
+def test_the_page_begins_with_half_a_standard_deviation(page):
+    assert (page.input_value("#unit"), page.input_value("#radius")) == ("std", "0.5")
+    assert laid_out(page, "#said") == words(MIXED.explain(row_of(0)).facts())[:3]
+
+
+def test_without_deviations_the_page_begins_in_the_model_s_units(browser):
+    served = Served(wide(4))
+    try:
+        page = opened(browser, served)
+        assert page.input_value("#unit") == "model"
+        assert page.is_hidden("#problem")
+        page.context.close()
+    finally:
+        served.close()
+
+
+def test_claims_are_those_of_the_model(page):
+    assert page.locator("#claim option").evaluate_all("all => all.map((one) => one.value)") == [
+        kind for kind, claim in CLAIMS.items() if "binary" in claim.tasks
+    ]
+    assert page.locator("#claim option").all_text_contents() == [
+        claim.summary for claim in CLAIMS.values() if "binary" in claim.tasks
+    ]
+    page.select_option("#claim", "within")
+    settled(page)
+    page.get_by_label("Value of the claim").fill("2")
+    settled(page)
+    assert laid_out(page, "#said") == words(MIXED.explain(row_of(0), claim=Within(2)).facts())[:4]
+    page.select_option("#claim", "beats")
+    settled(page)
+    other = page.get_by_label("Value of the claim").input_value()
+    assert other != MIXED.predict(row_of(0))
+    assert laid_out(page, "#said") == words(MIXED.explain(row_of(0), claim=Beats(other)).facts())[:4]
+    page.select_option("#claim", "same")
+    settled(page)
+    assert page.locator("#claim-fields > *").count() == 0
+
+
+def test_every_question_can_be_asked(page):
     page.select_option("#unit", "raw")
     set_radius(page, 3)
-    page.click("#contrast")
-    page.wait_for_selector("#more:not([hidden])")
-    found = MIXED.contrast(dict(zip(MIXED.model.names, ROWS[0], strict=True)), 3)
-    assert page.text_content("#more pre") == str(found)
+    role(page, "age").select_option("fix")
+    settled(page)
+    row, options = row_of(0), {"unit": "raw"}
+    preferences = {"fix": ["age"], **options}
+    why = MIXED.explain(row, 3, **preferences)
+    answers = {
+        "sufficiency": MIXED.sufficiency(row, ["age"], 3, **options),
+        "contrast": MIXED.contrast(row, 3, **preferences),
+        "counterfactual": MIXED.counterfactual(row, 3, **preferences),
+        "relevance": MIXED.relevance(row, 3, **preferences),
+        "explanations": MIXED.explanations(row, 3, **preferences).listing(),
+        "radius": MIXED.radius(row, why.features, **options),
+        "curve": MIXED.curve(row, until=6, **preferences),
+        "inflate": MIXED.inflate(row, 3, **preferences),
+    }
+    assert set(answers) == set(SEARCHES) - {"explain"}
+    for name, answer in answers.items():
+        ask(page, name)
+        assert laid_out(page, "#more") == words(answer.facts()), name
+        assert page.locator("#more svg").count() == (name == "curve")
     set_radius(page, 1)
     assert page.is_hidden("#more")  # it was about another question
-    page.click("#curve")
-    page.wait_for_selector("#more svg")
-    assert "radius" in page.text_content("#more pre")
+
+
+def test_radii_may_be_fractions_and_without_end(page):
+    page.select_option("#unit", "raw")
+    for said, until in (("3/2", 3), ("inf", 3), ("1/4", 1)):
+        page.locator("#radius").fill(said)
+        settled(page)
+        ask(page, "curve")
+        assert laid_out(page, "#more") == words(MIXED.curve(row_of(0), until=until, unit="raw").facts())
 
 
 def test_downloaded_certificates_are_accepted_and_reports_are_whole(page, browser, tmp_path):
@@ -149,8 +240,11 @@ def test_downloaded_certificates_are_accepted_and_reports_are_whole(page, browse
         page.click("#certificate")
     waiting.value.save_as(tmp_path / "certificate.json")
     content = (tmp_path / "certificate.json").read_bytes()
-    assert check(to_bytes(MIXED.model), content).startswith("Proven: ")
-    why = MIXED.explain(dict(zip(MIXED.model.names, ROWS[0], strict=True)), 2)
+    with page.expect_download() as waiting:
+        page.click("#file")
+    waiting.value.save_as(tmp_path / "model.safetensors")
+    assert check((tmp_path / "model.safetensors").read_bytes(), content).startswith("Proven: ")
+    why = MIXED.explain(row_of(0), 2, unit="raw")
     assert json.loads(content)["result"] == json.loads(why.certificate().text)["result"]
     pytest.importorskip("matplotlib", reason="reports need matplotlib")
     with page.expect_download() as waiting:
@@ -177,8 +271,9 @@ def test_hostile_names_do_not_execute(browser, tmp_path):
     try:
         page = opened(browser, served)
         assert page.title() == "suffice"
-        page.click("#contrast")
-        page.wait_for_selector("#more:not([hidden])")
+        for name in SEARCHES:
+            if name != "explain":
+                ask(page, name)
         set_radius(page, 3)
         headers = page.locator("#features th").all_text_contents()
         assert headers[: len(HOSTILE)] == HOSTILE
@@ -225,11 +320,11 @@ def test_everything_can_be_done_with_the_keyboard(page):
     tab_to("May age move?")
     page.keyboard.press("ArrowDown")
     settled(page)
-    assert "age" in kept(page)
-    tab_to("contrast")
+    assert "age" in fixed(page)
+    tab_to("ask-contrast")
     page.keyboard.press("Enter")
     page.wait_for_selector("#more:not([hidden])")
-    page.wait_for_selector("#contrast:focus")
+    page.wait_for_selector("#ask-contrast:focus")
     tab_to("certificate")
     with page.expect_download():
         page.keyboard.press("Enter")
@@ -254,10 +349,31 @@ def test_narrow_screens_and_sixty_long_names_need_no_sideways_scrolling(browser)
         assert page.evaluate("document.documentElement.scrollWidth") <= 340
         assert page.locator(".track").first.bounding_box()["width"] > 80
         assert page.evaluate(OVERLAPS) == []
+        for name in SEARCHES:
+            if name != "explain":
+                ask(page, name)
+                assert page.evaluate("document.documentElement.scrollWidth") <= 340, name
         page.set_viewport_size({"width": 1200, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= 1200
         assert page.locator("#drops tbody tr").count() == 60
         assert page.complaints == []
+        page.context.close()
+    finally:
+        served.close()
+
+
+def test_long_categories_leave_room_for_the_names_of_features(browser):
+    status = {f"{k} months, and {'nothing else of note ' * 3}": k for k in range(3)}
+    shapes, names = [Table(status), PiecewiseLinear([0], [0])], ["status of the existing account", "x"]
+    served = Served(Explainer(AdditiveModel(shapes, 1, features=names)))
+    try:
+        page = opened(browser, served, viewport={"width": 1200, "height": 800})
+        for width in (1200, 340):
+            page.set_viewport_size({"width": width, "height": 800})
+            scrolled = page.locator(".scroll").first
+            assert scrolled.evaluate("one => one.scrollWidth - one.clientWidth") == 0
+            assert page.locator("#features th").first.bounding_box()["width"] > 80
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.context.close()
     finally:
         served.close()
@@ -282,8 +398,7 @@ def test_no_text_of_a_picture_is_cut_or_covered(page):
     page.locator("#radius").fill("inf")
     settled(page)
     assert page.evaluate(OVERLAPS) == []
-    page.click("#curve")
-    page.wait_for_selector("#more svg")
+    ask(page, "curve")
     assert page.evaluate(OVERLAPS) == []
 
 

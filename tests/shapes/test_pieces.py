@@ -7,7 +7,7 @@ from oracles import infimum_by_sampling
 from strategies import small_rationals
 
 from suffice import MISSING, PiecewiseLinear, ShapeError, Steps, Table
-from suffice.rational import rational, to_fraction
+from suffice.numbers.exact import rational, to_fraction
 from suffice.shapes.pieces import Pieces
 
 

@@ -10,7 +10,7 @@ from oracles import PlainNetwork
 from strategies import networks, small_rationals
 
 from suffice import Activation, PieceBudgetError, ReluNetwork
-from suffice.rational import rational, to_fraction
+from suffice.numbers.exact import rational, to_fraction
 from suffice.shapes import PieceBudget
 
 CROSSING_AT_OLD_KNOT = ([[[1.0], [1.0]], [[1.0, -1.0]], [[1.0]]], [[0.0, 0.0], [0.0], [0.0]], ["relu", "relu"], {})

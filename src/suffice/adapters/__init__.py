@@ -15,29 +15,29 @@ from typing import Any, NamedTuple
 from suffice.adapters.cells import plain_classes
 from suffice.adapters.draft import Draft, Options, with_facts
 from suffice.adapters.layout import Layout
-from suffice.adapters.verify import Check, deviations, read_rows, split, verify
-from suffice.domain import Domain
+from suffice.adapters.verification import Check, deviations, read_rows, split, verify
 from suffice.errors import AdapterError, FeatureNameError, PieceBudgetError, SufficeError
-from suffice.model import AdditiveModel, Feature
+from suffice.model.additive import AdditiveModel, Feature
+from suffice.model.domain import Domain
 
 # Top-level package of a class -> the adapter's file. The first class of the inheritance chain that is known decides, so
 # a subclass of a user's own counts as what it derives from.
 _ADAPTERS: Mapping[str, str] = {
     "interpret": "ebm",
-    "sklearn": "sk_model",
-    "xgboost": "xgboost_trees",
-    "lightgbm": "lightgbm_trees",
-    "catboost": "catboost_trees",
-    "aplr": "aplr_model",
-    "dnamite": "dnamite_model",
-    "pygam": "pygam_model",
-    "nam": "torch_nam",
-    "torch": "torch_nam",
-    "onnx": "onnx_graph",
+    "sklearn": "sklearn",
+    "xgboost": "xgboost",
+    "lightgbm": "lightgbm",
+    "catboost": "catboost",
+    "aplr": "aplr",
+    "dnamite": "dnamite",
+    "pygam": "pygam",
+    "nam": "torch",
+    "torch": "torch",
+    "onnx": "onnx",
 }
 
 # A field at the top of a JSON document -> the adapter's file.
-_DOCUMENTS: Mapping[str, str] = {"ebm": "ebm", "learner": "xgboost_trees", "oblivious_trees": "catboost_trees"}
+_DOCUMENTS: Mapping[str, str] = {"ebm": "ebm", "learner": "xgboost", "oblivious_trees": "catboost"}
 
 
 _TASKS = ("binary", "multiclass", "regression")
@@ -71,8 +71,8 @@ def from_model(
         of such a file, or of PyTorch weights. See `docs/models.md`.
     reference : rows, or a pair (rows, predictions), optional
         Rows in the user's units, and the scores or probabilities that the original gives for them. A live model is
-        asked itself; without rows it is asked at places where its shapes bend or jump. Required where the original
-        cannot say all about itself. The rows also give the standard deviations that radii can be counted in.
+        asked directly; without rows it is asked at places where its shapes bend or jump. Required where the original
+        does not say everything about itself. The rows also give the standard deviations that radii are counted in.
     features : sequence of str or Feature, optional
         For originals without names: names, or features with the scaling that comes before the model.
     domains : mapping of name to Domain, optional
@@ -85,7 +85,7 @@ def from_model(
     Raises
     ------
     AdapterError
-        If any part of the model cannot be taken over exactly, or the result does not predict what the original does.
+        If any part of the model cannot be converted exactly, or the result does not predict what the original does.
 
     Examples
     --------
@@ -116,8 +116,8 @@ def convert(obj: Any, reference: Any, options: Options) -> Imported:
 def _check_options(obj: Any, options: Options) -> None:
     """Refuse what a user says where it means nothing, or the original says otherwise."""
     if options.task not in (None, *_TASKS):
-        raise AdapterError(f"the task is one of {', '.join(_TASKS)}, got {options.task!r}")
-    if options.layout is not None and (isinstance(obj, AdditiveModel) or _adapter(obj) != "torch_nam"):
+        raise AdapterError(f"task must be one of {', '.join(_TASKS)}, got {options.task!r}")
+    if options.layout is not None and (isinstance(obj, AdditiveModel) or _adapter(obj) != "torch"):
         raise AdapterError(
             f"a layout says how PyTorch's parameters are named; {_describe(obj)} has none, so leave it out"
         )
@@ -167,7 +167,7 @@ def _draft(obj: Any, options: Options) -> Draft:
     except (AdapterError, FeatureNameError, PieceBudgetError):
         raise
     except SufficeError as error:
-        raise AdapterError(f"{_describe(obj)} cannot be taken over: {error}") from None
+        raise AdapterError(f"{_describe(obj)} cannot be converted: {error}") from None
     except (
         ArithmeticError,
         AssertionError,
@@ -179,8 +179,8 @@ def _draft(obj: Any, options: Options) -> Draft:
     ) as error:
         text = " ".join(str(error).split())[:120]
         raise AdapterError(
-            f"{_describe(obj)} lacks or garbles something ({type(error).__name__}: {text}); it is damaged, or not what "
-            "it says it is"
+            f"{_describe(obj)} is incomplete or inconsistent ({type(error).__name__}: {text}); it is damaged, or not "
+            "what it claims to be"
         ) from error
     return draft
 
@@ -201,12 +201,12 @@ def _adapter(obj: Any) -> str:
         if package in _ADAPTERS:
             return _ADAPTERS[package]
     if isinstance(obj, Mapping):
-        return next((name for key, name in _DOCUMENTS.items() if key in obj), "torch_nam")
+        return next((name for key, name in _DOCUMENTS.items() if key in obj), "torch")
     if isinstance(obj, str) and obj.startswith("tree\n"):
-        return "lightgbm_trees"
+        return "lightgbm"
     raise AdapterError(
-        f"a {type(obj).__module__}.{type(obj).__name__} is not a model that suffice knows; docs/models.md lists those "
-        "it takes. Any additive model can be written down by hand: suffice.AdditiveModel"
+        f"suffice does not know models of type {type(obj).__module__}.{type(obj).__name__}; docs/models.md lists those "
+        "it reads. You can also build any additive model by hand: suffice.AdditiveModel"
     )
 
 

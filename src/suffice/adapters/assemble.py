@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from suffice.errors import AdapterError
-from suffice.rational import ONE, ZERO, Rational
+from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.shapes import Pieces, PiecewiseLinear, Shape, Steps, Table
 from suffice.shapes.shape import Sum
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from suffice.adapters.draft import Cell
 from suffice.errors import NumberError
-from suffice.labels import MISSING
-from suffice.rational import Rational, rational
+from suffice.numbers.exact import Rational, rational
+from suffice.numbers.values import MISSING
 
 
 def category_keys(texts: Sequence[str]) -> dict[str, tuple[str | Rational, ...]]:

@@ -8,10 +8,10 @@ from typing import Any, Literal, TypeAlias
 
 from numpy.typing import NDArray
 
-from suffice.domain import Domain
 from suffice.errors import AdapterError, FeatureNameError
-from suffice.labels import Label
-from suffice.model import AdditiveModel, Feature
+from suffice.model.additive import AdditiveModel, Feature
+from suffice.model.domain import Domain
+from suffice.numbers.values import Label
 
 # The label of a category the model never saw, where the package scores such values instead of refusing them.
 UNSEEN = "(unseen)"

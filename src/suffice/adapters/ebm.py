@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from suffice.adapters.cells import category_keys, object_table, plain_classes
 from suffice.adapters.draft import UNSEEN, Cell, Draft, Link, Live, Options, name_features, part, with_domain
-from suffice.domain import Domain
 from suffice.errors import AdapterError
-from suffice.labels import MISSING
-from suffice.model import AdditiveModel
-from suffice.rational import Rational, rational
+from suffice.model.additive import AdditiveModel
+from suffice.model.domain import Domain
+from suffice.numbers.exact import Rational, rational
+from suffice.numbers.values import MISSING
 from suffice.shapes import Shape, Steps, Table
 
 _LINKS: Mapping[str, Link] = {"logit": "score", "mlogit": "score", "identity": "score", "log": "exp"}
@@ -103,8 +103,8 @@ def _check_additive(document: Mapping[str, Any]) -> None:
         shown = ", ".join(" & ".join(map(str, names)) for names in several[:3])
         more = f" and {len(several) - 3} more" if len(several) > 3 else ""
         raise AdapterError(
-            f"the EBM has {len(several)} interaction terms ({shown}{more}), which are no functions of one feature; "
-            "fit it with interactions=0, or take them out: ebm.remove_terms([...])"
+            f"the EBM has {len(several)} interaction terms ({shown}{more}), which are not functions of one feature; "
+            "fit it with interactions=0, or remove them: ebm.remove_terms([...])"
         )
 
 

@@ -17,8 +17,8 @@ from safetensors.numpy import load_file
 
 from suffice.adapters.draft import Options
 from suffice.errors import ModelFileError, SufficeError
-from suffice.model import AdditiveModel
-from suffice.model_file import load_model
+from suffice.model.additive import AdditiveModel
+from suffice.model.reading import load_model
 
 _PICKLES = (
     b"\x80",
@@ -86,7 +86,7 @@ def read_file(path: str | os.PathLike[str]) -> Found:
         return Found(_read_onnx(file))
     raise ModelFileError(
         path,
-        "is not a safetensors file, nor JSON of EBM, XGBoost or CatBoost, LightGBM's text or ONNX, which are read here",
+        "is not a format read here: safetensors, EBM, XGBoost or CatBoost JSON, LightGBM text, or ONNX",
     )
 
 
@@ -105,8 +105,8 @@ def _is_own(file: Path) -> bool:
 def _why_no_pickle(file: Path, start: bytes) -> str:
     load = "torch.load(path, weights_only=True)" if start.startswith(b"PK") else "joblib.load(path)"
     return (
-        "is a pickle, which can run any code when it is read, so no command reads it. If you trust it, two lines of "
-        f"Python do: model = {load}; suffice.from_model(model).save({str(file.with_suffix('.safetensors').name)!r})"
+        "is a pickle, which can run any code when read, so no command reads it. If you trust it, convert it in "
+        f"Python: model = {load}; suffice.from_model(model).save({str(file.with_suffix('.safetensors').name)!r})"
     )
 
 
@@ -115,7 +115,7 @@ def _read_text(file: Path) -> str:
         return file.read_text(encoding="utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise ModelFileError(
-            file, f"begins like LightGBM's text, but byte {error.start} is no text: it is damaged"
+            file, f"begins like LightGBM's text, but byte {error.start} is not text: it is damaged"
         ) from None
 
 
@@ -124,14 +124,12 @@ def _read_json(file: Path) -> Any:
         document = json.loads(file.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, ValueError):
         raise ModelFileError(
-            file, "begins like JSON but is none; save the model as JSON, not in a binary form"
+            file, "begins like JSON but is not valid JSON; save the model as JSON, not in a binary format"
         ) from None
     except RecursionError:
         raise ModelFileError(file, "is JSON nested too deeply for any model; it is damaged") from None
     if not any(key in document for key in ("ebm", "learner", "oblivious_trees")):
-        raise ModelFileError(
-            file, "is JSON, but no export of EBM (to_json), XGBoost or CatBoost (save_model) that is read here"
-        )
+        raise ModelFileError(file, "is JSON, but not an export of EBM (to_json), XGBoost or CatBoost (save_model)")
     return document
 
 
@@ -141,16 +139,16 @@ def _read_tensors(file: Path) -> Found:
         with safe_open(file, framework="numpy") as content:
             facts = content.metadata() or {}
     except (SafetensorError, LookupError, OSError, TypeError, ValueError) as error:
-        raise ModelFileError(file, f"is damaged, or no safetensors file ({error})") from None
+        raise ModelFileError(file, f"is damaged, or not a safetensors file ({error})") from None
     if "suffice" in facts:
         raise ModelFileError(
-            file, "is a model file of suffice already; use it as it is, or read it by suffice.load(path)"
+            file, "is already a model file of suffice; use it as it is, or read it with suffice.load(path)"
         )
     rows, scores = tensors.pop(_ROWS, None), tensors.pop(_SCORES, None)
     try:
         features, classes = (json.loads(facts[key]) if key in facts else None for key in ("features", "classes"))
     except ValueError:
-        raise ModelFileError(file, "its metadata 'features' or 'classes' is no JSON list") from None
+        raise ModelFileError(file, "its metadata 'features' or 'classes' is not a JSON list") from None
     reference = None if rows is None or scores is None else (rows, scores)
     options = Options(features, None, facts.get("task"), classes, facts.get("layout"))
     return Found(tensors, reference, options)
@@ -164,7 +162,7 @@ def _read_onnx(file: Path) -> Any:
     try:
         return onnx.load(str(file))
     except Exception:  # whatever protobuf raises
-        raise ModelFileError(file, "is no model that is read here, or a damaged ONNX file") from None
+        raise ModelFileError(file, "is not a model that can be read here, or is a damaged ONNX file") from None
 
 
 def load_weights(path: str | os.PathLike[str]) -> Any:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.rational import ZERO, Rational, nearest_float, rational
+from suffice.numbers.exact import ZERO, Rational, nearest_float, rational
 from suffice.shapes import Pieces
 
 Floats: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]

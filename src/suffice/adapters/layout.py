@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.errors import AdapterError, ShapeError
-from suffice.rational import nearest_float, rational
+from suffice.numbers.exact import nearest_float, rational
 from suffice.shapes import Activation, ReluNetwork
 from suffice.shapes.parameters import exact_array, rounded_exp
 
@@ -131,7 +131,7 @@ class State:
         if left:
             raise AdapterError(
                 f"the layout leaves {len(left)} parameters unread, {left[0]!r} first: the model has a layer that is "
-                "not supported, or another layout"
+                "not supported, or a different layout"
             )
 
     def without_prefix(self, mark: str) -> State:

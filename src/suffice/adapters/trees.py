@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from suffice.errors import AdapterError
-from suffice.rational import ZERO, Rational, rational
+from suffice.numbers.exact import ZERO, Rational, rational
 
 Closed = Literal["left", "right"]
 

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.batch.tables import LABELS, Floats, place_of_label
-from suffice.domain import Domain, is_missing
+from suffice.batch.lookup import LABELS, Floats, place_of_label
 from suffice.errors import DataError, FeatureNameError, NumberError
-from suffice.labels import Missing
-from suffice.model import AdditiveModel
-from suffice.rational import brief, nearest_float, rational
+from suffice.model.additive import AdditiveModel
+from suffice.model.domain import Domain, is_missing
+from suffice.numbers.exact import brief, nearest_float, rational
+from suffice.numbers.values import Missing
 
 Mask = NDArray[np.bool_]
 
@@ -65,7 +65,7 @@ def read_source(model: AdditiveModel, table: Any) -> Source:
     if isinstance(table, Source):
         return table
     if isinstance(table, np.ma.MaskedArray):
-        raise DataError("the array is masked; give table.filled(numpy.nan), where masked cells are missing ones")
+        raise DataError("the array is masked; pass table.filled(numpy.nan) to treat masked cells as missing")
     if isinstance(table, np.ndarray):
         if table.ndim != 2 or table.shape[1] != len(model.features):
             raise DataError(
@@ -101,7 +101,7 @@ def _named_columns(table: Any) -> tuple[list[Any], Any, int]:
         return list(table.columns), lambda name: _pandas_column(table[name]), len(table)
     if hasattr(table, "to_arrow"):  # Polars
         return _named_columns(table.to_arrow())
-    raise DataError(f"rows come as a NumPy array, a pandas or Polars DataFrame, or an Arrow table; got {brief(table)}")
+    raise DataError(f"rows must be a NumPy array, a pandas or Polars DataFrame, or an Arrow table; got {brief(table)}")
 
 
 def _one_chunk(column: Any) -> Any:

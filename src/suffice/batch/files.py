@@ -27,7 +27,7 @@ class TableFile:
         self.path = path
         name = path.name.lower()
         if not name.endswith((".csv", ".csv.gz", ".parquet")):
-            raise DataError(f"{path}: the name must end in .csv, .csv.gz or .parquet, which tells the format")
+            raise DataError(f"{path}: the name must end in .csv, .csv.gz or .parquet, which says what format it is")
         self.is_parquet = name.endswith(".parquet")
         with _errors_of(path):
             if self.is_parquet:

@@ -2,7 +2,7 @@
 
 In: `Tables` and cells. Out: for each row its margin, and what to keep; a size of -1 where the error bounds leave
 anything open. Every test below is written so that a NaN leaves the row open.
-Guaranteed: a row that is not left open has exactly the kept features, in the order, of `smallest_sufficient`.
+Guaranteed: a row that is not left open has exactly the fixed features, in the order, of `smallest_sufficient`.
 Rows do not touch each other, so results do not depend on how rows are shared out among threads.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from suffice.batch.tables import ROUNDING, WIDER, Tables
+from suffice.batch.lookup import ROUNDING, WIDER, Tables
 from suffice.errors import DataError
 
 try:
@@ -107,7 +107,7 @@ def column_of(vague: Any, i: int) -> Any:
 def decide_one(tables: Tables, sides: Sides, cells: Any, vague: Any) -> Any:
     """Answer rows whose claim has one part; columns of the tables: the value, then the drop for each side.
 
-    Returns the sums of the values and their errors, sizes, margins and their errors, and the kept features of all rows.
+    Returns the sums of the values and their errors, sizes, margins and their errors, and what all rows fix.
     """
     scratch = scratch_of(*cells.shape)
     sums, off, margins, errors = measure(tables, sides, cells, vague, *scratch[:-1])
@@ -147,11 +147,11 @@ def measure(tables: Tables, sides: Sides, cells: Any, vague: Any, entry: Any, dr
 
 
 def decide_rows(drops: Any, bounds: Any, margins: Any, errors: Any, keys: Any) -> Any:
-    """Return sizes, margins and their errors, and the kept features of all rows; rows are the first index of drops."""
+    """Return sizes, margins and their errors, and the fixed features of all rows; rows are the first index of drops."""
     order_keys(drops, keys)
     keys.sort(axis=1)  # NumPy sorts short rows of integers several at a time, far faster than a compiled loop
-    sizes, kept = cut_rows(keys, drops, bounds, margins, errors)
-    return sizes, margins, errors, kept
+    sizes, fixed = cut_rows(keys, drops, bounds, margins, errors)
+    return sizes, margins, errors, fixed
 
 
 @compiled
@@ -210,14 +210,14 @@ def write_drops(entries: Any, column: Any, entry: Any, side: Any, drops: Any, bo
 
 @compiled
 def cut_rows(keys: Any, drops: Any, bounds: Any, margins: Any, errors: Any) -> Any:
-    """Return how many features each row keeps, and which: all that do not fit, largest drop first.
+    """Return how many features each row fixes, and which: all that do not fit, largest drop first.
 
     A row is left open unless the bounds prove that the smallest drops fit, that one more would not, and that the order
-    of those kept is right.
+    of those fixed is right.
     """
     rows, features = drops.shape
     sizes = np.full(rows, OPEN, np.int32)
-    kept = np.empty(rows * features, np.int32)
+    fixed = np.empty(rows * features, np.int32)
     mask = np.int64(1)
     while mask < features:
         mask *= 2
@@ -242,18 +242,18 @@ def cut_rows(keys: Any, drops: Any, bounds: Any, margins: Any, errors: Any) -> A
         is_sure = True
         for place in range(size):
             i = features - 1 - (keys[r, features - 1 - place] & (mask - 1))
-            kept[used + place] = i
+            fixed[used + place] = i
             if place > 0:
-                j = kept[used + place - 1]
+                j = fixed[used + place - 1]
                 is_sure &= is_before(drops[r, j], bounds[r, j], j, drops[r, i], bounds[r, i], i)
         if size > 0:
-            i = kept[used + size - 1]
+            i = fixed[used + size - 1]
             is_sure &= exceeds(total + drops[r, i], doubt + bounds[r, i], margin, error, features)
             is_sure &= is_before(drops[r, i], bounds[r, i], i, highest, doubt, earliest)
         if is_sure:
             sizes[r] = size
             used += size
-    return sizes, kept[:used].copy()
+    return sizes, fixed[:used].copy()
 
 
 @inlined
@@ -325,21 +325,21 @@ def decide_several(drops: Any, bounds: Any, margins: Any, errors: Any) -> Any:
     _, rows, features = drops.shape
     sizes = np.full(rows, OPEN, np.int32)
     tightest = np.zeros(rows, np.int64)
-    kept = np.empty(rows * features, np.int32)
+    fixed = np.empty(rows * features, np.int32)
     used = 0
     for r in range(rows):
-        place = kept[used : used + features]
-        size = keep_necessary(drops[:, r], bounds[:, r], margins[:, r], errors[:, r], place)
+        place = fixed[used : used + features]
+        size = fix_necessary(drops[:, r], bounds[:, r], margins[:, r], errors[:, r], place)
         if size != OPEN:
             tightest[r] = tightest_part(drops[:, r], bounds[:, r], margins[:, r], errors[:, r], place[:size])
             if tightest[r] >= 0:
                 sizes[r] = size
                 used += size
-    return sizes, tightest, kept[:used].copy()
+    return sizes, tightest, fixed[:used].copy()
 
 
 @compiled
-def keep_necessary(drops: Any, bounds: Any, margins: Any, errors: Any, kept: Any) -> int:
+def fix_necessary(drops: Any, bounds: Any, margins: Any, errors: Any, fixed: Any) -> int:
     """Write the features that alone break a part, if freeing all others breaks none; `OPEN` if that is not sure."""
     parts, features = drops.shape
     size = 0
@@ -349,23 +349,23 @@ def keep_necessary(drops: Any, bounds: Any, margins: Any, errors: Any, kept: Any
             breaks |= exceeds(drops[c, i], bounds[c, i], margins[c], errors[c], 1)
             harmless &= fits(drops[c, i], bounds[c, i], margins[c], errors[c], 1)
         if breaks:
-            kept[size] = i
+            fixed[size] = i
             size += 1
         elif not harmless:
             return OPEN
     for c in range(parts):
-        total, doubt = free_all_but(drops[c], bounds[c], kept[:size])
+        total, doubt = free_all_but(drops[c], bounds[c], fixed[:size])
         if not fits(total, doubt, margins[c], errors[c], features):
             return OPEN
-    return size if sort_by_share(drops, bounds, margins, errors, kept[:size]) else OPEN
+    return size if sort_by_share(drops, bounds, margins, errors, fixed[:size]) else OPEN
 
 
 @compiled
-def free_all_but(drops: Any, bounds: Any, kept: Any) -> Any:
-    """Return the sum of the drops of all features that are not kept (indices ascend), and of their errors."""
+def free_all_but(drops: Any, bounds: Any, fixed: Any) -> Any:
+    """Return the sum of the drops of all features that are not fixed (indices ascend), and of their errors."""
     total, doubt, place = 0.0, 0.0, 0
     for i in range(len(drops)):
-        if place < len(kept) and kept[place] == i:
+        if place < len(fixed) and fixed[place] == i:
             place += 1
         else:
             total += drops[i]
@@ -374,19 +374,19 @@ def free_all_but(drops: Any, bounds: Any, kept: Any) -> Any:
 
 
 @compiled
-def sort_by_share(drops: Any, bounds: Any, margins: Any, errors: Any, kept: Any) -> bool:
-    """Sort kept features as the covering search does, by their largest share of a margin; whether that is sure."""
-    low = np.zeros(len(kept))
-    high = np.zeros(len(kept))
-    for place, i in enumerate(kept):
+def sort_by_share(drops: Any, bounds: Any, margins: Any, errors: Any, fixed: Any) -> bool:
+    """Sort fixed features as the covering search does, by their largest share of a margin; whether that is sure."""
+    low = np.zeros(len(fixed))
+    high = np.zeros(len(fixed))
+    for place, i in enumerate(fixed):
         for c in range(len(margins)):
             if not margins[c] - errors[c] > 1e-290 or np.isnan(drops[c, i]) or np.isnan(bounds[c, i]):
                 return False  # `max` below would pass over a NaN
             low[place] = max(low[place], (drops[c, i] - bounds[c, i]) / (margins[c] + errors[c]))
             high[place] = max(high[place], (drops[c, i] + bounds[c, i]) / (margins[c] - errors[c]))
     order = np.argsort(-low, kind="mergesort")
-    kept[:] = kept[order]
-    for place in range(1, len(kept)):
+    fixed[:] = fixed[order]
+    for place in range(1, len(fixed)):
         above, below = low[order[place - 1]], high[order[place]]
         both_infinite = above == np.inf and low[order[place]] == np.inf
         if not (both_infinite or above > below * (1 + 2.0**-40)):
@@ -395,9 +395,9 @@ def sort_by_share(drops: Any, bounds: Any, margins: Any, errors: Any, kept: Any)
 
 
 @compiled
-def tightest_part(drops: Any, bounds: Any, margins: Any, errors: Any, kept: Any) -> int:
+def tightest_part(drops: Any, bounds: Any, margins: Any, errors: Any, fixed: Any) -> int:
     """Return the part with the least slack once the others are freed; -1 if that is not sure."""
-    in_order = np.sort(kept)
+    in_order = np.sort(fixed)
     slacks = np.empty(len(margins))
     doubts = np.empty(len(margins))
     for c in range(len(margins)):

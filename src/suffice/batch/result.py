@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.batch.tables import ROUNDING, TINY, WIDER, Floats
+from suffice.answers.explanation import Explanation
+from suffice.batch.lookup import ROUNDING, TINY, WIDER, Floats
 from suffice.errors import DataError, RowError
-from suffice.rational import nearest_float, rational, to_fraction
+from suffice.model.compiled import Compiled
+from suffice.numbers.exact import nearest_float, rational
+from suffice.question.question import Question
+from suffice.search.explain import explain
 
 if TYPE_CHECKING:
     from suffice.batch.cells import Source
     from suffice.batch.plan import Answers
-    from suffice.explain import Explainer
-    from suffice.results import Explanation
 
 Whole = NDArray[np.int32]
 Mask = NDArray[np.bool_]
@@ -38,17 +40,17 @@ class BatchResult:
     --------
     >>> import numpy as np, suffice
     >>> model = suffice.AdditiveModel([suffice.Steps([18], [-1, 2]), suffice.Steps([0.5], [0, 0.5])])
-    >>> result = suffice.Explainer(model).explain_batch(np.array([[30.0, 0.5], [17.5, 0.0]]), radius=1)
+    >>> result = suffice.Explainer(model).explain_batch(np.array([[30.0, 0.5], [17.5, 0.0]]), radius=1, unit="raw")
     >>> result
     <BatchResult: 2 rows, 0 failed, 0 by exact arithmetic>
     >>> result.predictions.tolist(), result.sizes.tolist(), result.features_of(1)
     ([1, 0], [0, 1], ('x0',))
-    >>> result.times_kept, result.size_counts, result.exact_rows.tolist()
+    >>> result.times_fixed, result.size_counts, result.exact_rows.tolist()
     ({'x0': 1, 'x1': 0}, {0: 1, 1: 1}, [])
     """
 
-    explainer: Explainer
-    question: Mapping[str, Any]
+    compiled: Compiled
+    question: Question
     source: Source
     answers: Answers
     status_codes: NDArray[np.int8]  # index into `STATUSES`
@@ -57,20 +59,20 @@ class BatchResult:
     messages: dict[int, str] = field(default_factory=dict)  # why a row failed
 
     def set(self, row: int, why: Explanation) -> None:
-        """Enter the answer to a row, except for what is kept."""
+        """Enter the answer to a row, except for what is fixed."""
         found = self.answers
         found.sizes[row] = why.size
         found.margins[row], found.margin_errors[row] = _rounded(why.margin)
         self.status_codes[row] = STATUSES.index(why.status.value)
         choices = why.choices
-        is_count = choices.is_counting and all(len(item) == 1 for item in choices.items)
-        bound = int(why.lower_bound / to_fraction(choices.unit)) if is_count else 0
+        is_count = choices.is_counting and not choices.has_groups
+        bound = why.bound if is_count else 0
         if bound != why.size:
             self.lower_bounds_[row] = bound
-        if self.explainer.model.task == "regression":
+        if self.compiled.model.task == "regression":
             found.scores[row], found.score_errors[row] = _rounded(why.prediction)
         else:
-            found.classes[row] = self.explainer.model.classes.index(why.prediction)
+            found.classes[row] = self.compiled.model.classes.index(why.prediction)
 
     def fail(self, row: int, message: str) -> None:
         """Enter why a row cannot be answered."""
@@ -92,7 +94,7 @@ class BatchResult:
     @cached_property
     def predictions(self) -> NDArray[Any]:
         """The class predicted, None where the row failed; of a regression the score as a float, NaN where it failed."""
-        classes = self.explainer.model.classes
+        classes = self.compiled.model.classes
         if not classes:
             return self.answers.scores
         names = np.empty(len(classes) + 1, dtype=object)
@@ -102,12 +104,12 @@ class BatchResult:
     @property
     def prediction_errors(self) -> Floats:
         """A proven bound on the error of each prediction of a regression; 0 for classes, which are exact."""
-        is_regression = not self.explainer.model.classes
+        is_regression = not self.compiled.model.classes
         return self.answers.score_errors if is_regression else np.zeros(len(self))
 
     @property
     def sizes(self) -> Whole:
-        """How many features each row keeps; -1 where the row failed."""
+        """How many features each row fixes; -1 where the row failed."""
         return self.answers.sizes
 
     @cached_property
@@ -136,44 +138,44 @@ class BatchResult:
         """What is known of each row: proven, bounded or failed."""
         return np.array(STATUSES)[self.status_codes]
 
-    # --- what is kept -------------------------------------------------------------------------------------------------
+    # --- what is fixed ------------------------------------------------------------------------------------------------
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
-        """Where the kept features of each row begin in `kept`; one entry more than rows."""
+        """Where the fixed features of each row begin in `fixed`; one entry more than rows."""
         return np.concatenate([[0], np.cumsum(np.maximum(self.sizes, 0), dtype=np.int64)])
 
     @property
-    def kept(self) -> Whole:
-        """The kept features of all rows end to end, each row's with the largest drop first."""
-        return self.answers.kept
+    def fixed(self) -> Whole:
+        """The fixed features of all rows end to end, each row's with the largest drop first."""
+        return self.answers.fixed
 
-    def kept_of(self, row: int) -> tuple[int, ...]:
-        """Return the kept features of a row, largest drop first."""
+    def fixed_of(self, row: int) -> tuple[int, ...]:
+        """Return the fixed features of a row, largest drop first."""
         k = range(len(self))[row]
-        return tuple(self.kept[self.offsets[k] : self.offsets[k + 1]].tolist())
+        return tuple(self.fixed[self.offsets[k] : self.offsets[k + 1]].tolist())
 
     def features_of(self, row: int) -> tuple[str, ...]:
-        """Return the names of the kept features of a row, largest drop first."""
-        names = self.explainer.model.names
-        return tuple(names[i] for i in self.kept_of(row))
+        """Return the names of the fixed features of a row, largest drop first."""
+        names = self.compiled.model.names
+        return tuple(names[i] for i in self.fixed_of(row))
 
     @cached_property
-    def kept_mask(self) -> Mask:
-        """Whether each feature (second index) is kept in each row."""
-        mask = np.zeros((len(self), len(self.explainer.model.features)), dtype=bool)
-        mask[self._row_of_kept, self.kept] = True
+    def fixed_mask(self) -> Mask:
+        """Whether each feature (second index) is fixed in each row."""
+        mask = np.zeros((len(self), len(self.compiled.model.features)), dtype=bool)
+        mask[self._row_of_fixed, self.fixed] = True
         return mask
 
     @cached_property
     def order(self) -> Whole:
-        """The kept features of each row, largest drop first, filled up with -1."""
-        order = np.full((len(self), len(self.explainer.model.features)), -1, np.int32)
-        order[self._row_of_kept, np.arange(len(self.kept)) - self.offsets[self._row_of_kept]] = self.kept
+        """The fixed features of each row, largest drop first, filled up with -1."""
+        order = np.full((len(self), len(self.compiled.model.features)), -1, np.int32)
+        order[self._row_of_fixed, np.arange(len(self.fixed)) - self.offsets[self._row_of_fixed]] = self.fixed
         return order
 
     @property
-    def _row_of_kept(self) -> NDArray[np.int64]:
+    def _row_of_fixed(self) -> NDArray[np.int64]:
         return np.repeat(np.arange(len(self)), np.maximum(self.sizes, 0))
 
     def __getitem__(self, row: int) -> Explanation:
@@ -181,7 +183,7 @@ class BatchResult:
         k = range(len(self))[row]
         if k in self.messages:
             raise RowError(f"row {k}: {self.messages[k]}")
-        return self.explainer.explain(self.source.row(k), **self.question)
+        return explain(self.compiled, self.question, self.source.row(k))
 
     def __iter__(self) -> Iterator[Explanation]:
         return (self[k] for k in range(len(self)))
@@ -195,15 +197,15 @@ class BatchResult:
         return dict(zip(sizes.tolist(), counts.tolist(), strict=True))
 
     @property
-    def times_kept(self) -> dict[str, int]:
-        """How many rows keep each feature."""
-        names = self.explainer.model.names
-        return dict(zip(names, np.bincount(self.kept, minlength=len(names)).tolist(), strict=True))
+    def times_fixed(self) -> dict[str, int]:
+        """How many rows fix each feature."""
+        names = self.compiled.model.names
+        return dict(zip(names, np.bincount(self.fixed, minlength=len(names)).tolist(), strict=True))
 
     @property
     def rows_without_freedom(self) -> NDArray[np.int64]:
-        """Rows whose explanation keeps every feature: none can be freed."""
-        return np.flatnonzero(self.sizes == len(self.explainer.model.features))
+        """Rows whose explanation fixes every feature: none can be freed."""
+        return np.flatnonzero(self.sizes == len(self.compiled.model.features))
 
     @property
     def exact_rows(self) -> NDArray[np.int64]:
@@ -216,14 +218,14 @@ class BatchResult:
         return np.flatnonzero(self.status_codes == FAILED)
 
     def to_arrow(self) -> Any:
-        """Return an Arrow table with a column for each of the arrays, and the names of the features kept as lists.
+        """Return an Arrow table with a column for each of the arrays, and the names of the features fixed as lists.
 
         Its columns: prediction, prediction_error (of a regression alone), size, lower_bound, margin, margin_error,
-        status, path ("bounds" or "exact": what settled the row), kept, message (why a row failed).
+        status, path ("bounds" or "exact": what settled the row), features, message (why a row failed).
         """
         pa = _arrow()
         failed = self.status_codes == FAILED
-        names = pa.array(self.explainer.model.names, pa.string())
+        names = pa.array(self.compiled.model.names, pa.string())
         messages = np.full(len(self), None, dtype=object)
         for row, message in self.messages.items():
             messages[row] = message
@@ -235,13 +237,13 @@ class BatchResult:
             "margin_error": pa.array(self.margin_errors, mask=failed),
             "status": pa.array(STATUSES, pa.string()).take(pa.array(self.status_codes)),
             "path": pa.array(("bounds", "exact"), pa.string()).take(pa.array(self.was_exact.astype(np.int8))),
-            "kept": pa.ListArray.from_arrays(pa.array(self.offsets, pa.int32()), names.take(pa.array(self.kept))),
+            "features": pa.ListArray.from_arrays(pa.array(self.offsets, pa.int32()), names.take(pa.array(self.fixed))),
             "message": pa.array(messages, pa.string()),
         }
         return pa.table(columns)
 
     def _prediction_columns(self, pa: Any, failed: Mask) -> dict[str, Any]:
-        classes = self.explainer.model.classes
+        classes = self.compiled.model.classes
         if not classes:
             errors = pa.array(self.prediction_errors, mask=failed)
             return {"prediction": pa.array(self.predictions, mask=failed), "prediction_error": errors}

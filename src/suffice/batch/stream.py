@@ -38,7 +38,7 @@ class Summary:
     statuses: Counter[str] = field(default_factory=Counter)
     exact: int = 0
     sizes: Counter[int] = field(default_factory=Counter)
-    kept: Counter[str] = field(default_factory=Counter)
+    features: Counter[str] = field(default_factory=Counter)
 
     def add(self, table: Any) -> None:
         """Count the rows of one part."""
@@ -47,7 +47,7 @@ class Summary:
         counters: tuple[tuple[Counter[Any], Any], ...] = (
             (self.statuses, table["status"]),
             (self.sizes, table["size"].drop_null()),
-            (self.kept, pa.compute.list_flatten(table["kept"])),
+            (self.features, pa.compute.list_flatten(table["features"])),
         )
         for counter, column in counters:
             for entry in pa.compute.value_counts(column).to_pylist():
@@ -62,7 +62,7 @@ class Summary:
             "failed": self.statuses["failed"],
             "exact": self.exact,
             "sizes": {str(size): self.sizes[size] for size in sorted(self.sizes)},
-            "kept": dict(sorted(self.kept.items(), key=lambda item: (-item[1], item[0]))),
+            "features": dict(sorted(self.features.items(), key=lambda item: (-item[1], item[0]))),
         }
 
 
@@ -71,15 +71,15 @@ Progress = Callable[[int], None]  # is told how many rows are done
 
 def check_files(explain: ArrowExplainer, table: TableFile, output: Path) -> None:
     """Refuse, before any work, a table without the columns that are needed, and an output that cannot be."""
-    needed = (*explain.model.names, *explain.keep)
+    needed = (*explain.model.names, *explain.carry)
     absent = [name for name in needed if name not in table.columns]
     if absent:
-        what = "a feature of the model" if absent[0] in explain.model.names else "which is to be kept"
+        what = "a feature of the model" if absent[0] in explain.model.names else "which is to be carried over"
         more = f" ({len(absent)} are missing in all)" if len(absent) > 1 else ""
         raise DataError(f"{table.path}: has no column {absent[0]!r}, {what}{more}")
-    clash = [name for name in explain.keep if name in (*explain.schema.names, "row")]
+    clash = [name for name in explain.carry if name in (*explain.schema.names, "row")]
     if clash:
-        raise DataError(f"the column {clash[0]!r} cannot be kept: the result has one of that name; rename it")
+        raise DataError(f"the column {clash[0]!r} cannot be carried over: the result has one of that name; rename it")
     if output.suffix.lower() != ".parquet":
         raise DataError(f"{output}: results are written as Parquet; give a name that ends in .parquet")
     if output.is_dir():
@@ -101,7 +101,7 @@ def explain_file(
     with _disk_errors(output, folder):
         done = _open_folder(folder, _work(explain, table, part_rows))
         progress(done * part_rows)
-        columns = [name for name in table.columns if name in (*explain.model.names, *explain.keep)]
+        columns = [name for name in table.columns if name in (*explain.model.names, *explain.carry)]
         for k, part in enumerate(table.parts(columns, part_rows, done * part_rows), start=done):
             write_whole(_part_path(folder, k), [_numbered(explain, explain(part), k * part_rows)])
             progress(k * part_rows + part.num_rows)
@@ -128,7 +128,7 @@ def _numbered(explain: ArrowExplainer, table: Any, start: int) -> Any:
     """Return results with the number of each row in the input, and with the question in the file's metadata."""
     place = table.schema.get_field_index("prediction")
     numbers = pa.array(np.arange(start, start + table.num_rows))
-    asked = {"suffice": suffice.__version__, "model_sha256": explain.model_hash, "question": explain.asked}
+    asked = {"suffice": suffice.__version__, "model_sha256": explain.model_hash, "question": explain.document}
     return table.add_column(place, "row", numbers).replace_schema_metadata({"suffice": json.dumps(asked)})
 
 
@@ -139,8 +139,8 @@ def _work(explain: ArrowExplainer, table: TableFile, part_rows: int) -> str:
         {
             "suffice": suffice.__version__,
             "model": explain.model_hash,
-            "question": explain.asked,
-            "keep": explain.keep,
+            "question": explain.document,
+            "carry": explain.carry,
             "input": [str(table.path.resolve()), state.st_size, state.st_mtime_ns],
             "part_rows": part_rows,
         }
@@ -156,7 +156,7 @@ def _open_folder(folder: Path, work: str) -> int:
     note = folder / "work.json"
     if folder.exists() and not (note.exists() and note.read_text() == work):
         if any(not path.name.startswith(("part-", "work.json")) for path in folder.iterdir()):
-            raise DataError(f"{folder}: holds files that are not ours; move them, it is where finished parts go")
+            raise DataError(f"{folder}: contains files suffice did not write; move them, finished parts go there")
         shutil.rmtree(folder)
     if not folder.exists():
         folder.mkdir()

@@ -1,92 +1,79 @@
 """Certificates of explanations, sets and contrasts.
 
-In: a result, and where its drops come from. Out: its certificate, whose evidence is only what the proof needs.
+In: the case of a row, and what is said of it. Out: a certificate whose evidence is only what the proof needs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from suffice.breaking import breaking_input, easiest_break
-from suffice.certificate.document import Certificate, Json, PathLike, value_document, write
+from suffice.certificate.document import Certificate, PathLike, value_document, write
 from suffice.certificate.points import affine_points
-from suffice.drops import Constraint, Drop, Worst
-from suffice.labels import Value
-from suffice.model import AdditiveModel
-from suffice.rational import Rational, rational
-from suffice.regions import Region
-from suffice.results import Contrast, Explanation, Statement
-from suffice.rows import Row
-from suffice.search.covering import Bound, Tree
+from suffice.core.case import Case
+from suffice.core.drops import Drop, Worst
+from suffice.errors import CertificateError
+from suffice.numbers.exact import Rational
+from suffice.numbers.values import Value
+from suffice.question.documents import Json
+from suffice.solvers.covering import Bound, Tree
 
 
-class Case(NamedTuple):
-    """A question about a row, and what follows for each feature."""
-
-    statement: Statement
-    row: Row
-    region: Region
-    constraints: tuple[Constraint, ...]
-    worst: tuple[tuple[Worst, ...], ...]
-
-
-def certify_explanation(why: Explanation, model_file: PathLike | None) -> Certificate:
-    """Return the proof that a set suffices, and that none below its proven bound does."""
-    free = [i for i in range(len(why.row)) if i not in set(why.kept)]
-    lower_bound = rational(why.lower_bound) / why.choices.unit
-    result = {"kind": "explanation", "kept": list(why.kept), "lower_bound": int(lower_bound.p)}
-    evidence: Json = {"points": affine_points(why.model, why.region, free), "witnesses": [], "tree": []}
+def certify_explanation(
+    case: Case, fixed: Sequence[int], lower_bound: int, proof: Tree | None, model_file: PathLike | None
+) -> Certificate:
+    """Return the proof that a set suffices, and that no allowed one below a cost, counted in units, does."""
+    free = [i for i in case.features if i not in set(fixed)]
+    result = {
+        "kind": "explanation",
+        "fixed": list(fixed),
+        "lower_bound": str(case.question.choices.unit * lower_bound),
+    }
+    evidence: Json = {"points": affine_points(case.model, case.region, free), "witnesses": [], "tree": []}
     if lower_bound:
         # Without a tree, one inequality is its own surrogate: the smallest drops are past its margin.
-        tree = [{"bound": ["1"]}] if why.proof is None else _tree(why.proof)
-        evidence |= {"witnesses": _witnesses(why), "tree": tree}
-    return write(
-        why.model,
-        why.statement,
-        why.row,
-        result=result,
-        evidence=evidence,
-        model_file=model_file,
-        choices=why.choices,
-        charged=why.charged,
-    )
+        tree = [{"bound": ["1"]}] if proof is None else _tree(proof)
+        evidence |= {"witnesses": _witnesses(case), "tree": tree}
+    return write(case, result=result, evidence=evidence, model_file=model_file)
 
 
-def certify_set(model: AdditiveModel, case: Case, kept: Sequence[int], model_file: PathLike | None) -> Certificate:
-    """Return the proof that a set suffices, or the input that shows that it does not."""
-    free = [i for i in range(len(case.row)) if i not in set(kept)]
-    broken = easiest_break(case.constraints, (), free)
-    if broken is None:
-        result: Json = {"kind": "explanation", "kept": list(kept), "lower_bound": 0}
-        evidence: Json = {"points": affine_points(model, case.region, free), "witnesses": [], "tree": []}
-    else:
-        c, moved = broken
-        point = breaking_input(case.constraints[c], case.worst[c], case.row, case.region, moved)
-        result, evidence = {"kind": "insufficient", "kept": list(kept)}, {"input": [value_document(x) for x in point]}
-    return write(model, case.statement, case.row, result=result, evidence=evidence, model_file=model_file)
+def certify_sufficient(case: Case, fixed: Sequence[int], model_file: PathLike | None) -> Certificate:
+    """Return the proof that a set suffices."""
+    return certify_explanation(case, fixed, 0, None, model_file)
 
 
-def certify_contrast(contrast: Contrast, model_file: PathLike | None) -> Certificate:
-    """Return the proof that some features can break a claim and no fewer can; or that nothing can."""
-    every = range(len(contrast.row))
-    if contrast.point is None:
-        result: Json = {"kind": "explanation", "kept": [], "lower_bound": 0}
-        evidence: Json = {"points": affine_points(contrast.model, contrast.region, every), "witnesses": [], "tree": []}
-    else:
-        result = {"kind": "contrast", "moved": list(contrast.moved), "lower_bound": contrast.size}
-        points = affine_points(contrast.model, contrast.region, every) if contrast.size > 1 else []
-        evidence = {"points": points, "input": [value_document(x) for x in contrast.point]}
-    model, statement, row = contrast.model, contrast.statement, contrast.row
-    return write(model, statement, row, result=result, evidence=evidence, model_file=model_file)
+def certify_insufficient(
+    case: Case, fixed: Sequence[int], point: Sequence[Value], model_file: PathLike | None
+) -> Certificate:
+    """Return the proof that a set does not suffice: an input that breaks the claim."""
+    evidence = {"input": [value_document(x) for x in point]}
+    return write(case, result={"kind": "insufficient", "fixed": list(fixed)}, evidence=evidence, model_file=model_file)
 
 
-def _witnesses(why: Explanation) -> list[list[Json | None]]:
+def certify_contrast(
+    case: Case, changed: Sequence[int], point: Sequence[Value] | None, lower_bound: int, model_file: PathLike | None
+) -> Certificate:
+    """Return the proof that some features can break a claim and fewer than a bound cannot; or that nothing can."""
+    given = sorted(case.question.given & {"free", "cost", "groups"})
+    if given:
+        raise CertificateError(f"there are no certificates yet for contrasts with the option {given[0]!r}")
+    fixed = case.question.choices.features(sorted(case.question.choices.fix))
+    if point is None:
+        return certify_sufficient(case, fixed, model_file)
+    others = [i for i in case.features if i not in set(fixed)]
+    evidence = {
+        "points": affine_points(case.model, case.region, others) if lower_bound > 1 else [],
+        "input": [value_document(x) for x in point],
+    }
+    result = {"kind": "contrast", "changed": list(changed), "lower_bound": lower_bound}
+    return write(case, result=result, evidence=evidence, model_file=model_file)
+
+
+def _witnesses(case: Case) -> list[list[Json | None]]:
     """Return for each constraint and feature a value that attains the drop, or where it is approached."""
     found = []
-    for constraint, cases, charge in zip(why.constraints, why.worst, why.charged, strict=True):
-        enough = constraint.margin + constraint.gap + 2 * charge + 1  # more than any margin that rules out counts
-        found.append([witness(*each, enough) for each in zip(constraint.drops, cases, why.row, strict=True)])
+    for constraint, cases, charge in zip(case.constraints, case.worst, case.charges, strict=True):
+        enough = constraint.margin + constraint.gap + charge + 1  # more than any margin that rules out counts
+        found.append([witness(*each, enough) for each in zip(constraint.drops, cases, case.row, strict=True)])
     return found
 
 
@@ -102,7 +89,7 @@ def witness(drop: Drop, worst: Worst, x: Value, enough: Rational) -> Json | None
 
 
 def _tree(proof: Tree) -> list[Json]:
-    """Return the nodes of a tree in preorder, the side where an item is kept first."""
+    """Return the nodes of a tree in preorder, the side where an item is fixed first."""
     nodes: list[Json] = []
     stack = [proof]
     while stack:
@@ -111,5 +98,5 @@ def _tree(proof: Tree) -> list[Json]:
             nodes.append({"bound": [str(multiplier) for multiplier in node.multipliers]})
             continue
         nodes.append({"fix" if node.freed is None else "branch": node.item})
-        stack += [node.kept] if node.freed is None else [node.freed, node.kept]
+        stack += [node.fixed] if node.freed is None else [node.freed, node.fixed]
     return nodes

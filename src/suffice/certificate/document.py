@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
 import os
-from collections.abc import Sequence
+import re
 from dataclasses import dataclass
-from functools import singledispatch
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from flint import fmpq
 
-from suffice.claims import AtLeast, AtMost, Beats, Claim, ProbabilityAtLeast, Same, Within, logit
-from suffice.errors import CertificateError, ModelFileError
-from suffice.labels import Missing, Value
-from suffice.model import AdditiveModel
-from suffice.model_file import load_model, to_bytes
-from suffice.preferences import Choices
-from suffice.rational import Rational
-from suffice.results import Statement
-from suffice.rows import Row
+from suffice.core.case import Case
+from suffice.errors import CertificateError
+from suffice.numbers.values import Missing, Value
+from suffice.question.documents import Json
 
-VERSION = 1
-Json = dict[str, Any]
+VERSION = 2
+_TOO_LONG = re.compile("[0-9]{4001}")
+_MOST_POINTS = 2**18
+_MOST_BYTES = 2**24
 PathLike: TypeAlias = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Certificate:
-    """A proof that can be checked by someone who trusts neither us nor this library: see `suffice-check`.
+    """A proof of an answer that anyone can check without trusting this library: see `suffice-check`.
 
-    `text` is the file's content, the same bytes for the same result; `save` writes it.
+    Parameters
+    ----------
+    document : dict
+        The certificate as JSON has it. `text` is the file's content, the same bytes for the same answer.
+
+    Examples
+    --------
+    >>> from suffice import AdditiveModel, Explainer, Steps
+    >>> explainer = Explainer(AdditiveModel([Steps([18], [-1, 2])], features=["age"]))
+    >>> explainer.explain({"age": 30}, radius=5, unit="raw").certificate().document["result"]
+    {'kind': 'explanation', 'fixed': [], 'lower_bound': '0'}
     """
 
     document: Json
@@ -44,7 +48,13 @@ class Certificate:
         return json.dumps(self.document, ensure_ascii=True, separators=(",", ":")) + "\n"
 
     def save(self, path: PathLike) -> None:
-        """Write the certificate to a file."""
+        """Write the certificate to a file.
+
+        Raises
+        ------
+        CertificateError
+            If the file cannot be written.
+        """
         try:
             Path(path).write_text(self.text, encoding="ascii")
         except (OSError, ValueError) as error:
@@ -54,89 +64,41 @@ class Certificate:
         return f"<Certificate: {self.document['result']['kind']}, {len(self.text)} bytes>"
 
 
-def write(
-    model: AdditiveModel,
-    statement: Statement,
-    row: Row,
-    *,
-    result: Json,
-    evidence: Json,
-    model_file: PathLike | None,
-    choices: Choices | None = None,
-    charged: Sequence[Rational] = (),
-) -> Certificate:
+def write(case: Case, *, result: Json, evidence: Json, model_file: PathLike | None) -> Certificate:
     """Return the certificate of a result."""
-    radii, claim, bits, at_most, norm = statement
-    return Certificate(
+    charges = case.charges
+    certificate = Certificate(
         {
             "version": VERSION,
-            "model": _model_hash(model, model_file),
-            "row": [value_document(x) for x in row],
-            "radii": [None if radius is None else str(radius) for radius in radii],
-            "norm": None if norm == math.inf else int(norm),
-            "at_most": at_most,
-            "claim": _claim(claim, model, bits),
-            "charges": [str(charge) for charge in charged] if any(charged) else None,
-            "choices": _choices(choices),
+            "model": case.compiled.file_hash(model_file),
+            "row": [value_document(x) for x in case.row],
+            "question": case.question.document(has_budgets=False),
+            "enclosure": _enclosure(case),
+            "charges": [str(charge) for charge in charges] if any(charges) else None,
             "result": result,
             "evidence": evidence,
         }
     )
+    _check_readable(certificate)
+    return certificate
 
 
-def _model_hash(model: AdditiveModel, path: PathLike | None) -> str:
-    """Return the SHA-256 of the model's file: of the one given, if that is this very model."""
-    content = to_bytes(model)
-    if path is not None and to_bytes(load_model(path)) != content:
-        raise ModelFileError(path, "holds another model than the one explained")
-    return hashlib.sha256(content if path is None else Path(path).read_bytes()).hexdigest()
+def _check_readable(certificate: Certificate) -> None:
+    """Raise an error if the certificate is beyond the limits of the format, so that nobody could check it."""
+    text, points = certificate.text, sum(len(one) for one in certificate.document["evidence"].get("points", ()))
+    if _TOO_LONG.search(text):
+        raise CertificateError("a number of more than 4000 digits cannot be certified; round the row or the radius")
+    if points > _MOST_POINTS or len(text) > _MOST_BYTES:
+        raise CertificateError(
+            f"a certificate has at most {_MOST_POINTS:,} points and {_MOST_BYTES:,} bytes, this one would have "
+            f"{points:,} and {len(text):,}; ask about a smaller radius, or fix more features"
+        )
 
 
-@singledispatch
-def _claim(claim: Claim, model: AdditiveModel, bits: int) -> Json:
-    raise CertificateError(f"there are no certificates yet for the claim {claim!r}")
-
-
-@_claim.register
-def _(claim: Same, model: AdditiveModel, bits: int) -> Json:
-    return {"kind": "same"}
-
-
-@_claim.register
-def _(claim: Beats, model: AdditiveModel, bits: int) -> Json:
-    return {"kind": "beats", "other": model.classes.index(claim.other)}
-
-
-@_claim.register
-def _(claim: Within, model: AdditiveModel, bits: int) -> Json:
-    return {"kind": "within", "delta": str(claim.delta)}
-
-
-@_claim.register
-def _(claim: AtLeast, model: AdditiveModel, bits: int) -> Json:
-    return {"kind": "at_least", "value": str(claim.value)}
-
-
-@_claim.register
-def _(claim: AtMost, model: AdditiveModel, bits: int) -> Json:
-    return {"kind": "at_most", "value": str(claim.value)}
-
-
-@_claim.register
-def _(claim: ProbabilityAtLeast, model: AdditiveModel, bits: int) -> Json:
-    low, high = logit(claim.p, bits)
-    return {"kind": "probability_at_least", "p": str(claim.p), "low": str(low), "high": str(high)}
-
-
-def _choices(choices: Choices | None) -> Json | None:
-    if choices is None or choices.is_plain:
-        return None
-    return {
-        "items": [list(item) for item in choices.items],
-        "costs": list(choices.costs),
-        "keep": sorted(choices.keep),
-        "free": sorted(choices.free),
-    }
+def _enclosure(case: Case) -> list[str] | None:
+    """Return the two ends between which the claim's threshold lies, where it is not a rational number."""
+    (first, *_) = case.inequalities
+    return [str(-first.constant - first.gap), str(-first.constant)] if first.gap else None
 
 
 def value_document(value: Value) -> Json:

@@ -8,124 +8,122 @@ from typing import NamedTuple
 
 from flint import fmpq
 
-from suffice.breaking import breaking_input, easiest_break
 from suffice.certificate.certify import witness
-from suffice.certificate.document import Certificate, Json, PathLike, value_document, write
+from suffice.certificate.document import Certificate, PathLike, value_document, write
 from suffice.certificate.points import affine_points, bends_of
-from suffice.claims import ProbabilityAtLeast
-from suffice.drops import Drop, Worst, bound_drops
+from suffice.core.case import Case
+from suffice.core.counterexamples import breaking_input, easiest_break
+from suffice.core.drops import Drop, Worst, bound_drops, total
+from suffice.core.radius_path import Extent, RadiusPath, goes_on
 from suffice.errors import CertificateError
-from suffice.growth import Growth, Reach, goes_on
-from suffice.labels import Value
-from suffice.model import AdditiveModel
-from suffice.rational import ONE, ZERO, Rational
-from suffice.regions import Region
-from suffice.results import Statement
+from suffice.model.additive import AdditiveModel
+from suffice.model.domain import Span
+from suffice.numbers.exact import ONE, ZERO, Rational
+from suffice.numbers.values import Value
+from suffice.question.documents import Json
+from suffice.question.region import Region
 from suffice.shapes.pieces import Pieces
 
 
-def certify_radius(
-    model: AdditiveModel,
-    statement: Statement,
-    growth: Growth,
-    reach: Reach,
-    kept: Sequence[int],
-    model_file: PathLike | None,
-) -> Certificate:
+def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: PathLike | None) -> Certificate:
     """Return the proof that a set suffices up to a radius, and no further."""
-    if isinstance(statement.claim, ProbabilityAtLeast):
+    if any(one.gap for one in case.inequalities):
         raise CertificateError(
-            "there are no certificates yet for radii of ProbabilityAtLeast, whose threshold is not rational"
+            f"there are no certificates yet for radii of {type(case.question.claim).__name__}, whose threshold is not "
+            "rational"
         )
-    free = [i for i in range(len(growth.row)) if i not in set(kept)]
-    end, region = reach.radius, growth.region(reach.radius)
+    given = sorted(case.question.given & {"max_changed", "arithmetic"})
+    if given:
+        raise CertificateError(f"there are no certificates yet for radii with the option {given[0]!r}")
+    model, path = case.model, case.path()
+    free = [i for i in case.features if i not in set(fixed)]
+    end, region = reach.radius, path.region(reach.radius)
     number = None if end is None else str(end)
-    result = {"kind": "radius", "kept": list(kept), "radius": number, "is_attained": reach.is_attained}
-    # At no finite radius does a number become a special code or a category, or one of these a number.
-    numbers = [i for i in free if end is not None or reach.is_attained or _is_in_span(growth, i)]
+    result = {"kind": "radius", "fixed": list(fixed), "radius": number, "is_attained": reach.is_attained}
+    # At no finite radius does a number become a special code or a category, or one of these a number; nor does a
+    # feature move at all whose unit is 0.
+    numbers = [i for i in free if end is not None or reach.is_attained or (path.units[i] and _is_in_span(path, i))]
     evidence: Json = {
         "points": affine_points(model, region, numbers, has_ends=reach.is_attained),
         "input": [],
         "beyond": [],
     }
     if not reach.is_attained:
-        evidence["input"] = [value_document(x) for x in _breaking_at(growth, region, free)]
+        evidence["input"] = [value_document(x) for x in _breaking_at(path, region, free)]
     elif end is not None:
-        evidence["beyond"] = _beyond(model, growth, end, free)
-    return write(model, statement, growth.row, result=result, evidence=evidence, model_file=model_file)
+        evidence["beyond"] = _beyond(model, path, end, free)
+    return write(case, result=result, evidence=evidence, model_file=model_file)
 
 
-def _is_in_span(growth: Growth, i: int) -> bool:
-    x = growth.row[i]
-    return isinstance(x, fmpq) and any(span.holds(x) for span in growth.domains[i].spans)
+def _is_in_span(path: RadiusPath, i: int) -> bool:
+    x = path.row[i]
+    return isinstance(x, fmpq) and any(span.holds(x) for span in path.domains[i].spans)
 
 
-def _breaking_at(growth: Growth, region: Region, free: Sequence[int]) -> list[Value]:
+def _breaking_at(path: RadiusPath, region: Region, free: Sequence[int]) -> list[Value]:
     """Return an input of a region that breaks the claim by changing free features only."""
-    for functions, here, constraint in zip(growth.functions, growth.here, growth.constraints, strict=True):
-        drops, worst = bound_drops(functions, here, growth.row, region)
+    for functions, here, constraint in zip(path.functions, path.here, path.constraints, strict=True):
+        drops, worst = bound_drops(functions, here, path.row, region)
         now = replace(constraint, drops=drops)
         broken = easiest_break([now], (), free)
         if broken is not None:
-            return breaking_input(now, worst, growth.row, region, broken[1])
+            return breaking_input(now, worst, path.row, region, broken[1])
     raise AssertionError("nothing breaks the claim at a radius that is not attained")
 
 
-def _beyond(model: AdditiveModel, growth: Growth, radius: Rational, free: Sequence[int]) -> list[Json | None]:
+def _beyond(model: AdditiveModel, path: RadiusPath, radius: Rational, free: Sequence[int]) -> list[Json | None]:
     """Return values that break the claim just beyond a radius: limits past the margin, or at it and falling."""
     # Beyond any radius a category may become any other, so that a tiny one tells what is in reach.
     region = tuple(
         domain.around(x, unit and ONE) if x in domain.categories_ else domain.around(x, radius * unit)
-        for domain, x, unit in zip(growth.domains, growth.row, growth.units, strict=True)
+        for domain, x, unit in zip(path.domains, path.row, path.units, strict=True)
     )
-    for functions, here, constraint in zip(growth.functions, growth.here, growth.constraints, strict=True):
-        drops, worst = bound_drops(functions, here, growth.row, region)
-        ways = [
-            _lowest_way(model, growth, i, functions[i], here[i] - drops[i].value, worst[i], radius)
-            if i in free
-            else None
-            for i in range(len(drops))
-        ]
-        fall = sum((here[i] - way.level for i, way in enumerate(ways) if way is not None), ZERO)
-        is_tie = constraint.is_strict and all(way is None or way.is_attained for way in ways)
-        grows = any(way is not None and way.is_falling for way in ways)
-        if fall > constraint.margin or (fall == constraint.margin and (grows or is_tie)):
-            return [None if way is None else way.document for way in ways]
+    for functions, here, constraint in zip(path.functions, path.here, path.constraints, strict=True):
+        drops, worst = bound_drops(functions, here, path.row, region)
+        ways = {i: _best_way(path, i, functions[i], here[i], _Way(drops[i], worst[i]), radius) for i in free}
+        if not constraint.allows(total(way.drop for way in ways.values())):
+            return [_document(model, path, i, ways[i]) if i in ways else None for i in range(len(path.row))]
     raise AssertionError("nothing breaks the claim beyond a radius that is attained")
 
 
+class _Beside(NamedTuple):
+    """Numbers of a span beyond one end of a region, as close to it as one likes."""
+
+    end: Rational
+    side: int
+    span: Span
+
+
 class _Way(NamedTuple):
-    """Where a feature's part of the claim is lowest within a radius, or just beyond it."""
+    """How far a feature can lower the claim's score, and by what values: within a radius, or just beyond it."""
 
-    level: Rational
-    is_falling: bool  # lower still beyond
-    is_attained: bool
-    document: Json | None
+    drop: Drop  # just beyond: attained where the score is constant, exceeded where it falls on
+    by: Worst | _Beside
 
 
-def _lowest_way(
-    model: AdditiveModel, growth: Growth, i: int, function: Pieces, level: Rational, worst: Worst, radius: Rational
-) -> _Way:
-    attained = not worst.infimum.is_approached
-    best = _Way(level, False, attained, witness(Drop(False, ONE, 0 if attained else -1), worst, growth.row[i], ZERO))
-    x, unit = growth.row[i], growth.units[i]
-    if worst.infimum.at == x and worst.infimum.side == 0:
-        best = best._replace(document=None)
-    if not isinstance(x, fmpq) or not unit or not _is_in_span(growth, i):  # a code stays as it is
-        return best
+def _best_way(path: RadiusPath, i: int, function: Pieces, here: Rational, within: _Way, radius: Rational) -> _Way:
+    """Return the way that lowers most; of equal ones one that falls on, then one whose drop is attained."""
+    x, unit, ways = path.row[i], path.units[i], [within]
+    if not isinstance(x, fmpq) or not unit or not _is_in_span(path, i):  # a code stays as it is
+        return within
     for side in (-1, 1):
         end = x + side * radius * unit
-        for span in growth.domains[i].spans:
-            if not goes_on(span, end, side):
-                continue
-            k = function.segment_after(end) if side > 0 else function.segment_before(end)
-            limit = function.slopes[k] * end + function.offsets[k]
-            is_falling = function.slopes[k] * side < 0
-            if (limit, not is_falling) < (best.level, not best.is_falling):
-                beyond = [bend for bend in bends_of(model, i) if (bend - end) * side > 0]
-                last = span.high if side > 0 else span.low
-                ends = [*beyond, *([] if last is None else [last])]
-                to = (min if side > 0 else max)(ends, default=end + side)
-                document = {"number": str(end), "side": side, "to": str(to)}
-                best = _Way(limit, is_falling, False, document)
-    return best
+        for span in path.domains[i].spans:
+            if goes_on(span, end, side):
+                k = function.segment_after(end) if side > 0 else function.segment_before(end)
+                slope = function.slopes[k]
+                edge = 0 if not slope else 1 if slope * side < 0 else -1
+                drop = Drop(False, here - slope * end - function.offsets[k], edge)
+                ways.append(_Way(drop, _Beside(end, side, span)))
+    return max(ways, key=lambda way: way.drop)  # the first of equal ones
+
+
+def _document(model: AdditiveModel, path: RadiusPath, i: int, way: _Way) -> Json | None:
+    """Return where a way leads; of one beyond a radius also how far the shape stays affine."""
+    if isinstance(way.by, Worst):
+        return witness(way.drop, way.by, path.row[i], ZERO)
+    end, side, span = way.by
+    last = span.high if side > 0 else span.low
+    places = [bend for bend in bends_of(model, i) if (bend - end) * side > 0]
+    to = (min if side > 0 else max)([*places, *([] if last is None else [last])], default=end + side)
+    return {"number": str(end), "side": side, "to": str(to)}

@@ -21,15 +21,15 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from suffice.domain import Domain
 from suffice.errors import DataError
-from suffice.model import AdditiveModel
+from suffice.model.additive import AdditiveModel
+from suffice.model.domain import Domain
 from suffice.nam.columns import Categorical, Cells, learn_columns, read_table
 from suffice.nam.convert import to_additive
 from suffice.nam.network import AdditiveNetwork
 from suffice.nam.reach import Reach
 from suffice.nam.training import Loss, Options, Rows, train
-from suffice.rational import nearest_float, rational
+from suffice.numbers.exact import nearest_float, rational
 
 
 class BaseNAM(BaseEstimator):  # type: ignore[misc]

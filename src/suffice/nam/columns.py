@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.domain import Domain, is_missing
 from suffice.errors import CellTypeError, DataError, SufficeError
-from suffice.labels import MISSING
-from suffice.model import Feature
+from suffice.model.additive import Feature
+from suffice.model.domain import Domain, is_missing
+from suffice.numbers.values import MISSING
 
 Cells = NDArray[Any]  # one column: float64 with NaN for missing, or objects with None for missing
 
@@ -60,7 +60,7 @@ class Numeric:
         if unseen.any():
             row = int(np.argmax(unseen))
             raise DataError(
-                f"column {self.name!r} is the special code {numbers[row]:g} in row {row}, but it never was in "
+                f"column {self.name!r} is the special code {numbers[row]:g} in row {row}, but never was in "
                 "training: the model has no value for that code"
             )
         absent = np.isnan(numbers)
@@ -162,7 +162,7 @@ def _read_series(series: Any) -> Cells:
     if kind in ("object", "string", "str"):
         return _read_objects(series.to_numpy(dtype=object))
     if getattr(series.dtype, "kind", "") not in "fiu":
-        raise DataError(f"column {series.name!r} has type {kind}; give numbers, text, categories or truth values")
+        raise DataError(f"column {series.name!r} has type {kind}; give numbers, text, categories or booleans")
     return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
 
 

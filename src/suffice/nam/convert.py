@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.domain import Domain
 from suffice.errors import FeatureNameError
-from suffice.model import AdditiveModel, Feature
+from suffice.model.additive import AdditiveModel, Feature
+from suffice.model.domain import Domain
 from suffice.nam.columns import Categorical, Column
 from suffice.shapes import Activation, PiecewiseLinear, Readout, ReluNetwork, Shape, Table
 

@@ -1,4 +1,4 @@
-"""`NAMClassifier` and `NAMRegressor`: neural additive models with scikit-learn's manners."""
+"""`NAMClassifier` and `NAMRegressor`: neural additive models in the style of scikit-learn."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch.nn import functional
 
-from suffice.domain import is_missing
 from suffice.errors import DataError
+from suffice.model.domain import is_missing
 from suffice.nam.base import BaseNAM
 from suffice.nam.training import Loss
 
@@ -40,15 +40,15 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
     learning_rate : float
         Largest learning rate; it rises over the first 5 % of the steps and falls to 0 along a cosine.
     batch_size : int or "auto"
-        Rows a step.
+        Rows in each step.
     max_epochs, patience : int
-        Most epochs, and how many without a better validation loss end the training.
+        Maximum number of epochs, and how many without a better validation loss end the training.
     validation_fraction : float
         Share of the rows kept for early stopping; 0 trains on all.
     explanation_radius, explanation_weight : float
         Train for short explanations: penalise how far shapes can move within a radius (in standard deviations).
     special_codes : sequence of numbers, or mapping by column name
-        Numbers that are no quantities (-9 for "no record"); each gets a learned value of its own.
+        Codes that are not measurements (-9 for "no record"); each gets a learned value of its own.
     class_weight : mapping, "balanced" or None
         Weights of the classes.
     random_state : int, optional

@@ -1,4 +1,4 @@
-"""Choosing how much accuracy to give for short explanations."""
+"""Choosing how much accuracy to give up for short explanations."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def choose_explanation_weight(
     n_splits : int
         How many random splits the score is averaged over.
     random_state : int
-        Of the splits.
+        Seed of the splits.
     """
     is_classifier = hasattr(estimator, "predict_proba")
     scoring = scoring or ("roc_auc" if is_classifier and len(np.unique(y)) == 2 else None)

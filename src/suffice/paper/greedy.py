@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from suffice.numbers.exact import ZERO, Rational
 from suffice.paper.instance import Instance
 from suffice.paper.run import Minimality, Result, Run
 from suffice.paper.verifiers.interface import Verifier
-from suffice.rational import ZERO, Rational
 
 
 def greedy_subset_minimal(

@@ -15,15 +15,16 @@ from uuid import uuid4
 
 from flint import fmpq
 
-from suffice.claims import Claim, Same, inequalities_at, predicted
-from suffice.domain import Domain
 from suffice.errors import VerifierError
-from suffice.labels import Value
-from suffice.model import AdditiveModel, Term
+from suffice.model.additive import AdditiveModel, Term
+from suffice.model.domain import Domain
+from suffice.numbers.exact import ZERO, Rational
+from suffice.numbers.values import Value
 from suffice.paper.layers import Layers, layers_of, without_scaling
-from suffice.rational import ZERO, Rational
-from suffice.regions import Radius, Unit, read_radii, region_around
-from suffice.rows import read_row
+from suffice.question.claim import Claim
+from suffice.question.claims import Same, inequalities_at, predicted
+from suffice.question.region import Radius, Unit, in_own_units, read_reach, region_around
+from suffice.question.row import read_row
 from suffice.shapes import PieceBudget, Pieces
 from suffice.shapes.pieces import combine
 
@@ -224,7 +225,8 @@ class Problem:
     def instance(self, x: Any, radius: Radius, *, unit: Unit = "raw", claim: Claim | None = None) -> Instance:
         """Return the row as an instance; arguments are those of `Explainer.explain`."""
         row = read_row(self.model, x)
-        region = region_around(self.model, row, read_radii(self.model, radius, unit=unit))
+        (claim or Same()).check(self.model)
+        region = region_around(self.model, row, in_own_units(self.model, read_reach(self.model, radius), unit))
         scores = self.scores(row)
         sides = []
         for inequality in inequalities_at(claim or Same(), self.model, scores):

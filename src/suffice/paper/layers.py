@@ -17,7 +17,7 @@ from flint import fmpq, fmpz, fmpz_mat
 from numpy.typing import NDArray
 
 from suffice.errors import VerifierError
-from suffice.rational import Rational, nearest_float
+from suffice.numbers.exact import Rational, nearest_float
 from suffice.shapes import Activation, Readout, ReluNetwork, Shape
 from suffice.shapes.parameters import as_integers, rounded_exp
 from suffice.shapes.shape import Rescaled, Scaled

@@ -41,7 +41,7 @@ class Result:
     """
 
     names: tuple[str, ...]
-    kept: tuple[int, ...]
+    fixed: tuple[int, ...]
     trust: Trust
     minimality: Minimality
     component_calls: int  # queries about one component, of the sorting
@@ -53,18 +53,18 @@ class Result:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Names of the features kept."""
-        return tuple(self.names[i] for i in self.kept)
+        """Names of the features fixed."""
+        return tuple(self.names[i] for i in self.fixed)
 
     @property
     def size(self) -> int:
-        """How many features are kept."""
-        return len(self.kept)
+        """How many features are fixed."""
+        return len(self.fixed)
 
     @property
     def is_trivial(self) -> bool:
-        """Whether all features are kept; the paper leaves such rows out."""
-        return len(self.kept) == len(self.names)
+        """Whether all features are fixed; the paper leaves such rows out."""
+        return len(self.fixed) == len(self.names)
 
 
 class Run:
@@ -107,11 +107,11 @@ class Run:
         calls = self.component_calls + self.joint_calls
         self.steps.append(Step(time.perf_counter() - self._began, size, processed, calls))
 
-    def finish(self, kept: Sequence[int], minimality: Minimality) -> Result:
+    def finish(self, fixed: Sequence[int], minimality: Minimality) -> Result:
         """Return the result."""
         return Result(
             self.instance.names,
-            tuple(kept),
+            tuple(fixed),
             self.verifier.trust,
             minimality,
             self.component_calls,

@@ -16,11 +16,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from suffice.numbers.exact import ZERO, Rational, nearest_float, rational
 from suffice.paper.instance import Instance
 from suffice.paper.run import Run
 from suffice.paper.verifiers.interface import Answer, Verdict
 from suffice.paper.verifiers.propagation import outer_bounds
-from suffice.rational import ZERO, Rational, nearest_float, rational
 
 PRECISION = 2.0**-20  # float verifiers mean nothing below about 1e-7
 

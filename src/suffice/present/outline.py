@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from flint import fmpq
 
-from suffice.domain import Domain, Span, show
-from suffice.labels import Value
-from suffice.rational import ONE, ZERO, Rational, nearest_float
-from suffice.results import Explanation
+from suffice.answers import Explanation
+from suffice.model.domain import Domain, Span, format_value
+from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
+from suffice.numbers.values import Value
 from suffice.shapes import Pieces
 
 _MOST_DOTS = 60  # so many single numbers are drawn one by one
@@ -42,7 +42,7 @@ class Outline(NamedTuple):
     """All that is drawn of one feature."""
 
     name: str
-    is_kept: bool
+    is_fixed: bool
     lines: tuple[tuple[Point, ...], ...]  # unbroken ones; a jump begins a new one
     dots: tuple[Point, ...]  # single values: at jumps, at integers, at labels
     region: tuple[tuple[float, float], ...]  # stretches of numbers that the feature may take when free
@@ -74,11 +74,11 @@ def outline(why: Explanation, feature: str, part: int | None = None) -> Outline:
 
     return Outline(
         name=feature,
-        is_kept=i in why.kept,
+        is_fixed=i in why.fixed,
         lines=tuple(tuple(Point(nearest_float(x), nearest_float(y - here)) for x, y in run) for run in runs),
         dots=tuple(point(at, function(at)) for at in (*singles, *labels)),
         region=tuple(_shown_span(span, window) for span in region.spans) if window else (),
-        ticks=tuple(Tick(places[label], show(label), region.holds(label)) for label in labels),
+        ticks=tuple(Tick(places[label], format_value(label), region.holds(label)) for label in labels),
         window=_shown_window(window, places),
         row=point(why.row[i], here),
         worst=None if drop.is_infinite else point(worst.infimum.at, worst.infimum.value),

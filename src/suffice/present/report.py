@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 
-from suffice.domain import show
+from suffice.answers import Explanation
+from suffice.answers.words import in_full, region
+from suffice.layout.html import STYLE, facts_html
+from suffice.model.domain import format_value
+from suffice.numbers.exact import rational
 from suffice.present import plots
-from suffice.present.facts import in_full, ranked
-from suffice.present.html import STYLE, explanation_html
-from suffice.rational import rational
-from suffice.results import Explanation
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _STYLE = """
@@ -80,7 +80,7 @@ def report(
     title : str
         Headline of the report.
     shapes : int
-        How many shapes to draw for each decision, the kept features' first.
+        How many shapes to draw for each decision, the fixed features' first.
     """
     parts = [_summary(decisions, facts, title)]
     parts += [_section(k, decision, shapes) for k, decision in enumerate(decisions)]
@@ -113,25 +113,25 @@ def _overview(decisions: Sequence[Decision]) -> str:
     """Return pictures of all decisions together, if there are several."""
     if len(decisions) < 2:
         return ""
-    kept = [one.why for one in decisions]
-    pictures = _figure(plots.sizes(kept), "sizes", "How many decisions need how many features.")
-    if any(why.size for why in kept):
-        pictures += _figure(plots.frequency(kept), "frequency", "Which features are kept how often.")
+    every = [one.why for one in decisions]
+    pictures = _figure(plots.sizes(every), "sizes", "How many decisions need how many features.")
+    if any(why.size for why in every):
+        pictures += _figure(plots.frequency(every), "frequency", "How often each feature is fixed.")
     return f"<h2>All decisions together</h2>{pictures}"
 
 
 def _section(k: int, decision: Decision, shapes: int) -> str:
     why = decision.why
-    cut = "Free features fit into the margin together; each kept one, on top of them, would not."
+    cut = "Together the free features stay within the margin; adding any fixed one would exceed it."
     if len(why.inequalities) > 1:
-        cut = "The tightest part of the claim: free features fit into its margin. Some may be kept for another part."
+        cut = "The tightest part of the claim: the free features stay within its margin. Some may be fixed for others."
     pictures = _figure(plots.waterfall(why), f"drops-{k}", cut)
     if shapes:
         around = "How the margin changes when one feature moves: its exact shape, its region, the row, the worst case."
         pictures += _figure(plots.shapes(why, most=shapes), f"shapes-{k}", around)
     return (
         f'<section id="decision-{k}"><h2>{escape(decision.title)}</h2>'
-        f'<div class="suffice">{explanation_html(why)}</div>{pictures}'
+        f'<div class="suffice">{facts_html(why.facts())}</div>{pictures}'
         f"<h3>What is proven</h3>{_proof(why)}{_features(why)}{_attachment(k, decision)}</section>"
     )
 
@@ -144,29 +144,28 @@ def _figure(drawn: plots.Drawn, name: str, caption: str) -> str:
 
 def _proof(why: Explanation) -> str:
     """Return the theorem in full."""
-    claims = "; ".join(one.meaning for one in why.inequalities)
-    fixed = ", ".join(f"{why.model.names[i]} = {in_full(why.row[i])}" for i in why.kept)
-    first = f"fixed: {fixed}" if fixed else "no feature fixed"
-    least = f"No allowed set costs less than {why.lower_bound}." if why.lower_bound else ""
-    few = why.constraints[0].at_most
-    moving = "" if few is None else f", at most {few} of them differing from the row at once"
+    claim = why.case.question.claim.sentence(why.model, _prediction(why))
+    fixed = " and ".join(f"{why.model.names[i]} = {in_full(why.row[i])}" for i in why.fixed)
+    whenever = f"Whenever {fixed}, and" if fixed else "Whenever"
+    around = region(why.case.question, why.model)
+    least = f"No set that the preferences allow costs less than {why.lower_bound}." if why.lower_bound else ""
     return (
-        f"<p>For every input with {escape(first)}, and every other feature anywhere in its region{escape(moving)}: "
-        f"the model stays {escape(claims)}. {escape(least)} This holds for the real-valued function whose parameters "
-        "are the exact numbers of the model file, without any tolerance.</p>"
+        f"<p>{escape(whenever)} every other feature is anywhere in its region ({escape(around)}), "
+        f"{escape(claim)}. {escape(least)} This holds for the real-valued function whose parameters are the exact "
+        "numbers of the model file, without any tolerance.</p>"
     )
 
 
 def _features(why: Explanation) -> str:
     """Return every feature: its value, where it may go, and what it can take from the margin."""
     drops, witnesses, rows = why.drops, why.witnesses, []
-    for name in ranked(why):
+    for name in why.ranked:
         i, drop, witness = why.model.index(name), drops[name], witnesses[name]
-        amount = "any amount" if drop == float("inf") else show(rational(drop))
+        amount = "any amount" if drop == float("inf") else format_value(rational(drop))
         at = rational(witness) if isinstance(witness, Fraction) else witness
-        worst = "not attained" if at is None else show(at)
-        role = "kept" if i in why.kept else "free"
-        cells = (name, show(why.row[i]), str(why.region[i]), role, amount, worst)
+        worst = "not attained" if at is None else format_value(at)
+        role = "fixed" if i in why.fixed else "free"
+        cells = (name, format_value(why.row[i]), str(why.region[i]), role, amount, worst)
         rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
     head = _head("feature", "value", "region", "role", "lowers the margin by at most", "at the value")
     return f'<div class="wide"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
@@ -189,11 +188,11 @@ def _how_to_check(has_certificates: bool) -> str:
     if not has_certificates:
         return ""
     return (
-        "<section><h2>How to check it</h2><p>Save a certificate by its link above, get the model file whose hash "
-        "stands at the top, and run the checker. It is a small program on Python's standard library alone; it shares "
-        "no code with what made this report and trusts neither file.</p>"
+        "<section><h2>How to check this report</h2><p>Save a certificate with its link above, get the model file with "
+        "the hash shown at the top, and run the checker. It is a small program that uses only Python's standard "
+        "library; it shares no code with the program that made this report and trusts neither file.</p>"
         "<pre>suffice-check model.safetensors decision-0.certificate.json</pre>"
-        "<p>It prints what is proven and exits with 0; it names the step that fails and exits with 1.</p></section>"
+        "<p>It prints what is proven and exits with 0, or names the step that fails and exits with 1.</p></section>"
     )
 
 
@@ -202,4 +201,4 @@ def _head(*titles: str) -> str:
 
 
 def _prediction(why: Explanation) -> str:
-    return show(rational(why.prediction)) if why.model.task == "regression" else str(why.prediction)
+    return format_value(rational(why.prediction)) if why.model.task == "regression" else str(why.prediction)

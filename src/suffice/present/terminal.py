@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections import Counter
 from collections.abc import Mapping
-from fractions import Fraction
 
 import typer
 from rich.console import Console, RenderableType
@@ -15,13 +13,13 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from suffice.domain import show
+from suffice.answers import Answer
 from suffice.errors import SufficeError
-from suffice.model import AdditiveModel
-from suffice.present.facts import moves
-from suffice.present.json import Change, Json, kinds
-from suffice.rational import Rational, nearest_float, rational
-from suffice.results import Explanation
+from suffice.layout.facts import Fact
+from suffice.model.additive import AdditiveModel
+from suffice.numbers.exact import Rational, nearest_float
+from suffice.present.models import kinds
+from suffice.question.documents import Json
 from suffice.shapes import Pieces
 
 
@@ -52,42 +50,23 @@ def show_error(error: SufficeError) -> None:
     typer.echo(str(error), err=True)
 
 
-# --- explanations -----------------------------------------------------------------------------------------------------
+# --- answers ----------------------------------------------------------------------------------------------------------
 
 
-def show_answer(console: Console, title: str, why: Explanation, change: Change | None = None) -> None:
-    """Print what `print(why)` says, with all kept features, and a counterexample if there is one."""
+def show_answer(console: Console, title: str, answer: Answer) -> None:
+    """Print what `print(answer)` says, tables in full and in columns that fit."""
     put(console, Text(title, style="bold"))
-    _show_explanation(console, why)
-    if change is not None:
-        _show_change(console, why, change)
-
-
-def _show_explanation(console: Console, why: Explanation) -> None:
-    lines = str(why).splitlines()
-    for line, before in zip(lines, ["", *lines], strict=False):
-        if not line.startswith(" "):
-            label, _, rest = line.partition(":")
-            put(console, Text.assemble((f"{label}:", "bold green" if label == "Proven" else "bold"), rest))
-        elif not before.startswith(" "):  # the kept features: all of them, in columns that fit
-            _show_kept(console, why)
-
-
-def _show_kept(console: Console, why: Explanation) -> None:
-    grid, drops = grid_of("cyan", "", ""), why.drops
-    for name, i in zip(why.features, why.kept, strict=True):
-        grid.add_row(Text(name), Text(f"= {show(why.row[i])}"), f"could lower the margin by {_amount(drops[name])}")
-    put(console, grid, indent=2)
-
-
-def _show_change(console: Console, why: Explanation, change: Change) -> None:
-    other = _amount(change.prediction) if isinstance(change.prediction, Fraction) else change.prediction
-    text = f" fixed it can become {other}, as here:"
-    put(console, Text.assemble(("Without ", "bold"), (change.without, "cyan"), text))
-    grid = grid_of("cyan", "", "")
-    for name, old, new in moves(why, change.without, change.point):
-        grid.add_row(Text(name), Text(old), Text(f"-> {new}"))
-    put(console, grid, indent=2)
+    for fact in answer.facts():
+        if isinstance(fact, Fact):
+            put(
+                console,
+                Text.assemble((f"{fact.label}:", "bold green" if fact.label == "Proven" else "bold"), f" {fact.text}"),
+            )
+            continue
+        grid = grid_of("cyan", *[""] * (len(fact.rows[0].cells) - 1))
+        for row in fact.rows:
+            grid.add_row(*(Text(cell) for cell in row.cells))
+        put(console, grid, indent=2)
 
 
 # --- models -----------------------------------------------------------------------------------------------------------
@@ -168,10 +147,6 @@ def _file_facts(file: Json) -> dict[str, str]:
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
-
-
-def _amount(value: Fraction | float) -> str:
-    return "any amount" if value == math.inf else show(rational(value))
 
 
 def _short(value: Rational) -> str:

@@ -1,1 +1,1 @@
-"""Searches: pure functions of drops and margins."""
+"""Every question the library answers: one search in a file of its own; `registry.SEARCHES` lists them."""

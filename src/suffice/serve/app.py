@@ -1,18 +1,19 @@
 """The application: one model, asked over HTTP, and the page that asks.
 
-In: an explainer, the bytes of its model file, perhaps a table. Out: an ASGI application. It reads no files while it
-runs: the model, the table and the page are in memory before the first request.
+In: an explainer, the file that its certificates are for, perhaps a table. Out: an ASGI application. It reads no files
+while it runs: the model, the table and the page are in memory before the first request.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
+import os
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from importlib.resources import files
+from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Request
@@ -20,19 +21,21 @@ from fastapi.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from suffice import __version__
-from suffice.certificate import Certificate
-from suffice.domain import is_missing
+from suffice.answers.words import region
+from suffice.certificate.document import Certificate
 from suffice.errors import SufficeError
-from suffice.explain import Explainer
-from suffice.present.facts import ranked
-from suffice.present.json import Json, answer_document, contrast_document, curve_document, model_document
-from suffice.present.outline import Outline, outline
-from suffice.results import Explanation
-from suffice.serve import bodies
+from suffice.explainer import Explainer
+from suffice.model.domain import is_missing
+from suffice.present.models import model_document
+from suffice.question.documents import Json
+from suffice.question.question import Question
+from suffice.serve import answers
+from suffice.serve.bodies import Body
 from suffice.serve.description import describe_rows
-from suffice.serve.limits import Deadline, Guard, Limits, Workers
+from suffice.serve.guard import Deadline, Guard, Limits, Workers
 from suffice.serve.problems import MEDIA_TYPE, ProblemError, add_handlers, problem_document
-from suffice.tables import DataTable
+from suffice.serve.questions import ASKED, EXPLAIN, Asked, BatchBody, CertificateBody, ReportBody, read_question
+from suffice.tables.reading import DataTable
 from suffice_check import RejectedError, UnreadableError, check
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -41,6 +44,7 @@ _PAGE = {
     "page.css": ("page.css", "text/css"),
     "page.js": ("page.js", "text/javascript"),
 }
+_BYTES = "application/octet-stream"
 _DESCRIPTION = (
     "Proven minimal explanations of one additive model. Every number of an answer is exact, as text, beside its "
     "nearest float. Errors are problem documents (RFC 9457)."
@@ -49,9 +53,9 @@ _DESCRIPTION = (
 
 def create_app(
     explainer: Explainer,
-    model_bytes: bytes,
     table: DataTable | None = None,
     *,
+    model_file: str | os.PathLike[str] | None = None,
     limits: Limits | None = None,
     hosts: frozenset[str] | None = LOOPBACK,
 ) -> ASGIApp:
@@ -60,15 +64,20 @@ def create_app(
     Parameters
     ----------
     explainer : Explainer
-    model_bytes : bytes
-        The model file that the explainer's model was read from; certificates are for it.
     table : DataTable, optional
         Rows to pick from.
+    model_file : path, optional
+        The file that certificates are for, which can be downloaded. Default: the one that `model.save` writes.
     limits : Limits, optional
     hosts : frozenset of str, optional
         Names that requests may use for this server; None for any.
+
+    Raises
+    ------
+    ModelFileError
+        If the file holds another model.
     """
-    service = _Service(explainer, model_bytes, table, limits or Limits())
+    service = _Service(explainer, model_file, table, limits or Limits())
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -95,28 +104,31 @@ def create_app(
 class _Service:
     """What every request works with; nothing of it changes."""
 
-    def __init__(self, explainer: Explainer, model_bytes: bytes, table: DataTable | None, limits: Limits) -> None:
-        self.explainer, self.model, self.model_bytes = explainer, explainer.model, model_bytes
-        self.hash = hashlib.sha256(model_bytes).hexdigest()
+    def __init__(
+        self, explainer: Explainer, file: str | os.PathLike[str] | None, table: DataTable | None, limits: Limits
+    ) -> None:
+        self.explainer, self.model = explainer, explainer.model
+        self.hash = explainer.compiled.file_hash(file)
+        self.content = explainer.compiled.content if file is None else FilePath(file).read_bytes()
         self.table, self.limits, self.workers = table, limits, Workers(limits)
         self.drawing = threading.Lock()  # matplotlib's settings are the process's
 
-    def explain(self, body: bodies.ExplainBody | bodies.ReportBody, deadline: Deadline) -> Explanation:
-        """Answer a question within the time that is left."""
-        return self.explainer.explain(body.row, **body.question(self.model), max_seconds=deadline.left)
+    def answer(self, asked: Asked, body: Any, deadline: Deadline) -> Any:
+        """Answer a question about a row within the time that is left."""
+        return asked.ask(self.explainer, body.row, read_question(self.explainer, body), body, deadline)
 
-    def certificate(self, why: Explanation) -> str:
-        """Return the certificate of an answer, for the very file that was read."""
-        return Certificate(why.certificate().document | {"model": self.hash}).text
+    def certificate(self, answer: Any) -> str:
+        """Return the certificate of an answer, for the very file that is served."""
+        return Certificate(answer.certificate().document | {"model": self.hash}).text
 
 
 def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the description of answers that say what is wrong."""
     schema = {"schema": {"$ref": "#/components/schemas/Problem"}}
     told = {
-        400: "no JSON",
+        400: "not JSON",
         403: "refused",
-        404: "not there",
+        404: "not found",
         408: "too slow",
         413: "too large",
         422: "cannot be answered",
@@ -150,24 +162,25 @@ def _fixed(content: bytes, kind: str) -> Callable[[], Coroutine[Any, Any, Respon
 
 
 def _add_reading(app: FastAPI, service: _Service) -> None:
-    document = model_document(service.model, service.explainer.pieces) | {
-        "sha256": service.hash,
-        "rows": 0 if service.table is None else len(service.table.rows),
-        "limits": {
-            "bytes": service.limits.max_bytes,
-            "rows": service.limits.max_rows,
-            "seconds": service.limits.max_seconds,
-        },
-    }
+    document = _model_document(service)
 
     @app.get("/v1/model", summary="What the model is", responses=_problems(403))
     async def model() -> JSONResponse:
         return JSONResponse(document)
 
     @app.get(
+        "/v1/model.safetensors",
+        summary="The model file that certificates are for",
+        response_class=Response,
+        responses={200: {"description": "the file", "content": {_BYTES: {}}}, **_problems(403)},
+    )
+    async def model_file() -> Response:
+        return _file(service.content, _BYTES, "model.safetensors")
+
+    @app.get(
         "/v1/rows/{row}",
         summary="A row of the table",
-        responses={200: {"model": bodies.TableRow}, **_problems(403, 404, 422)},
+        responses={200: {"model": answers.TableRow}, **_problems(403, 404, 422)},
         response_model=None,
     )
     async def table_row(row: Annotated[int, Path(ge=0, le=2**53)]) -> JSONResponse:
@@ -175,6 +188,18 @@ def _add_reading(app: FastAPI, service: _Service) -> None:
             raise ProblemError(404, f"there is no row {row}; the table has {document['rows']}, counted from 0")
         cells = service.table.row(row)
         return JSONResponse({"row": row, "cells": {name: _cell(cells.get(name)) for name in service.model.names}})
+
+
+def _model_document(service: _Service) -> Json:
+    """Return what the model is, and what can be asked of it."""
+    asked = [{"name": one.name, "title": one.title, "fields": list(one.body.model_fields)} for one in ASKED.values()]
+    limits = service.limits
+    return model_document(service.model, service.explainer.pieces) | {
+        "sha256": service.hash,
+        "rows": 0 if service.table is None else len(service.table.rows),
+        "questions": asked,
+        "limits": {"bytes": limits.max_bytes, "rows": limits.max_rows, "seconds": limits.max_seconds},
+    }
 
 
 def _cell(cell: Any) -> Any:
@@ -192,68 +217,50 @@ def _cell(cell: Any) -> Any:
 
 
 def _add_questions(app: FastAPI, service: _Service) -> None:
-    explainer, run = service.explainer, service.workers.run
+    for name, asked in ASKED.items():
+        app.post(
+            f"/v1/{name}",
+            name=name,
+            summary=asked.title,
+            description=asked.search.__doc__ or "",
+            responses=_ok(asked.answer, "the answer"),
+        )(_answering(service, asked))
 
     @app.post(
-        "/v1/explain", summary="Which features suffice?", responses=_ok(bodies.ExplanationAnswer, "the smallest set")
+        "/v1/batch",
+        summary="Which features are enough, row by row?",
+        responses=_ok(answers.BatchAnswer, "an answer for each row"),
     )
-    async def explain(body: bodies.ExplainBody) -> JSONResponse:
-        return JSONResponse(await run(lambda deadline: _explained(service.explain(body, deadline), body.outlines)))
-
-    @app.post(
-        "/v1/contrast", summary="What would change it?", responses=_ok(bodies.ContrastAnswer, "the smallest change")
-    )
-    async def contrast(body: bodies.ContrastBody) -> JSONResponse:
-        def answer(deadline: Deadline) -> Json:
-            found = explainer.contrast(body.row, **body.question(service.model))
-            return contrast_document(found) | {"text": str(found).splitlines()}
-
-        return JSONResponse(await run(answer))
-
-    @app.post(
-        "/v1/curve", summary="How does the size grow with the radius?", responses=_ok(bodies.CurveAnswer, "steps")
-    )
-    async def curve(body: bodies.CurveBody) -> JSONResponse:
-        def answer(deadline: Deadline) -> Json:
-            found = explainer.curve(body.row, **body.question(service.model), max_seconds=deadline.left)
-            return curve_document(found) | {"text": str(found).splitlines()}
-
-        return JSONResponse(await run(answer))
-
-    @app.post("/v1/batch", summary="Which features suffice, row by row?", responses=_ok(bodies.BatchAnswer, "answers"))
-    async def batch(body: bodies.BatchBody) -> JSONResponse:
+    async def batch(body: BatchBody) -> JSONResponse:
         if len(body.rows) > service.limits.max_rows:
-            raise ProblemError(413, f"a request has {service.limits.max_rows} rows at most, got {len(body.rows)}")
-        return JSONResponse({"answers": await run(lambda deadline: _each(service, body, deadline))})
+            raise ProblemError(413, f"a request can have at most {service.limits.max_rows} rows, got {len(body.rows)}")
+        return JSONResponse({"answers": await service.workers.run(lambda deadline: _each(service, body, deadline))})
 
 
-def _explained(why: Explanation, outlines: int) -> Json:
-    """Return an explanation with its text, and outlines of some features."""
-    shapes = [outline(why, name) for name in ranked(why)[:outlines]]
-    shown = [_outline_document(shape) for shape in shapes if _is_finite(shape)]
-    return answer_document(why) | {"text": str(why).splitlines(), "outlines": shown}
+def _answering(service: _Service, asked: Asked) -> Callable[..., Coroutine[Any, Any, JSONResponse]]:
+    """Return what answers requests to a search."""
+
+    async def answer(body: Body) -> JSONResponse:
+        def work(deadline: Deadline) -> Json:
+            return asked.document(service.answer(asked, body, deadline), body)
+
+        return JSONResponse(await service.workers.run(work))
+
+    answer.__annotations__["body"] = asked.body  # FastAPI reads from it what the body is
+    return answer
 
 
-def _outline_document(shape: Outline) -> Json:
-    return shape._asdict() | {"ticks": [tick._asdict() for tick in shape.ticks]}
-
-
-def _is_finite(shape: Outline) -> bool:
-    """Whether a shape can be drawn: a number of 400 digits is no float."""
-    points = (*(point for line in shape.lines for point in line), *shape.dots, shape.row, shape.worst or shape.row)
-    return math.isfinite(sum(abs(x) + abs(y) for x, y in (*points, *shape.region, shape.window)) + (shape.drop or 0.0))
-
-
-def _each(service: _Service, body: bodies.BatchBody, deadline: Deadline) -> list[Json]:
+def _each(service: _Service, body: Any, deadline: Deadline) -> list[Json]:
     """Return an answer for each row; a row that cannot be answered says so and spares the others."""
-    question, answers = body.question(service.model), []
-    for k, row in enumerate(body.rows):
-        try:
-            why = service.explainer.explain(row, **question, max_seconds=deadline.left)
-            answers.append({"row": k, "explanation": answer_document(why)})
-        except SufficeError as error:
-            answers.append({"row": k, "problem": problem_document(422, str(error), type(error).__name__)})
-    return answers
+    question = read_question(service.explainer, body)
+    return [{"row": k, **_row_answer(service, row, question, body, deadline)} for k, row in enumerate(body.rows)]
+
+
+def _row_answer(service: _Service, row: Any, question: Question, body: Any, deadline: Deadline) -> Json:
+    try:
+        return {"explanation": EXPLAIN.ask(service.explainer, row, question, body, deadline).document()}
+    except SufficeError as error:
+        return {"problem": problem_document(422, str(error), type(error).__name__)}
 
 
 # --- documents --------------------------------------------------------------------------------------------------------
@@ -262,10 +269,10 @@ def _each(service: _Service, body: bodies.BatchBody, deadline: Deadline) -> list
 def _add_documents(app: FastAPI, service: _Service) -> None:
     run = service.workers.run
 
-    @app.post("/v1/certificate", summary="The proof, to be checked by others", responses=_ok(None, "a certificate"))
-    async def certificate(body: bodies.ExplainBody) -> Response:
-        text = await run(lambda deadline: service.certificate(service.explain(body, deadline)))
-        return _file(text, "application/json", "certificate.json")
+    @app.post("/v1/certificate", summary="The proof, for others to check", responses=_ok(None, "a certificate"))
+    async def certificate(body: CertificateBody) -> Response:
+        text = await run(lambda deadline: service.certificate(service.answer(ASKED[body.of], body, deadline)))
+        return _file(text.encode(), "application/json", "certificate.json")
 
     @app.post(
         "/v1/report",
@@ -273,9 +280,9 @@ def _add_documents(app: FastAPI, service: _Service) -> None:
         response_class=Response,
         responses={200: {"description": "an HTML file", "content": {"text/html": {}}}, **_ASKING},
     )
-    async def report(body: bodies.ReportBody) -> Response:
+    async def report(body: ReportBody) -> Response:
         text = await run(lambda deadline: _report(service, body, deadline))
-        return _file(text, "text/html; charset=utf-8", "report.html")
+        return _file(text.encode(), "text/html; charset=utf-8", "report.html")
 
     schema = {"type": "object", "description": "A certificate, as it is in its file."}
     content = {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
@@ -283,14 +290,14 @@ def _add_documents(app: FastAPI, service: _Service) -> None:
     @app.post(
         "/v1/check",
         summary="Does a certificate hold?",
-        responses=_ok(bodies.CheckAnswer, "what the checker says"),
+        responses=_ok(answers.CheckAnswer, "what the checker says"),
         openapi_extra=content,
     )
     async def check_certificate(request: Request) -> JSONResponse:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise ProblemError(422, "send the certificate as application/json")
         given = await request.body()
-        return JSONResponse(await run(lambda deadline: _checked(service.model_bytes, given)))
+        return JSONResponse(await run(lambda deadline: _checked(service.content, given)))
 
 
 def _checked(model: bytes, certificate: bytes) -> Json:
@@ -300,23 +307,23 @@ def _checked(model: bytes, certificate: bytes) -> Json:
     except RejectedError as error:
         return {"is_accepted": False, "says": f"Rejected: {error}"}
     except UnreadableError as error:
-        raise ProblemError(422, f"this is no certificate: {error}") from None
+        raise ProblemError(422, f"this is not a certificate: {error}") from None
 
 
-def _report(service: _Service, body: bodies.ReportBody, deadline: Deadline) -> str:
+def _report(service: _Service, body: Any, deadline: Deadline) -> str:
     from suffice.present.report import Decision, report
 
-    why = service.explain(body, deadline)
+    why = service.answer(EXPLAIN, body, deadline)
     facts = {
-        "Model": f"{len(service.model_bytes):,} bytes",
+        "Model": f"{len(service.content):,} bytes",
         "SHA-256": service.hash,
         "Task": f"{service.model.task}, {len(service.model.features)} features",
-        "Radius": f"{body.radius} ({body.unit})",
+        "Region": region(why.case.question, why.model),
         "Made by": f"suffice {__version__}",
     }
     with service.drawing:
         return report([Decision("Decision", why, service.certificate(why))], facts, title=body.title)
 
 
-def _file(text: str, kind: str, name: str) -> Response:
-    return Response(text.encode(), media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+def _file(content: bytes, kind: str, name: str) -> Response:
+    return Response(content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})

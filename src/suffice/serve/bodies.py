@@ -1,18 +1,28 @@
-"""What requests say, checked before the library sees it, and what answers look like: the API's description."""
+"""What requests say, checked before the library sees it.
+
+The fields of a question are written once, in `FIELDS`; which of them a body has is what its search honours. Their
+values go on to `Question.from_document` as they are, and so does everything that only the library can judge.
+"""
 
 from __future__ import annotations
 
-import math
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Union
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, create_model
 
-from suffice.claims import AtLeast, AtMost, Beats, Claim, ProbabilityAtLeast, Same, Within
-from suffice.model import AdditiveModel
+from suffice.question.claim import Claim
+from suffice.question.claims import CLAIMS
+from suffice.question.documents import Json
+from suffice.question.question import OPTIONS, Arithmetic
+from suffice.question.region import Unit
+from suffice.search.asking import Search
 
 _Text = Annotated[str, Field(strict=True, max_length=5_000)]
 _Integer = Annotated[int, Field(strict=True)]
 _Float = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+_Count = Annotated[int, Field(strict=True, ge=1, le=10_000)]
+Names = list[_Text]
 Number = Annotated[
     _Text | _Integer | _Float,
     Field(
@@ -20,265 +30,84 @@ Number = Annotated[
     ),
 ]
 Cell = Annotated[_Text | _Integer | _Float | None, Field(description="A number, the name of a category, or null.")]
-Names = Annotated[list[_Text], Field(default_factory=list, description="Names of features.")]
+Cells = Annotated[dict[str, Cell], Field(description="A value for each feature, in the features' own units.")]
 
 
-class _Body(BaseModel):
+class Body(BaseModel):
+    """What a request sends: these fields and no others."""
+
     model_config = ConfigDict(extra="forbid")
 
 
-class SameClaim(_Body):
-    """The predicted class stays."""
+def _claim_body(claim: type[Claim]) -> Any:
+    """Return how a claim is written down: its kind, and its fields."""
+    fields: dict[str, Any] = {"kind": (Literal[claim.kind], ...), **dict.fromkeys(claim.field_names(), (Number, ...))}
+    return create_model(f"{claim.__name__}Claim", __base__=Body, __doc__=_sentence(claim.summary), **fields)
 
-    kind: Literal["same"] = "same"
 
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
 
-class BeatsClaim(_Body):
-    """The predicted class stays ahead of another."""
 
-    kind: Literal["beats"]
-    other: _Text | _Integer
+_CLAIMS: Any = tuple(_claim_body(claim) for claim in CLAIMS.values())
+AnyClaim = Annotated[Union[_CLAIMS], Field(discriminator="kind")]  # noqa: UP007
 
 
-class WithinClaim(_Body):
-    """The score stays within a distance of the row's own."""
+def _optional(type_: Any, default: Any, description: str, **limits: Any) -> tuple[Any, Any]:
+    return type_, Field(default=default, description=description, **limits)
 
-    kind: Literal["within"]
-    delta: Number
 
+FIELDS: Mapping[str, tuple[Any, Any]] = {
+    "radius": _optional(
+        Number | dict[str, Number],
+        "0.5",
+        'How far a free feature may move: one for all, or one for each by name; "inf" for its whole domain.',
+    ),
+    "unit": _optional(
+        Unit, "std", "What the radius counts: standard deviations, the features' own units, or the model's scaled ones."
+    ),
+    "immutable": _optional(Names, [], "Features that never change and are not counted."),
+    "claim": _optional(AnyClaim, {"kind": "same"}, "What must stay true."),
+    "fix": _optional(Names, [], "Features that are always fixed; in a contrast, features that must not change."),
+    "free": _optional(Names, [], "Features that are always free; in a contrast, features that change at no cost."),
+    "cost": _optional(dict[str, Number], {}, "What a feature, or a group, costs; 1 if it is not named."),
+    "groups": _optional(dict[str, Names], {}, "Features tied together, by the name of their group."),
+    "max_changed": _optional(_Count | None, None, "How many features may differ from the row at once; null for all."),
+    "norm": _optional(Literal["inf", "1", "2"], "inf", "The region is the ball of this norm; inf for the box."),
+    "arithmetic": _optional(
+        Arithmetic, "exact", "What the deployed model computes in; for floats a bound on rounding is charged."
+    ),
+    "max_nodes": _optional(
+        Annotated[int, Field(strict=True, ge=0, le=10**9)] | None, None, "Budget of the search, in nodes."
+    ),
+    "max_seconds": _optional(
+        _Float, 60.0, "Budget of the search, in seconds; the server's own limit always applies.", ge=0, lt=1e9
+    ),
+}
 
-class AtLeastClaim(_Body):
-    """The score stays at or above a value."""
 
-    kind: Literal["at_least"]
-    value: Number
+def fields_of(search: Search[..., Any]) -> tuple[str, ...]:
+    """Return the names of the fields of a question that a search asks for."""
+    honoured = tuple(name for name in OPTIONS if name in search.honours)
+    return ("radius", *honoured) if search.takes_radius else honoured
 
 
-class AtMostClaim(_Body):
-    """The score stays at or below a value."""
+def body_of(name: str, search: Search[..., Any], says: str, **own: Any) -> type[Body]:
+    """Return the body of requests to a search: what it honours, and fields of its own."""
+    fields: dict[str, Any] = own | {field: FIELDS[field] for field in fields_of(search)}
+    return create_model(f"{name}Body", __base__=Body, __doc__=says, **fields)
 
-    kind: Literal["at_most"]
-    value: Number
 
+def one_of(bodies: Mapping[str, type[Body]], field: str, default: str) -> Any:
+    """Return a body that is one of several, told apart by the value of a field that may be left out."""
 
-class ProbabilityClaim(_Body):
-    """The probability of the predicted class, of two, stays at or above a value."""
+    def chosen(given: Any) -> Any:
+        return given.get(field, default) if isinstance(given, dict) else getattr(given, field, default)
 
-    kind: Literal["probability"]
-    p: Number
+    tagged: Any = tuple(Annotated[body, Tag(name)] for name, body in bodies.items())
+    return Annotated[Union[tagged], Discriminator(chosen)]  # noqa: UP007
 
 
-AnyClaim = Annotated[
-    SameClaim | BeatsClaim | WithinClaim | AtLeastClaim | AtMostClaim | ProbabilityClaim, Field(discriminator="kind")
-]
-Cells = Annotated[dict[str, Cell], Field(description="A value for each feature, in the features' own units.")]
-RadiusBody = Annotated[
-    Number | dict[str, Number], Field(description='How far a free feature may move: for all, or for each; "inf".')
-]
-
-
-class _Asked(_Body):
-    radius: RadiusBody
-    unit: Literal["raw", "std", "model"] = "raw"
-    held: Names
-    claim: AnyClaim = SameClaim()
-    at_most: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
-
-    def question(self, model: AdditiveModel) -> dict[str, Any]:
-        """Return the arguments of the library's questions."""
-        return {
-            "radius": self.radius,
-            "unit": self.unit,
-            "held": self.held,
-            "claim": _claim(self.claim, model),
-            "at_most": self.at_most,
-        }
-
-
-class _Wishes(_Asked):
-    keep: Names
-    free: Names
-    cost: Annotated[dict[str, Number], Field(default_factory=dict)]
-    groups: Annotated[dict[str, list[_Text]], Field(default_factory=dict)]
-    norm: Literal["inf", "1", "2"] = "inf"
-    semantics: Literal["exact", "float32", "float64"] = "exact"
-
-    def question(self, model: AdditiveModel) -> dict[str, Any]:
-        """Return the arguments of `explain`."""
-        wishes = {"keep": self.keep, "free": self.free, "cost": self.cost, "groups": self.groups}
-        return super().question(model) | wishes | {"norm": float(self.norm), "semantics": self.semantics}
-
-
-class ExplainBody(_Wishes):
-    """Which features suffice?"""
-
-    row: Cells
-    outlines: Annotated[
-        Annotated[int, Field(ge=0, le=1_000, strict=True)],
-        Field(description="For how many features to return what a picture of their shape shows, kept ones first."),
-    ] = 0
-
-
-class ContrastBody(_Asked):
-    """What would change it?"""
-
-    row: Cells
-
-
-class CurveBody(_Body):
-    """How does the size grow with the radius?"""
-
-    row: Cells
-    until: Number
-    unit: Literal["raw", "std", "model"] = "raw"
-    held: Names
-    claim: AnyClaim = SameClaim()
-
-    def question(self, model: AdditiveModel) -> dict[str, Any]:
-        """Return the arguments of `curve`."""
-        until = math.inf if self.until == "inf" else self.until
-        return {"until": until, "unit": self.unit, "held": self.held, "claim": _claim(self.claim, model)}
-
-
-class BatchBody(_Wishes):
-    """Which features suffice, for each of several rows?"""
-
-    rows: list[Cells]
-
-
-class ReportBody(_Wishes):
-    """A report on one row."""
-
-    row: Cells
-    title: Annotated[str, Field(strict=True, max_length=200)] = "Explained decision"
-
-
-def _claim(body: Any, model: AdditiveModel) -> Claim:
-    match body:
-        case BeatsClaim():
-            # A class may be any value; over HTTP it is named by how it is written.
-            return Beats(next((name for name in model.classes if str(name) == str(body.other)), body.other))
-        case WithinClaim():
-            return Within(body.delta)
-        case AtLeastClaim():
-            return AtLeast(body.value)
-        case AtMostClaim():
-            return AtMost(body.value)
-        case ProbabilityClaim():
-            return ProbabilityAtLeast(body.p)
-        case _:
-            return Same()
-
-
-# --- answers ----------------------------------------------------------------------------------------------------------
-
-
-class ExactNumber(_Body):
-    """A number: exactly, as "p/q" or "inf", and as the nearest float."""
-
-    exact: str
-    float: float | None
-
-
-class LabelValue(_Body):
-    """The name of a category."""
-
-    label: str
-
-
-class MissingValue(_Body):
-    """A cell that holds nothing."""
-
-    missing: Literal[True]
-
-
-AnyValue = ExactNumber | LabelValue | MissingValue
-Prediction = ExactNumber | str | int | float | bool | None
-
-
-class Problem(BaseModel):
-    """What is wrong, as RFC 9457 has it."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-
-
-class ExplanationAnswer(BaseModel):
-    """A smallest set of features that suffices, and what is proven of it."""
-
-    prediction: Prediction
-    claim: list[str]
-    status: Literal["proven", "bounded"]
-    size: int
-    cost: int | ExactNumber
-    lower_bound: int | ExactNumber
-    caveat: str | None
-    charged: list[ExactNumber]
-    features: list[str]
-    freed: list[str]
-    margin: ExactNumber
-    slack: ExactNumber
-    values: dict[str, AnyValue]
-    region: dict[str, dict[str, Any]]
-    drops: dict[str, ExactNumber]
-    witnesses: dict[str, AnyValue | None]
-    text: list[str]
-    outlines: list[dict[str, Any]]
-
-
-class ContrastAnswer(BaseModel):
-    """A smallest set of features whose change breaks the claim, with an input that does."""
-
-    prediction: Prediction
-    is_possible: bool
-    size: int
-    features: list[str]
-    point: dict[str, AnyValue] | None
-    text: list[str]
-
-
-class StepAnswer(BaseModel):
-    """A stretch of radii with one size."""
-
-    radius: ExactNumber
-    is_attained: bool
-    cost: int | ExactNumber
-    features: list[str]
-
-
-class CurveAnswer(BaseModel):
-    """Size against radius."""
-
-    prediction: Prediction
-    steps: list[StepAnswer]
-    text: list[str]
-
-
-class RowAnswer(BaseModel):
-    """The answer for one row of a batch, or what is wrong with it."""
-
-    row: int
-    explanation: dict[str, Any] | None = None
-    problem: Problem | None = None
-
-
-class BatchAnswer(BaseModel):
-    """An answer for each row."""
-
-    answers: list[RowAnswer]
-
-
-class CheckAnswer(BaseModel):
-    """What the independent checker says."""
-
-    is_accepted: bool
-    says: str
-
-
-class TableRow(BaseModel):
-    """A row of the table that the server was started with."""
-
-    row: int
-    cells: dict[str, Any]
+def question_document(body: Body) -> Json:
+    """Return what a body asks as a question is written down; whatever is left out has the library's default."""
+    return body.model_dump(include=set(FIELDS), exclude_unset=True)

@@ -10,11 +10,11 @@ from typing import Any
 from fastapi import FastAPI
 from flint import fmpq
 
-from suffice.domain import Domain, Span
-from suffice.labels import Missing
-from suffice.model import AdditiveModel
-from suffice.present.json import Json
-from suffice.rational import nearest_float
+from suffice.model.additive import AdditiveModel
+from suffice.model.domain import Domain, Span
+from suffice.numbers.exact import nearest_float
+from suffice.numbers.values import Missing
+from suffice.question.documents import Json
 
 _TEXT = {"type": "string", "pattern": r"^-?[0-9]{1,40}(\.[0-9]{1,40}|/[1-9][0-9]{0,40})?$"}
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 
 import uvicorn
+from starlette.types import ASGIApp
 
-from suffice.errors import DataError
-from suffice.explain import Explainer
-from suffice.model_file import load_model
+from suffice.adapters.files import load_any
+from suffice.errors import DataError, ModelFileError
+from suffice.explainer import Explainer
 from suffice.serve.app import LOOPBACK, create_app
-from suffice.serve.limits import Limits
-from suffice.tables import DataTable, read_table
+from suffice.serve.guard import Limits
+from suffice.tables.reading import DataTable, read_table
 
 
 def serve(
@@ -31,7 +33,7 @@ def serve(
     Parameters
     ----------
     model : path
-        The model file; no request can name another.
+        The model file, suffice's own or of another package; no request can name another.
     data : path, optional
         A table to pick rows from.
     host, port : str, int
@@ -40,9 +42,9 @@ def serve(
     announce : callable
         Told the address, once the server listens there.
     """
-    explainer = Explainer(load_model(model))
+    explainer = Explainer(load_any(model))
     table = None if data is None else _table(data, explainer)
-    app = create_app(explainer, model.read_bytes(), table, limits=limits, hosts=LOOPBACK if is_loopback(host) else None)
+    app = _app(model, explainer, table, limits, LOOPBACK if is_loopback(host) else None)
     listener = _listen(host, port)
     place = f"[{host}]" if ":" in host else host
     announce(f"http://{place}:{listener.getsockname()[1]}/  (stop with Ctrl+C)")
@@ -58,6 +60,17 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _app(
+    path: Path, explainer: Explainer, table: DataTable | None, limits: Limits | None, hosts: frozenset[str] | None
+) -> ASGIApp:
+    """Return the application, whose certificates are for this very file if it is suffice's own."""
+    make = partial(create_app, explainer, table, limits=limits, hosts=hosts)
+    try:
+        return make(model_file=path)
+    except ModelFileError:  # of another package: they are for the model that it was converted to
+        return make()
 
 
 def _table(path: Path, explainer: Explainer) -> DataTable:

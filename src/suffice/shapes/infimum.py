@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice.labels import Value
-from suffice.rational import ZERO, Rational, nearest_float
+from suffice.numbers.exact import ZERO, Rational, nearest_float
+from suffice.numbers.values import Value
 
 
 class Infimum(NamedTuple):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
-from flint import arb, ctx, fmpz
+from flint import fmpq, fmpz
 from numpy.typing import NDArray
 
 from suffice.errors import ShapeError
+from suffice.numbers.enclosure import exp_bounds
+from suffice.numbers.exact import Rational
 
 # flint keeps one working precision for the whole process; nobody else's may change under them.
-_PRECISION_LOCK = threading.Lock()
 _KINDS = "float16, bfloat16, float32 or float64"
 
 
@@ -74,22 +74,18 @@ def rounded_exp(exponents: NDArray[Any]) -> NDArray[Any]:
 def _exp_as(array_type: type[np.floating[Any]], exponent: float) -> np.floating[Any]:
     if abs(exponent) > 800:  # beyond all floats, on either side
         return array_type(0.0 if exponent < 0 else np.inf)
-    precision = 80
+    precision = 48
     while True:  # e^w is irrational for rational w other than 0: some precision tells which float is nearest
-        with _PRECISION_LOCK:
-            before, ctx.prec = ctx.prec, precision
-            ball = arb(exponent).exp()
-            ends = ball.lower(), ball.upper()
-            ctx.prec = before
+        ends = exp_bounds(fmpq(*exponent.as_integer_ratio()), precision)
         low, high = (_nearest(array_type, end) for end in ends)
         if low == high:
             return low
         precision *= 2
 
 
-def _nearest(array_type: type[np.floating[Any]], value: arb) -> np.floating[Any]:
-    """Round an exactly known number to the nearest float of a type, in one step."""
-    mantissa, exponent = value.man_exp()
+def _nearest(array_type: type[np.floating[Any]], value: Rational) -> np.floating[Any]:
+    """Round a positive number over a power of two to the nearest float of a type, in one step."""
+    mantissa, exponent = value.p, 1 - int(value.q).bit_length()
     bits = {np.float16: 11, np.float32: 24, np.float64: 53}[array_type]
     lowest = {np.float16: -24, np.float32: -149, np.float64: -1074}[array_type]
     shift = max(int(mantissa).bit_length() + int(exponent) - bits, lowest) - int(exponent)

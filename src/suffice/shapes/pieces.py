@@ -17,8 +17,8 @@ from itertools import pairwise
 
 from flint import fmpq, fmpz
 
-from suffice.labels import Label, Value
-from suffice.rational import ONE, ZERO, Rational, nearest_float
+from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
+from suffice.numbers.values import Label, Value
 from suffice.shapes.infimum import Infimum, RangeMinimum
 
 

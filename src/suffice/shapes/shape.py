@@ -7,13 +7,14 @@ multiples and affine changes of the input are shapes again.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
+from itertools import chain
 from typing import final
 
 from suffice.errors import PieceBudgetError, ShapeError
-from suffice.labels import Label
-from suffice.rational import ONE, Number, Rational, rational
+from suffice.numbers.exact import ONE, Number, Rational, rational
+from suffice.numbers.values import Label
 from suffice.shapes.pieces import Pieces, combine
 
 
@@ -104,17 +105,21 @@ class Sum(Shape):
     """Sum of shapes with the same number of outputs, where all have a value."""
 
     parts: tuple[Shape, ...]
+    _support: Support = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # One level, however the sum was built up: a thousand boosted stumps are one sum of a thousand.
-        flat = tuple(inner for part in self.parts for inner in (part.parts if isinstance(part, Sum) else (part,)))
-        object.__setattr__(self, "parts", flat)
-        if len({part.outputs for part in flat}) != 1:
+        # A sum among the parts is checked and knows its support, so that adding one summand after the other takes no
+        # longer than adding all at once.
+        if len({part.outputs for part in self.parts}) != 1:
             raise ShapeError(
-                f"cannot add shapes with {' and '.join(str(part.outputs) for part in flat[:3])} outputs; "
+                f"cannot add shapes with {' and '.join(str(part.outputs) for part in self.parts[:3])} outputs; "
                 "all need the same number"
             )
-        support = self.support
+        support = reduce(Support.meet, (part.support for part in self.parts))
+        object.__setattr__(self, "_support", support)
+        # One level, however the sum was built up: a thousand boosted stumps are one sum of a thousand.
+        flat = chain.from_iterable(part.parts if isinstance(part, Sum) else (part,) for part in self.parts)
+        object.__setattr__(self, "parts", tuple(flat))
         if not (support.is_everywhere or support.points or support.labels):
             raise ShapeError("cannot add these shapes: there is no number or label where all have a value")
 
@@ -124,7 +129,7 @@ class Sum(Shape):
 
     @property
     def support(self) -> Support:
-        return reduce(Support.meet, (part.support for part in self.parts))
+        return self._support
 
     def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
         compiled = [part.compile(budget) for part in self.parts]

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 
 from suffice.errors import NumberError, ShapeError
-from suffice.labels import Label, Missing
-from suffice.rational import ZERO, Number, Rational, brief, rational
+from suffice.numbers.exact import ZERO, Number, Rational, brief, rational
+from suffice.numbers.values import Label, Missing
 from suffice.shapes.pieces import Pieces
 from suffice.shapes.shape import DEFAULT_BUDGET, PieceBudget, Shape, Support
 

@@ -21,7 +21,7 @@ import numpy as np
 from flint import fmpq, fmpz, fmpz_mat
 from numpy.typing import NDArray
 
-from suffice.rational import Rational
+from suffice.numbers.exact import Rational
 from suffice.shapes.activations import Activation
 from suffice.shapes.parameters import as_integers
 from suffice.shapes.pieces import Pieces

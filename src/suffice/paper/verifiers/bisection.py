@@ -13,12 +13,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from suffice.labels import Value
+from suffice.numbers.exact import Rational, nearest_float, rational
+from suffice.numbers.values import Value
 from suffice.paper.instance import Part, Query
 from suffice.paper.layers import Floats
 from suffice.paper.verifiers.interface import HOLDS, Reply, Trust, Verdict, Verifier, unknown
 from suffice.paper.verifiers.propagation import bound, enclosing_floats
-from suffice.rational import Rational, nearest_float, rational
 
 _FIRST, _MOST, _WAYS = 16, 512, 4  # boxes to begin with, boxes bounded at a time, parts that a box is cut into
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from suffice.breaking import breaking_input
-from suffice.drops import Constraint, bound_drops
-from suffice.labels import Value
+from suffice.core.counterexamples import breaking_input
+from suffice.core.drops import Constraint, bound_drops
+from suffice.numbers.values import Value
 from suffice.paper.instance import Query
 from suffice.paper.verifiers.interface import HOLDS, Reply, Trust, Verdict, Verifier
 

@@ -19,9 +19,9 @@ from multiprocessing import get_context
 from types import TracebackType
 from typing import NamedTuple
 
-from suffice.labels import Value
+from suffice.numbers.exact import Rational, nearest_float
+from suffice.numbers.values import Value
 from suffice.paper.instance import Query
-from suffice.rational import Rational, nearest_float
 
 
 class Verdict(Enum):

@@ -16,12 +16,12 @@ from typing import Any, Literal
 import numpy as np
 
 from suffice.errors import VerifierError
+from suffice.numbers.exact import nearest_float, rational
 from suffice.paper.instance import Part, Query
 from suffice.paper.layers import Floats
 from suffice.paper.verifiers.bisection import BisectionVerifier, Bounds
 from suffice.paper.verifiers.interface import Reply, Trust, Verdict, Verifier, unknown
 from suffice.paper.verifiers.isolated import Isolated
-from suffice.rational import nearest_float, rational
 
 Precision = Literal["float32", "float64"]
 _OLDEST = (0, 7)

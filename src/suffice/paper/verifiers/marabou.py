@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import VerifierError
-from suffice.labels import Value
+from suffice.numbers.exact import nearest_float, rational
+from suffice.numbers.values import Value
 from suffice.paper.instance import Part, Query
 from suffice.paper.layers import Floats, Layers
 from suffice.paper.verifiers.interface import HOLDS, Reply, Trust, Verdict, Verifier, unknown
 from suffice.paper.verifiers.isolated import Isolated
-from suffice.rational import nearest_float, rational
 
 TINY = 1e-6
 _TEST_SLACK = 1e-4  # how far above a value met on a grid the self-test's threshold lies

@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.drops import bound_drops
+from suffice.core.drops import bound_drops
 from suffice.errors import VerifierError
+from suffice.numbers.exact import Rational, nearest_float, rational
 from suffice.paper.instance import Part
 from suffice.paper.layers import Floats, Layers
-from suffice.rational import Rational, nearest_float, rational
 from suffice.shapes import Activation
 from suffice.shapes.pieces import combine
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from suffice.numbers.exact import nearest_float, rational
 from suffice.paper.instance import Part, Query
 from suffice.paper.layers import Floats
 from suffice.paper.verifiers.interface import HOLDS, Reply, Trust, Verdict, Verifier
-from suffice.rational import nearest_float, rational
 
 
 class GridSampling(Verifier):

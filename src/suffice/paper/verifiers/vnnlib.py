@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import VerifierError
-from suffice.labels import Value
+from suffice.numbers.exact import nearest_float, rational
+from suffice.numbers.values import Value
 from suffice.paper.instance import Query
 from suffice.paper.verifiers.interface import HOLDS, Reply, Trust, Verdict, Verifier, unknown
-from suffice.rational import nearest_float, rational
 
 _PLACES = ("{onnx}", "{vnnlib}", "{result}")
 _GRACE = 5.0  # seconds that a tool may overrun its own limit

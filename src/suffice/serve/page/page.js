@@ -3,9 +3,10 @@
 
 const get = (id) => document.getElementById(id);
 const SHAPES = 6;
+const SHORT = 32; // letters that a table keeps in one line
 const PAUSE = 60; // milliseconds without a change before a question is sent
 
-const state = { model: null, features: [], asking: null, timer: 0 };
+const state = { model: null, features: [], answer: null, asking: null, timer: 0 };
 
 // --- building elements ------------------------------------------------------------------------------------------------
 
@@ -46,11 +47,17 @@ async function ask(path, body, signal) {
   throw new Problem(problem.detail || `The server answered with ${response.status}.`);
 }
 
-function question() {
-  const roles = (role) => state.features.filter((one) => one.role.value === role).map((one) => one.name);
+const roles = (role) => state.features.filter((one) => one.role.value === role).map((one) => one.name);
+
+// Everything the page says; each question is sent the fields that it takes.
+function question(name, own = {}) {
   const row = Object.fromEntries(state.features.map((one) => [one.name, cell(one)]));
-  const body = { row, radius: get("radius").value.trim(), unit: get("unit").value, held: roles("held"), claim: claim() };
-  return { ...body, keep: roles("keep"), free: roles("free") };
+  const said = {
+    row, radius: get("radius").value.trim(), unit: get("unit").value, claim: claim(),
+    fix: roles("fix"), free: roles("free"), immutable: roles("immutable"), ...own,
+  };
+  const { fields } = state.model.questions.find((one) => one.name === name);
+  return Object.fromEntries(Object.entries(said).filter(([field]) => fields.includes(field)));
 }
 
 function cell(feature) {
@@ -60,12 +67,8 @@ function cell(feature) {
 }
 
 function claim() {
-  const [kind, ...rest] = get("claim").value.split(":");
-  const value = get("claim-value").value.trim();
-  if (kind === "beats") return { kind, other: rest.join(":") };
-  if (kind === "within") return { kind, delta: value };
-  if (kind === "probability") return { kind, p: value };
-  return kind === "same" ? { kind } : { kind, value };
+  const inputs = [...get("claim-fields").children];
+  return Object.fromEntries([["kind", get("claim").value], ...inputs.map((one) => [one.name, one.value.trim()])]);
 }
 
 // --- asking -----------------------------------------------------------------------------------------------------------
@@ -91,7 +94,7 @@ async function explain() {
   const asking = (state.asking = new AbortController());
   let answer = null, problem = null;
   try {
-    const response = await ask("v1/explain", { ...question(), outlines: SHAPES }, asking.signal);
+    const response = await ask("v1/explain", question("explain", { outlines: SHAPES }), asking.signal);
     answer = await response.json();
   } catch (error) {
     problem = error;
@@ -126,25 +129,31 @@ async function withButton(button, work) {
   }
 }
 
-async function showContrast() {
-  const { keep, free, ...body } = question();
-  const answer = await (await ask("v1/contrast", body)).json();
-  get("more").replaceChildren(make("h2", { textContent: "What would change it" }), make("pre", { textContent: answer.text.join("\n") }));
-  get("more").hidden = false;
+// What some questions take beside the question itself.
+const OWN = {
+  sufficiency: () => ({ features: roles("fix") }),
+  radius: () => ({ features: state.answer.features }),
+  curve: () => ({ until: until() }),
+};
+
+// One is about a set that has another name here.
+const TITLES = { sufficiency: "Is my fixed set enough?" };
+
+function until() {
+  const [above, below = 1] = get("radius").value.split("/").map(Number);
+  const radius = above / below;
+  return Number.isFinite(radius) ? String(Math.max(2 * radius, 1)) : "3";
 }
 
-async function showCurve() {
-  const { radius, keep, free, ...body } = question();
-  const until = radius === "inf" ? "3" : String(Math.max(2 * Number(radius), 1));
-  const answer = await (await ask("v1/curve", { ...body, until })).json();
-  const text = make("pre", { textContent: answer.text.slice(1).join("\n") });
-  get("more").replaceChildren(make("h2", { textContent: "Size against radius" }), curvePicture(answer.steps), text);
+async function showMore(name, title) {
+  const answer = await (await ask(`v1/${name}`, question(name, OWN[name]?.()))).json();
+  const picture = answer.steps ? [curvePicture(answer.steps)] : [];
+  get("more").replaceChildren(make("h3", { textContent: title }), ...picture, ...answer.facts.map(factElement));
   get("more").hidden = false;
 }
 
 async function download(path, name) {
-  const body = path === "v1/report" ? { ...question(), title: "Explained decision" } : question();
-  const content = await (await ask(path, body)).blob();
+  const content = await (await ask(path, question("explain"))).blob();
   const link = make("a", { href: URL.createObjectURL(content), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
@@ -153,30 +162,42 @@ async function download(path, name) {
 // --- showing ----------------------------------------------------------------------------------------------------------
 
 function show(answer) {
-  const lines = answer.text.filter((line) => !line.startsWith(" "));
-  get("prediction").textContent = lines[0];
-  get("proven").textContent = lines[1];
-  get("notes").replaceChildren(...lines.slice(2).map((line) => make("li", { textContent: line })));
+  state.answer = answer;
+  const end = answer.facts.findIndex((one) => one.label === "Proven") + 1; // so far it is read out when it changes
+  get("said").replaceChildren(...answer.facts.slice(0, end).map(factElement));
+  get("notes").replaceChildren(...answer.facts.slice(end).map(factElement));
   showDrops(answer);
   get("shapes").replaceChildren(...answer.outlines.map(shapePicture));
 }
 
+function factElement(fact) {
+  if (fact.rows) return tableElement(fact);
+  const className = fact.label === "Proven" ? "proven" : "";
+  return make("p", { className }, make("strong", { textContent: `${fact.label}:` }), ` ${fact.text}`);
+}
+
+function tableElement({ heads, rows }) {
+  const cell = (tag, textContent) => make(tag, { textContent, className: textContent.length <= SHORT ? "short" : "" });
+  const row = (tag, cells) => make("tr", {}, ...cells.map((text) => cell(tag, text)));
+  const head = heads.some(Boolean) ? [make("thead", {}, row("th", heads))] : [];
+  return make("div", { className: "wide" }, make("table", {}, ...head, make("tbody", {}, ...rows.map((one) => row("td", one)))));
+}
+
 function showDrops(answer) {
-  const kept = new Set(answer.features);
   const drop = (name) => answer.drops[name].float ?? Infinity;
   const ascending = (names) => [...names].sort((a, b) => drop(a) - drop(b));
   const margin = answer.margin.float;
   const fallen = margin - answer.slack.float; // what the free ones take together, as the server says
   const rows = [];
   let start = 0;
-  for (const name of ascending(answer.freed)) {
+  for (const name of ascending(answer.free)) {
     rows.push({ name, start, end: Math.min(start + drop(name), fallen), kind: "" });
     start = Math.min(start + drop(name), fallen);
   }
-  for (const name of ascending(answer.features)) rows.push({ name, start: fallen, end: fallen + drop(name), kind: "kept" });
+  for (const name of ascending(answer.features)) rows.push({ name, start: fallen, end: fallen + drop(name), kind: "fixed" });
   const ends = rows.map((row) => row.end).filter(Number.isFinite);
   const reach = (margin > 0 ? Math.min(Math.max(margin, ...ends), 5 * margin) : Math.max(1e-9, ...ends)) * 1.05;
-  get("parts").hidden = answer.claim.length < 2;
+  get("parts").hidden = answer.parts.length < 2;
   get("margin").textContent = `margin ${amount(answer.margin)}`;
   rows.reverse(); // what matters most on top
   get("drops").tBodies[0].replaceChildren(...rows.map((row) => dropRow(row, answer, margin, reach)));
@@ -190,7 +211,7 @@ function dropRow(row, answer, margin, reach) {
   const limit = make("div", { className: "limit" });
   limit.style.left = share(margin);
   const track = make("div", { className: "track", ariaHidden: "true" }, bar, limit);
-  const name = make("th", { scope: "row", textContent: row.kind ? `${row.name} (kept)` : row.name });
+  const name = make("th", { scope: "row", textContent: row.kind ? `${row.name} (fixed)` : row.name });
   return make("tr", { className: row.kind }, name, make("td", { textContent: amount(answer.drops[row.name]) }), make("td", {}, track));
 }
 
@@ -220,7 +241,7 @@ function shapePicture(shape) {
   const x = scale(shape.window[0], shape.window[1], LEFT, WIDTH - RIGHT);
   const y = scale(low, high === low ? low + 1 : high, HEIGHT - BOTTOM - 8, TOP + 8);
   const takes = shape.drop === null ? "any amount" : short(shape.drop);
-  const told = `${shape.name}: ${shape.is_kept ? "kept" : "free"}, can take ${takes} from the margin`;
+  const told = `${shape.name}: ${shape.is_fixed ? "fixed" : "free"}, can take ${takes} from the margin`;
   const svg = frame(told);
   const band = (from, to) => draw("rect", { class: "region", x: x(from), y: TOP, width: Math.max(x(to) - x(from), 1), height: HEIGHT - TOP - BOTTOM });
   svg.append(...shape.region.map(([from, to]) => band(from, to)));
@@ -236,7 +257,7 @@ function shapePicture(shape) {
     const kind = shape.is_attained ? "worst" : "worst open";
     svg.append(draw("polygon", { class: kind, points: `${a - 5},${b - 4} ${a + 5},${b - 4} ${a},${b + 5}` }));
   }
-  return make("figure", { className: shape.is_kept ? "kept" : "" }, svg, make("figcaption", { textContent: told }));
+  return make("figure", { className: shape.is_fixed ? "fixed" : "" }, svg, make("figcaption", { textContent: told }));
 }
 
 function heightTicks(low, high, y) {
@@ -281,7 +302,7 @@ function curvePicture(steps) {
 
 // --- starting ---------------------------------------------------------------------------------------------------------
 
-const ROLES = [["", "may move"], ["keep", "lock (keep it)"], ["free", "free (leave it out)"], ["held", "cannot change"]];
+const ROLES = [["", "may move"], ["fix", "fix"], ["free", "free"], ["immutable", "cannot change"]];
 
 function featureRow(feature, k) {
   const input = feature.domain.categories.length && !feature.domain.spans.length ? categoryInput(feature) : make("input", { type: "text", inputMode: "decimal", placeholder: "missing" });
@@ -302,19 +323,35 @@ function categoryInput(feature) {
   return make("select", {}, ...values.map((value) => make("option", { value: named(value), textContent: named(value) || "missing" })));
 }
 
-function claims(model) {
-  const option = (value, said) => make("option", { value, textContent: said });
-  const scored = [option("within", "the score stays within"), option("at_least", "the score stays at least"), option("at_most", "the score stays at most")];
-  if (model.task === "regression") return scored;
-  if (model.task === "binary") return [option("same", "the prediction"), option("probability", "its probability is at least"), ...scored];
-  return [option("same", "the winner, against all"), ...model.classes.map((name) => option(`beats:${name}`, `ahead of ${name}`))];
+function claimOption({ kind, summary }) {
+  return make("option", { value: kind, textContent: summary });
 }
 
-function needsValue() {
-  const box = get("claim-value");
-  const kind = get("claim").value;
-  box.hidden = kind === "same" || kind.startsWith("beats:");
-  if (!box.hidden && box.value.trim() === "") box.value = kind === "probability" ? "0.6" : "1";
+function claimFields() {
+  const { fields } = state.model.claims.find((one) => one.kind === get("claim").value);
+  get("claim-fields").replaceChildren(...fields.map(claimField));
+}
+
+function claimField(name) {
+  const input = name === "other" ? classInput() : make("input", { type: "text", size: 8, value: name === "p" ? "0.6" : "1" });
+  input.name = name;
+  input.setAttribute("aria-label", "Value of the claim");
+  input.addEventListener("input", changed);
+  return input;
+}
+
+function classInput() {
+  const names = state.model.classes.map(String);
+  const options = names.map((name) => make("option", { value: name, textContent: name }));
+  const rival = names.find((name) => name !== String(state.answer?.prediction));
+  return make("select", { className: "class" }, ...options.map((one) => Object.assign(one, { selected: one.value === rival })));
+}
+
+function questionButton({ name, title }) {
+  const said = TITLES[name] ?? title;
+  const button = make("button", { type: "button", id: `ask-${name}`, textContent: said });
+  button.addEventListener("click", () => withButton(button, () => showMore(name, said)));
+  return button;
 }
 
 async function pickRow(k) {
@@ -354,14 +391,13 @@ function listen() {
   get("slider").addEventListener("input", () => { get("radius").value = get("slider").value; changed(); });
   get("radius").addEventListener("input", () => { get("slider").value = get("radius").value; changed(); });
   get("unit").addEventListener("change", changed);
-  get("claim").addEventListener("change", () => { needsValue(); changed(); });
-  get("claim-value").addEventListener("input", changed);
+  get("claim").addEventListener("change", () => { claimFields(); changed(); });
   get("row").addEventListener("change", () => pickRow(get("row").valueAsNumber).catch(fail));
   get("previous").addEventListener("click", () => pickRow(get("row").valueAsNumber - 1).catch(fail));
   get("next").addEventListener("click", () => pickRow(get("row").valueAsNumber + 1).catch(fail));
   get("ask").addEventListener("submit", (event) => event.preventDefault());
-  const buttons = { contrast: showContrast, curve: showCurve, certificate: () => download("v1/certificate", "certificate.json"), report: () => download("v1/report", "report.html") };
-  for (const [id, work] of Object.entries(buttons)) get(id).addEventListener("click", () => withButton(get(id), work));
+  const files = { certificate: "certificate.json", report: "report.html" };
+  for (const [id, name] of Object.entries(files)) get(id).addEventListener("click", () => withButton(get(id), () => download(`v1/${id}`, name)));
 }
 
 async function start() {
@@ -369,9 +405,10 @@ async function start() {
   get("model").textContent = `A ${model.task} model of ${model.features.length} features; SHA-256 ${model.sha256}`;
   state.features = model.features.map(featureRow);
   get("features").replaceChildren(...state.features.map((one) => one.element));
-  get("claim").replaceChildren(...claims(model));
+  get("claim").replaceChildren(...model.claims.map(claimOption));
+  get("questions").replaceChildren(...model.questions.filter((one) => one.name !== "explain").map(questionButton));
   if (model.features.some((one) => one.domain.spans.length && !one.deviation)) get("unit").value = "model";
-  needsValue();
+  claimFields();
   listen();
   if (model.rows) {
     get("pick").hidden = false;

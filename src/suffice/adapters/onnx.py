@@ -1,0 +1,139 @@
+"""ONNX: graphs that are additive by their structure.
+
+The graph is walked once. Each tensor is a row of blocks: a `Chain` of layers over one input column, or a `Sum` of
+functions of columns. Linear operations go through both; any other needs a chain. Where a graph mixes columns before a
+nonlinearity it is not additive, and that operation is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.adapters.cells import float_table
+from suffice.adapters.draft import FLOAT32, Cell, Draft, Link, Live, Options, name_features
+from suffice.adapters.onnx_operations import OPERATIONS, Chain, Row, Sum, Tensor, as_sum, linear, plus
+from suffice.errors import AdapterError
+from suffice.model.additive import AdditiveModel
+from suffice.numbers.exact import ZERO
+from suffice.shapes import PiecewiseLinear, Shape
+
+Array = NDArray[Any]
+
+
+def convert(obj: Any, options: Options) -> Draft:
+    """Return the draft of an ONNX model, as `onnx.load` returns it."""
+    source = "the ONNX graph"
+    walk = _Walk(obj, source)
+    row, link = walk.result
+    total = as_sum(row)
+    count = walk.columns
+    shapes = [_column_shape(total, k) for k in range(count)]
+    outputs = total.width
+    task = _task(outputs, link, options.task, walk.classes)
+    features = name_features(None, count, options.features)
+    classes = options.classes or (None if task == "regression" else walk.classes)
+    # A graph returns scores or probabilities; where it returns labels too, they are those of a score above 0.
+    ties: Any = "negative" if walk.classes else "positive"
+    model = AdditiveModel(shapes, list(total.constant), task, features, classes, ties)
+    return Draft(model, source, _live(obj, walk.output), link, FLOAT32)
+
+
+def _task(outputs: int, link: Link, given: str | None, classes: Sequence[Any] | None) -> str:
+    if given is None and outputs == 1 and link == "score" and classes is None:
+        raise AdapterError("the ONNX graph does not say what its score decides; give task='binary' or 'regression'")
+    if given is None and outputs > 1 and link == "score" and classes is None:
+        raise AdapterError(f"the ONNX graph has {outputs} outputs; if the largest one wins, give task='multiclass'")
+    return given or ("binary" if outputs == 1 else "multiclass")
+
+
+class _Walk:
+    """One way through the graph, from its inputs to its score."""
+
+    def __init__(self, model: Any, source: str) -> None:
+        try:
+            from onnx import helper, numpy_helper
+        except ImportError as error:
+            raise AdapterError(f"{source} needs the package onnx ({error}): pip install 'suffice[onnx]'") from None
+        self.classes: list[Any] | None = None
+        graph = model.graph
+        self._known: dict[str, Tensor] = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+        inputs = [one for one in graph.input if one.name not in self._known]
+        if len(inputs) != 1:
+            raise AdapterError(f"{source} has {len(inputs)} inputs; export it with one table of numbers as input")
+        shape = [dimension.dim_value for dimension in inputs[0].type.tensor_type.shape.dim]
+        if len(shape) != 2 or shape[1] < 1:
+            raise AdapterError(f"{source} does not say how many columns its input has; export it with a fixed width")
+        self.columns = shape[1]
+        self._known[inputs[0].name] = tuple(Chain(k) for k in range(self.columns))
+        link: Link = "score"
+        for node in graph.node:
+            attributes = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+            if link != "score":
+                break  # what comes after the link (labels, maps of probabilities) is no longer the score
+            if node.op_type in ("Sigmoid", "Softmax"):
+                link = "sigmoid" if node.op_type == "Sigmoid" else "softmax"
+                self._known[node.output[0]] = self._known[node.input[0]]
+            elif node.op_type == "LinearClassifier":
+                link = self._classifier(node, attributes)
+            else:
+                self._step(node, attributes, source)
+        names = [one.name for one in graph.output]
+        self.output = next((name for name in reversed(names) if isinstance(self._known.get(name), tuple)), "")
+        if not self.output:
+            raise AdapterError(f"{source} has no output that is a score; export the score, not labels alone")
+        found = self._known[self.output]
+        assert isinstance(found, tuple)
+        self.result: tuple[Row, Link] = (found, link)
+
+    def _step(self, node: Any, attributes: Mapping[str, Any], source: str) -> None:
+        given = [self._known.get(name) if name else None for name in node.input]
+        if node.op_type == "Constant":
+            from onnx import numpy_helper
+
+            self._known[node.output[0]] = numpy_helper.to_array(attributes["value"])
+            return
+        if node.op_type not in OPERATIONS:
+            raise AdapterError(
+                f"{source} has a {node.op_type} ({node.name or node.output[0]}), which is not read; those read are "
+                f"{', '.join(sorted(OPERATIONS))}"
+            )
+        try:
+            self._known[node.output[0]] = OPERATIONS[node.op_type](given, attributes)
+        except AdapterError as error:
+            raise AdapterError(f"{source}, {node.op_type} ({node.name or node.output[0]}): {error}") from None
+
+    def _classifier(self, node: Any, attributes: Mapping[str, Any]) -> Link:
+        labels = attributes.get("classlabels_ints") or attributes.get("classlabels_strings") or []
+        self.classes = [label.decode() if isinstance(label, bytes) else int(label) for label in labels]
+        row = self._known[node.input[0]]
+        weights = np.array(attributes["coefficients"], dtype=np.float32).reshape(len(self.classes), -1)
+        bias = np.array(attributes.get("intercepts", [0.0] * len(self.classes)), dtype=np.float32)
+        if len(self.classes) == 2:  # two rows, each the other's opposite
+            weights, bias = weights[1:], bias[1:]
+        assert isinstance(row, tuple)
+        self._known[node.output[1]] = plus(linear(row, weights), bias)
+        transform = attributes.get("post_transform", b"NONE")
+        return {b"LOGISTIC": "sigmoid", b"SOFTMAX": "softmax"}.get(transform, "score")  # type: ignore[return-value]
+
+
+def _column_shape(total: Sum, k: int) -> Shape:
+    parts = [shape for column, shape in total.parts if column == k]
+    if not parts:
+        return PiecewiseLinear([0], [[ZERO] * total.width])
+    return reduce(Shape.__add__, parts)
+
+
+def _live(model: Any, output: str) -> Live:
+    def predict(rows: list[list[Cell]]) -> Array:
+        from onnx.reference import ReferenceEvaluator
+
+        evaluator = ReferenceEvaluator(model)
+        (answer,) = evaluator.run([output], {evaluator.input_names[0]: float_table(rows).astype(np.float32)})
+        return np.asarray(answer)
+
+    return predict

@@ -1,0 +1,326 @@
+"""Operations of ONNX graphs, on rows that are chains of layers or sums of features' parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.errors import AdapterError
+from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
+from suffice.shapes import Activation, PiecewiseLinear, ReluNetwork, Shape
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Layers over one column: `W h + b`, then an activation; the first reads `(x - center) / scale`."""
+
+    column: int
+    width: int = 1
+    layers: tuple[tuple[Array, Array | None, Activation], ...] = ()
+    center: Rational = ZERO
+    scale: Rational = ONE
+
+    def linear(self, weight: Array, bias: Array | None = None) -> Chain:
+        """Return the chain with one more layer; `weight` has a row for each output."""
+        layer = (weight, bias, Activation.identity())
+        return replace(self, width=len(weight), layers=(*self.layers, layer))
+
+    def plus(self, bias: Array) -> Chain:
+        """Return the chain with a constant added."""
+        bias = np.broadcast_to(bias, (self.width,))
+        if self.layers and self.layers[-1][1] is None and self.layers[-1][2].is_identity:
+            weight, _, activation = self.layers[-1]
+            return replace(self, layers=(*self.layers[:-1], (weight, bias, activation)))
+        return self.linear(np.eye(self.width, dtype=np.float32), bias)
+
+    def then(self, activation: Activation) -> Chain:
+        """Return the chain with an activation at its end."""
+        chain = (
+            self
+            if self.layers and self.layers[-1][2].is_identity
+            else self.linear(np.eye(self.width, dtype=np.float32))
+        )
+        weight, bias, _ = chain.layers[-1]
+        return replace(chain, layers=(*chain.layers[:-1], (weight, bias, activation)))
+
+    def shape(self) -> Shape:
+        """Return the function of the column."""
+        if not self.layers:
+            line = PiecewiseLinear([0], [0], left_slope=1, right_slope=1)
+            return line.rescaled(self.center, self.scale)
+        last = self if self.layers[-1][2].is_identity else self.linear(np.eye(self.width, dtype=np.float32))
+        weights, biases, activations = zip(*last.layers, strict=True)
+        return ReluNetwork(weights, biases, list(activations)[:-1]).rescaled(self.center, self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Functions of columns, and constants; `width` outputs each."""
+
+    width: int
+    parts: tuple[tuple[int, Shape], ...]
+    constant: tuple[Rational, ...]
+
+
+Block: TypeAlias = Chain | Sum
+Row: TypeAlias = tuple[Block, ...]
+Tensor: TypeAlias = Array | Row
+
+
+# --- operations -------------------------------------------------------------------------------------------------------
+
+
+def _rows(given: Tensor | None) -> Row:
+    if not isinstance(given, tuple):
+        raise AdapterError("a constant stands where the table's columns are expected")
+    return given
+
+
+def _constant(given: Tensor | None) -> Array:
+    if not isinstance(given, np.ndarray):
+        raise AdapterError("columns are multiplied or divided by each other, which is not additive")
+    return given
+
+
+def linear(row: Row, weight: Array) -> Row:
+    """Return `row @ weight.T`: one chain stays one, several become a sum."""
+    if len(row) == 1 and isinstance(row[0], Chain):
+        return (row[0].linear(weight),)
+    first, sums = 0, []
+    for block in row:
+        mine = weight[:, first : first + block.width]
+        first += block.width
+        sums.append(as_sum((block.linear(mine),)) if isinstance(block, Chain) else _mixed(block, mine))
+    return (reduce(_add, sums),)
+
+
+def _mixed(block: Sum, weight: Array) -> Sum:
+    if block.width != 1:
+        raise AdapterError("a layer reads several sums of columns; only one score for each output is read")
+    factors = [rational(float(value)) for value in weight[:, 0]]
+    if len(factors) != 1:
+        raise AdapterError("a layer makes several outputs of one sum of columns")
+    return Sum(1, tuple((k, shape * factors[0]) for k, shape in block.parts), (block.constant[0] * factors[0],))
+
+
+def as_sum(row: Row) -> Sum:
+    """Return a row that is one block as a sum of features' parts."""
+    if len(row) != 1:
+        raise AdapterError("the score is several blocks of columns side by side, not their sum")
+    (block,) = row
+    return (
+        block if isinstance(block, Sum) else Sum(block.width, ((block.column, block.shape()),), (ZERO,) * block.width)
+    )
+
+
+def _add(a: Sum, b: Sum) -> Sum:
+    if a.width != b.width:
+        raise AdapterError(f"{a.width} and {b.width} outputs are added")
+    return Sum(a.width, a.parts + b.parts, tuple(x + y for x, y in zip(a.constant, b.constant, strict=True)))
+
+
+def plus(row: Row, constant: Array) -> Row:
+    """Return a row with a constant added to each of its columns."""
+    width = sum(block.width for block in row)
+    values = np.broadcast_to(np.ravel(constant), (width,))
+    first = 0
+    made: list[Block] = []
+    for block in row:
+        mine = values[first : first + block.width]
+        first += block.width
+        if isinstance(block, Sum):
+            moved = tuple(c + rational(float(v)) for c, v in zip(block.constant, mine, strict=True))
+            made.append(replace(block, constant=moved))
+        elif not block.layers:  # a shift of the input itself is exact
+            made.append(replace(block, center=block.center - rational(float(mine[0])) * block.scale))
+        else:
+            made.append(block.plus(mine))
+    return tuple(made)
+
+
+def _times(row: Row, constant: Array, *, is_division: bool = False) -> Row:
+    width = sum(block.width for block in row)
+    values = [rational(float(v)) for v in np.broadcast_to(np.ravel(constant), (width,))]
+    factors = [1 / value for value in values] if is_division else values
+    first = 0
+    made: list[Block] = []
+    for block in row:
+        mine = factors[first : first + block.width]
+        first += block.width
+        if isinstance(block, Chain) and not block.layers:
+            made.append(replace(block, scale=block.scale / mine[0]))
+        elif isinstance(block, Sum):
+            if len(set(mine)) != 1:
+                raise AdapterError("the outputs of a sum are scaled differently")
+            parts = tuple((k, shape * mine[0]) for k, shape in block.parts)
+            made.append(Sum(block.width, parts, tuple(c * mine[0] for c in block.constant)))
+        else:
+            floats = np.array([nearest_float(value) for value in mine])
+            if any(rational(float(f)) != value for f, value in zip(floats, mine, strict=True)):
+                raise AdapterError("hidden units are divided by a number that is not a power of two; multiply instead")
+            made.append(block.linear(np.diag(floats)))
+    return tuple(made)
+
+
+def _do_add(given: Sequence[Tensor | None], _: Mapping[str, Any]) -> Tensor:
+    a, b = given
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return np.asarray(a + b)
+    if isinstance(b, np.ndarray):
+        return plus(_rows(a), b)
+    if isinstance(a, np.ndarray):
+        return plus(_rows(b), a)
+    return (_add(as_sum(_rows(a)), as_sum(_rows(b))),)
+
+
+def _do_sub(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Tensor:
+    a, b = given
+    if isinstance(b, np.ndarray):
+        return _do_add([a, -b], attributes)
+    return _do_add([a, _times(_rows(b), np.array(-1.0))], attributes)
+
+
+def _do_mul(given: Sequence[Tensor | None], _: Mapping[str, Any]) -> Tensor:
+    a, b = given if isinstance(given[1], np.ndarray) else (given[1], given[0])
+    return np.asarray(a * b) if isinstance(a, np.ndarray) else _times(_rows(a), _constant(b))
+
+
+def _do_div(given: Sequence[Tensor | None], _: Mapping[str, Any]) -> Tensor:
+    return _times(_rows(given[0]), _constant(given[1]), is_division=True)
+
+
+def _do_matmul(given: Sequence[Tensor | None], _: Mapping[str, Any]) -> Tensor:
+    return linear(_rows(given[0]), np.atleast_2d(_constant(given[1]).T))
+
+
+def _do_gemm(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Tensor:
+    if attributes.get("transA") or attributes.get("alpha", 1.0) != 1.0 or attributes.get("beta", 1.0) != 1.0:
+        raise AdapterError("alpha, beta and transA other than the usual ones are not read")
+    weight = _constant(given[1])
+    row = linear(_rows(given[0]), weight if attributes.get("transB") else weight.T)
+    return row if len(given) < 3 or given[2] is None else plus(row, _constant(given[2]))
+
+
+def _do_sum(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Tensor:
+    axes = _constant(given[1]).tolist() if len(given) > 1 else list(attributes.get("axes", []))
+    row = _rows(given[0])
+    if axes not in ([1], [-1]):
+        raise AdapterError(f"a sum over axes {axes} is not one over the columns of a row")
+    return linear(row, np.ones((1, sum(block.width for block in row)), dtype=np.float32))
+
+
+def _do_concat(given: Sequence[Tensor | None], _: Mapping[str, Any]) -> Tensor:
+    return tuple(block for one in given for block in _rows(one))
+
+
+def _pick(row: Row, places: Sequence[int]) -> Row:
+    if any(block.width != 1 for block in row):
+        raise AdapterError("units of a layer are picked one by one")
+    return tuple(row[k] for k in places)
+
+
+def _do_slice(given: Sequence[Tensor | None], _: Mapping[str, Any]) -> Tensor:
+    row = _rows(given[0])
+    starts, ends, *rest = ([int(v) for v in np.ravel(_constant(one))] for one in given[1:] if one is not None)
+    axes = rest[0] if rest else [0]
+    steps = rest[1] if len(rest) > 1 else [1]
+    if axes not in ([1], [-1]):
+        raise AdapterError(f"a slice of axes {axes} is not one of columns")
+    return _pick(row, range(len(row))[starts[0] : ends[0] : steps[0]])
+
+
+def _do_gather(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Tensor:
+    if attributes.get("axis", 0) not in (1, -1):
+        raise AdapterError("rows are gathered, not columns")
+    row = _rows(given[0])
+    return _pick(row, [int(k) for k in np.ravel(_constant(given[1]))])
+
+
+def _do_scaler(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Tensor:
+    offset, scale = (np.array(attributes[name], dtype=np.float32) for name in ("offset", "scale"))
+    return _times(plus(_rows(given[0]), -offset), scale)
+
+
+def _do_regressor(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Tensor:
+    weights = np.array(attributes["coefficients"], dtype=np.float32).reshape(int(attributes.get("targets", 1)), -1)
+    return plus(linear(_rows(given[0]), weights), np.array(attributes.get("intercepts", [0.0]), dtype=np.float32))
+
+
+def _do_norm(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Tensor:
+    row = _rows(given[0])
+    gamma, beta, mean, variance = (_constant(one).astype(np.float64) for one in given[1:5])
+    # Square roots are irrational: factor and offset count at the float64 that they round to.
+    factor = gamma / np.sqrt(variance + attributes.get("epsilon", 1e-5))
+    if len(row) != 1 or not isinstance(row[0], Chain):
+        raise AdapterError("batch normalisation of several columns at once is not read")
+    return (row[0].linear(np.diag(factor), beta - factor * mean),)
+
+
+def _activation(make: Callable[[Sequence[Tensor | None], Mapping[str, Any]], Activation]) -> Any:
+    def apply(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Tensor:
+        made = []
+        for block in _rows(given[0]):
+            if not isinstance(block, Chain):
+                columns = sorted({k for k, _ in block.parts})
+                raise AdapterError(
+                    f"it is applied to a sum of columns {', '.join(map(str, columns[:6]))}, so the model is not "
+                    "additive"
+                )
+            made.append(block.then(make(given, attributes)))
+        return tuple(made)
+
+    return apply
+
+
+def _clip(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Activation:
+    ends = [float(_constant(one)) if one is not None else None for one in (*given[1:], None, None)][:2]
+    low = ends[0] if ends[0] is not None else attributes.get("min")
+    high = ends[1] if ends[1] is not None else attributes.get("max")
+    if low is None or high is None:
+        if low == 0.0:
+            return Activation.relu()
+        raise AdapterError("it has one end only")
+    return Activation.hard_tanh(float(low), float(high))
+
+
+def _same(given: Sequence[Tensor | None], _: Mapping[str, Any]) -> Tensor:
+    (first, *_rest) = given
+    assert first is not None
+    return first
+
+
+OPERATIONS: Mapping[str, Callable[[Sequence[Tensor | None], Mapping[str, Any]], Tensor]] = {
+    "Abs": _activation(lambda given, attributes: Activation.absolute()),
+    "Add": _do_add,
+    "BatchNormalization": _do_norm,
+    "Cast": _same,
+    "Clip": _activation(_clip),
+    "Concat": _do_concat,
+    "Div": _do_div,
+    "Dropout": _same,
+    "Flatten": _same,
+    "Gather": _do_gather,
+    "Gemm": _do_gemm,
+    "Identity": _same,
+    "LeakyRelu": _activation(
+        lambda given, attributes: Activation.leaky_relu(np.float32(attributes.get("alpha", 0.01)))
+    ),
+    "LinearRegressor": _do_regressor,
+    "MatMul": _do_matmul,
+    "Mul": _do_mul,
+    "ReduceSum": _do_sum,
+    "Relu": _activation(lambda given, attributes: Activation.relu()),
+    "Reshape": _same,
+    "Scaler": _do_scaler,
+    "Slice": _do_slice,
+    "Squeeze": _same,
+    "Sub": _do_sub,
+    "Unsqueeze": _same,
+}

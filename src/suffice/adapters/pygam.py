@@ -1,0 +1,108 @@
+"""pyGAM: lines, factors, and splines of order 0 (steps) and 1 (broken lines)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.adapters.assemble import IDENTITY, step_pieces, to_shape
+from suffice.adapters.cells import float_table
+from suffice.adapters.draft import Cell, Draft, Live, Options, name_features, part, with_domain
+from suffice.adapters.floats import first_at_least
+from suffice.errors import AdapterError
+from suffice.model.additive import AdditiveModel
+from suffice.model.domain import Domain
+from suffice.numbers.exact import ONE, ZERO, Rational, rational
+from suffice.shapes import Pieces, PiecewiseLinear, Shape, Table
+from suffice.shapes.pieces import combine
+
+_TASKS = {"logit": "binary", "identity": "regression", "log": "regression"}
+
+
+def convert(obj: Any, options: Options) -> Draft:
+    """Return the draft of a fitted GAM."""
+    source = f"the {type(obj).__name__}"
+    weights = np.asarray(part(obj, "coef_", source))
+    link = str(getattr(obj.link, "_name", obj.link))
+    if link not in _TASKS:
+        raise AdapterError(f"{source} has the link {link!r}; those read are {', '.join(_TASKS)}")
+    count = int(obj.statistics_["m_features"])
+    parts: list[list[tuple[Rational, Pieces]]] = [[] for _ in range(count)]
+    levels: dict[int, dict[float, Rational]] = {}
+    intercept = ZERO
+    for k, term in enumerate(obj.terms):
+        mine = [rational(float(weight)) for weight in weights[obj.terms.get_coef_indices(k)]]
+        if type(term).__name__ == "Intercept":
+            intercept += mine[0]
+        elif type(term).__name__ == "FactorTerm":
+            levels[int(term.feature)] = _add(levels.get(int(term.feature)), _levels(term, mine))
+        else:
+            parts[_feature(term, source)].append((ONE, _term(term, mine)))
+    read = [_assemble(parts[k], levels.get(k)) for k in range(count)]
+    features = [
+        with_domain(feature, domain)
+        for feature, (_, domain) in zip(name_features(None, count, options.features), read, strict=True)
+    ]
+    # predict is mu > 0.5, so a tie is the negative class.
+    model = AdditiveModel([s for s, _ in read], intercept, _TASKS[link], features, options.classes, ties="negative")
+    return Draft(model, source, _live(obj))
+
+
+def _feature(term: Any, source: str) -> int:
+    kind = type(term).__name__
+    if kind not in ("LinearTerm", "SplineTerm") or getattr(term, "by", None) is not None:
+        what = "a term with by=" if getattr(term, "by", None) is not None else f"a {kind}"
+        raise AdapterError(f"{source} has {what} ({term!r}), which is not a function of one feature; leave it out")
+    if kind == "SplineTerm" and (term.spline_order > 1 or term.basis != "ps"):
+        raise AdapterError(
+            f"{source} has the term {term!r} of order {term.spline_order}, basis {term.basis!r}, which has curved or "
+            "periodic pieces; use spline_order=1 (broken lines) or 0 (steps)"
+        )
+    return int(term.feature)
+
+
+def _term(term: Any, weights: Sequence[Rational]) -> Pieces:
+    if type(term).__name__ == "LinearTerm":
+        return combine([(weights[0], IDENTITY)])
+    low, high = sorted(float(edge) for edge in (term.edge_knots_[0], term.edge_knots_[-1]))
+    scale = (high - low) or 1.0
+    if term.spline_order == 0:
+        # Bins between float knots over the scaled input, the last a little longer; nothing outside.
+        knots = np.linspace(0, 1, 1 + term.n_splines)
+        knots[-1] += 1e-9
+        cuts = first_at_least(lambda values: (values - low) / scale, knots)
+        return step_pieces(cuts, [ZERO, *weights, ZERO], "left")
+    knots = np.linspace(0, 1, term.n_splines)
+    places = [rational(float(knot)) for knot in knots]
+    left, right = ((weights[b] - weights[a]) / (places[b] - places[a]) for a, b in ((0, 1), (-2, -1)))
+    (line,) = PiecewiseLinear(places, weights, left, right).compile()
+    return line.rescaled(rational(low), rational(scale))
+
+
+def _levels(term: Any, weights: Sequence[Rational]) -> dict[float, Rational]:
+    """Return the value of each level: whole numbers, each in the middle of its bin."""
+    first = round(float(term.edge_knots_[0]) + 0.5)
+    values = list(weights) if term.coding == "one-hot" else [ZERO, *weights]
+    return {float(first + k): value for k, value in enumerate(values)}
+
+
+def _add(known: dict[float, Rational] | None, more: dict[float, Rational]) -> dict[float, Rational]:
+    return more if known is None else {level: known[level] + more[level] for level in known if level in more}
+
+
+def _assemble(parts: Sequence[tuple[Rational, Pieces]], levels: dict[float, Rational] | None) -> tuple[Shape, Domain]:
+    summed = combine([(ONE, Pieces.affine(ZERO, ZERO)), *parts])
+    if levels is None:
+        return to_shape([summed]), Domain.reals()
+    entries: dict[Any, Any] = {level: value + summed(rational(level)) for level, value in levels.items()}
+    return Table(entries), Domain.categories(*entries)
+
+
+def _live(obj: Any) -> Live:
+    def predict(rows: list[list[Cell]]) -> NDArray[Any]:
+        return np.asarray(obj._linear_predictor(float_table(rows)))
+
+    return predict

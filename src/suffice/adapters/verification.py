@@ -1,0 +1,330 @@
+"""Trust nothing: what was read must give the original's own predictions, or it is refused.
+
+In: a draft, and reference rows with predictions, or a live model to ask. Out: how many rows agreed, and how closely.
+Guaranteed: every row checked agrees with the exact score to within the rounding that the original's arithmetic
+explains. The tolerance can only refuse a model; it decides nothing about one that is taken.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from flint import fmpq
+from numpy.typing import NDArray
+
+from suffice.adapters.draft import UNSEEN, Cell, Draft, Live
+from suffice.errors import AdapterError
+from suffice.model.additive import AdditiveModel
+from suffice.model.domain import Domain
+from suffice.numbers.exact import ZERO, Rational, nearest_float
+from suffice.numbers.values import Value
+from suffice.question.row import Row, by_feature, read_row
+from suffice.shapes import Pieces
+
+Compiled = tuple[tuple[Pieces, ...], ...]
+
+_PROBES = 256
+_ALONE = 8  # rows asked about one by one
+
+
+class Check(NamedTuple):
+    """What an import was checked on."""
+
+    rows: int
+    error: float  # largest difference from the exact score, relative to the size of the parts summed
+
+
+UNCHECKED = Check(0, 0.0)
+
+
+def verify(draft: Draft, reference: Any = None) -> Check:
+    """Compare a draft with its original, and with the user's reference.
+
+    Parameters
+    ----------
+    reference : rows, or a pair of rows and predictions
+        Predictions are scores (logits, raw margins), probabilities, or what the original predicts of a regression.
+
+    Raises
+    ------
+    AdapterError
+        If any row disagrees, if the original is no function of a row, or if nothing is there to compare with though the
+        original does not describe itself fully.
+    """
+    pieces = draft.model.compile()
+    checks = []
+    rows, predictions = split(reference)
+    values = _probes(draft.model, pieces) if rows is None else read_rows(draft.model, rows)
+    if predictions is not None:
+        predicts = draft.predicts or draft.link
+        links = {"score": _score, predicts: _LINKS[predicts], **_probability(draft.model)}
+        given = _table(predictions, len(values), draft.model)
+        checks.append(_compare(draft, pieces, values, given, links, "the reference predictions"))
+    if draft.live is not None:
+        cells = [[_cell(value) for value in row] for row in values]
+        given = _table(_ask(draft.live, cells, draft.source), len(values), draft.model)
+        _, size = _exact(draft.model, pieces, values)
+        _check_is_function(draft, cells, given, _unit(draft.link, given, size))
+        checks.append(_compare(draft, pieces, values, given, {draft.link: _LINKS[draft.link]}, draft.source))
+    if not checks and draft.doubt is not None:
+        raise AdapterError(
+            f"{draft.source} {draft.doubt}; give reference rows and predictions: from_model(obj, (rows, scores))"
+        )
+    return max(checks, key=lambda check: check.error) if checks else UNCHECKED
+
+
+def read_rows(model: AdditiveModel, rows: Any) -> list[Row]:
+    """Return the rows of a reference, exactly as the original would read them."""
+    values = [_read(model, row) for row in _listed(rows)]
+    if not values:
+        raise AdapterError("the reference has no rows; give some, with what the model predicts for them")
+    return values
+
+
+def deviations(model: AdditiveModel, rows: Sequence[Row]) -> dict[str, float]:
+    """Return the standard deviation of each feature over the rows that hold a number of its spans."""
+    found = {}
+    for name, domain, column in zip(model.names, model.domains, zip(*rows, strict=True), strict=True):
+        numbers = [nearest_float(v) for v in column if isinstance(v, fmpq) and any(s.holds(v) for s in domain.spans)]
+        if numbers:
+            found[name] = float(np.std(numbers))
+    return found
+
+
+def exact_parts(pieces: Compiled, row: Row) -> list[tuple[Rational, ...]]:
+    """Return each feature's part of each score at a row."""
+    return [tuple(one(value) for one in functions) for functions, value in zip(pieces, row, strict=True)]
+
+
+def _compare(
+    draft: Draft,
+    pieces: Compiled,
+    rows: Sequence[Row],
+    given: NDArray[np.float64],
+    links: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]],
+    whose: str,
+) -> Check:
+    """Refuse unless predictions follow from the exact scores by one of some links."""
+    intercept = draft.model.intercept
+    exact, size = _exact(draft.model, pieces, rows)
+    worst = []
+    for name, link in links.items():
+        expected = link(exact)
+        if expected.shape != given.shape:
+            continue
+        errors = np.abs(given - expected) / _unit(name, expected, size)
+        row = int(np.unravel_index(np.argmax(errors), errors.shape)[0])
+        worst.append((float(errors.max()), row, expected[row], given[row]))
+    if not worst:
+        raise AdapterError(
+            f"{whose} have shape {given.shape}, but the model has {len(intercept)} scores; "
+            "give a score or a probability for each row"
+        )
+    error, row, mine, theirs = min(worst, key=lambda found: found[0])
+    if not error <= draft.precision:
+        raise AdapterError(
+            f"what was read from {draft.source} gives {_show(mine)} in row {row} "
+            f"({_show_row(draft.model, rows[row])}), but {whose} {'says' if whose == draft.source else 'say'} "
+            f"{_show(theirs)}; look for a scaler that is not part of the model, another column order, another "
+            f"activation or layout, or an untrained copy{_scale(draft)}"
+        )
+    return Check(len(rows), error)
+
+
+def _exact(
+    model: AdditiveModel, pieces: Compiled, rows: Sequence[Row]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the exact scores of each row, rounded once, and the size of what is summed there, as a column.
+
+    A row's size is its own, so that no large row hides an error in another. Only rows whose parts all but vanish count
+    as large as the first quarter of the others: a package that scales and shifts on the way rounds larger numbers.
+    """
+    parts = [list(zip(model.intercept, *exact_parts(pieces, row), strict=True)) for row in rows]
+    scores = np.array([[nearest_float(sum(column, ZERO)) for column in row] for row in parts])
+    sizes = np.array([max(nearest_float(sum(map(abs, column), ZERO)) for column in row) for row in parts])
+    positive = np.sort(sizes[sizes > 0])
+    least = positive[(len(positive) - 1) // 4] if len(positive) else 1.0
+    return scores, np.maximum(sizes, least)[:, None]
+
+
+def _scale(draft: Draft) -> str:
+    """Return a hint where scores and predictions are on different scales."""
+    if "exp" in (draft.link, draft.predicts):
+        return " (its link is the logarithm: a score is the logarithm of what it predicts)"
+    return " (a score is the logit, the raw score times sigmoid)" if draft.is_scaled else ""
+
+
+def _check_is_function(
+    draft: Draft, cells: list[list[Cell]], first: NDArray[np.float64], unit: NDArray[np.float64]
+) -> None:
+    """Refuse a model whose answer for a row depends on the time of asking, or on the rows beside it."""
+    assert draft.live is not None
+    again = _table(_ask(draft.live, cells, draft.source), len(cells), draft.model)
+    if not np.array_equal(first, again):
+        difference = float(np.abs(first - again).max())
+        raise AdapterError(
+            f"{draft.source} gave two different answers for the same rows (they differ by {difference:.3g}); "
+            "turn off dropout and other randomness, in PyTorch with model.eval()"
+        )
+    for k in range(0, len(cells), max(1, len(cells) // _ALONE)):
+        alone = _table(_ask(draft.live, [cells[k]], draft.source), 1, draft.model)
+        difference = float(np.abs(alone[0] - first[k]).max())
+        if not difference <= draft.precision * float(unit[k].max()):
+            raise AdapterError(
+                f"{draft.source} scores row {k} differently alone and among other rows (difference "
+                f"{difference:.3g}): it is not a function of the row, so there is nothing to explain"
+            )
+
+
+def _ask(live: Live, cells: list[list[Cell]], source: str) -> NDArray[Any]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about unknown categories or column names: the answer is what counts
+            return np.asarray(live(cells))
+    except AdapterError:
+        raise
+    except Exception as error:  # whatever the package raises: an unfitted part, a damaged pickle
+        text = " ".join(str(error).split())[:160]
+        raise AdapterError(f"{source} cannot predict: {type(error).__name__}: {text}") from error
+
+
+def _unit(link: str, expected: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what a difference is measured by."""
+    if link == "exp":  # a positive mean changes, relative to itself, by as much as its logarithm
+        return np.maximum(expected, 1e-300) * np.maximum(size, 1.0)
+    # A probability changes less than its score, and by 1 at most.
+    return size if link == "score" else np.clip(size, 1.0, 100.0)
+
+
+# --- links ------------------------------------------------------------------------------------------------------------
+
+
+def _score(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    return scores
+
+
+def _sigmoid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    small = np.exp(-np.abs(scores))
+    return np.where(scores >= 0, 1 / (1 + small), small / (1 + small))
+
+
+def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    grown = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(grown / grown.sum(axis=1, keepdims=True))
+
+
+_LINKS: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "score": _score,
+    "sigmoid": _sigmoid,
+    "softmax": _softmax,
+    "exp": np.exp,
+}
+
+
+def _probability(model: AdditiveModel) -> dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
+    if model.task == "binary":
+        return {"sigmoid": _sigmoid}
+    return {"softmax": _softmax} if model.task == "multiclass" else {}
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
+
+
+def split(reference: Any) -> tuple[Any, Any]:
+    """Return the rows and the predictions of a reference, None for what it lacks."""
+    if isinstance(reference, tuple):
+        if len(reference) != 2:
+            raise AdapterError(f"a reference must be rows, or a pair (rows, predictions), got {len(reference)} items")
+        return reference
+    return reference, None
+
+
+def _listed(rows: Any) -> list[Any]:
+    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):  # a pandas table, without importing pandas
+        return [dict(zip(rows.columns, cells, strict=True)) for cells in rows.to_numpy(dtype=object).tolist()]
+    array = rows.detach().cpu().numpy() if hasattr(rows, "detach") else rows
+    if isinstance(array, (str, bytes, Mapping)) or not isinstance(array, Iterable) or getattr(array, "ndim", 2) == 0:
+        raise AdapterError(f"a reference must be rows, or a pair (rows, predictions), got a {type(rows).__name__}")
+    return list(array)
+
+
+def _read(model: AdditiveModel, given: Any) -> Row:
+    """Return a row; a value that the original never saw is marked as such where the original takes those."""
+    if isinstance(given, Mapping) and not set(model.names) <= set(given) and len(given) == len(model.names):
+        given = list(given.values())  # the model has no names of its own
+    if isinstance(given, Mapping):
+        given = {name: given[name] for name in model.names if name in given}
+    cells = by_feature(model.names, given, what="a reference row")
+    return read_row(model, [_marked(domain, cell) for domain, cell in zip(model.domains, cells, strict=True)])
+
+
+def _marked(domain: Domain, cell: Any) -> Any:
+    # The original reads "0.1" as a float, so here that text is no tenth.
+    if isinstance(cell, str) and cell not in domain.labels:
+        with suppress(ValueError):
+            cell = float(cell)
+    return UNSEEN if UNSEEN in domain.codes_ and cell not in domain else cell
+
+
+def _cell(value: Value) -> Cell:
+    return nearest_float(value) if isinstance(value, fmpq) else value
+
+
+def _table(predictions: Any, rows: int, model: AdditiveModel) -> NDArray[np.float64]:
+    """Return predictions as a table of floats, a row for each and a column for each score."""
+    given = predictions.detach().cpu().numpy() if hasattr(predictions, "detach") else np.asarray(predictions)
+    try:
+        table = given.astype(np.float64).reshape(len(given), -1)
+    except (TypeError, ValueError):
+        raise AdapterError(
+            "predictions must be scores or probabilities, not labels: labels hide small errors"
+        ) from None
+    if len(table) != rows:
+        raise AdapterError(f"there are {rows} reference rows but {len(table)} predictions; give one for each row")
+    if model.task == "binary" and table.shape[1] == 2:  # probabilities of both classes
+        table = table[:, 1:]
+    bad = np.argwhere(~np.isfinite(table))
+    if len(bad):
+        raise AdapterError(f"the prediction for row {int(bad[0, 0])} is {table[tuple(bad[0])]}; all must be finite")
+    return table
+
+
+def _probes(model: AdditiveModel, pieces: Compiled) -> list[Row]:
+    """Return rows that try every feature at its knots, beside and between them, far out, and at its labels."""
+    random = np.random.default_rng(0)
+    columns = [_pool(domain, functions) for domain, functions in zip(model.domains, pieces, strict=True)]
+    picks = [random.integers(0, len(pool), _PROBES) for pool in columns]
+    return [tuple(pool[pick[k]] for pool, pick in zip(columns, picks, strict=True)) for k in range(_PROBES)]
+
+
+def _pool(domain: Domain, functions: tuple[Pieces, ...]) -> list[Value]:
+    knots = sorted({nearest_float(knot) for one in functions for knot in one.knots})
+    ends = [nearest_float(end) for span in domain.spans for end in span[:2] if end is not None]
+    places = sorted({*knots, *ends}) or [0.0]
+    reach = max(places[-1] - places[0], 1.0)
+    floats = {*places, *((a + b) / 2 for a, b in pairwise(places))}
+    floats |= {math.nextafter(place, side) for place in places for side in (-math.inf, math.inf)}
+    floats |= {places[0] - 0.37 * reach, places[-1] + 0.41 * reach}
+    if any(span.is_integers for span in domain.spans):
+        floats |= {float(round(place)) for place in floats}
+    exact = (fmpq(*value.as_integer_ratio()) for value in sorted(floats) if math.isfinite(value))
+    return [value for value in exact if domain.holds(value)] + list(_labels(domain))
+
+
+def _labels(domain: Domain) -> Sequence[Value]:
+    return (*domain.categories_, *domain.codes_)
+
+
+def _show(values: NDArray[np.float64]) -> str:
+    return ", ".join(f"{value:.9g}" for value in values)
+
+
+def _show_row(model: AdditiveModel, row: Row, most: int = 3) -> str:
+    shown = [f"{name}={_cell(value)}" for name, value in zip(model.names, row, strict=True)]
+    return ", ".join(shown[:most]) + (", ..." if len(shown) > most else "")

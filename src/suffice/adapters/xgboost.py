@@ -1,0 +1,156 @@
+"""XGBoost: boosters, its scikit-learn estimators, and models saved as JSON, if every tree uses one feature.
+
+XGBoost rounds every cell to float32 and sends `x < threshold` left. Over the real numbers the jump therefore lies
+halfway between the threshold and the float32 below it, and the half itself goes where rounding to even takes it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.adapters.assemble import to_shape
+from suffice.adapters.cells import float_table, plain_classes
+from suffice.adapters.draft import FLOAT32, Cell, Draft, Link, Live, Options, name_features, with_domain
+from suffice.adapters.floats import float32_steps
+from suffice.adapters.trees import Leaf, Split, Tree, by_feature, stair
+from suffice.errors import AdapterError
+from suffice.model.additive import AdditiveModel
+from suffice.model.domain import Domain
+from suffice.numbers.exact import Rational, rational
+from suffice.numbers.values import MISSING
+
+_OBJECTIVES: Mapping[str, tuple[str, Link]] = {  # what the score decides, and how the base score becomes a margin
+    "binary:logistic": ("binary", "sigmoid"),
+    "binary:logitraw": ("binary", "sigmoid"),
+    "reg:logistic": ("regression", "sigmoid"),
+    "reg:squarederror": ("regression", "score"),
+    "reg:absoluteerror": ("regression", "score"),
+    "reg:quantileerror": ("regression", "score"),
+    "reg:pseudohubererror": ("regression", "score"),
+    "count:poisson": ("regression", "exp"),
+    "reg:gamma": ("regression", "exp"),
+    "reg:tweedie": ("regression", "exp"),
+    "multi:softmax": ("multiclass", "score"),
+    "multi:softprob": ("multiclass", "score"),
+}
+
+
+def convert(obj: Any, options: Options) -> Draft:
+    """Return the draft of a booster, an estimator, or a JSON model as Python's `json` reads it."""
+    source = "the XGBoost JSON" if isinstance(obj, Mapping) else f"the {type(obj).__name__}"
+    document, rounds = (obj, None) if isinstance(obj, Mapping) else _saved(obj, source)
+    model = _model(document["learner"], rounds, options, getattr(obj, "classes_", None), source)
+    live = None if isinstance(obj, Mapping) else _live(obj)
+    _, predicts = _OBJECTIVES[document["learner"]["objective"]["name"]]
+    return Draft(model, source, live, "score", FLOAT32, predicts=predicts)
+
+
+def _saved(obj: Any, source: str) -> tuple[dict[str, Any], int | None]:
+    """Return a live model as its own JSON, and how many rounds of it its predictions use."""
+    rounds = None
+    if hasattr(obj, "get_booster"):
+        missing = getattr(obj, "missing", np.nan)
+        if missing is not None and not np.isnan(missing):
+            raise AdapterError(f"{source} treats {missing} as missing; fit it with missing=nan")
+        if not obj.__sklearn_is_fitted__():
+            raise AdapterError(f"{source} is not fitted; fit it first")
+        best = getattr(obj, "best_iteration", None) if getattr(obj, "early_stopping_rounds", None) else None
+        rounds = (
+            None if best is None else int(best) + 1
+        )  # an estimator that stopped early predicts with its best rounds
+        obj = obj.get_booster()
+    return json.loads(bytes(obj.save_raw("json"))), rounds
+
+
+def _model(
+    learner: Mapping[str, Any], rounds: int | None, options: Options, classes: Any, source: str
+) -> AdditiveModel:
+    booster = learner["gradient_booster"]
+    if booster["name"] != "gbtree":
+        raise AdapterError(f"{source} was trained with booster={booster['name']!r}; only gbtree is read")
+    objective = learner["objective"]["name"]
+    if objective not in _OBJECTIVES:
+        raise AdapterError(f"{source} has the objective {objective!r}; those read are {', '.join(_OBJECTIVES)}")
+    task, link = _OBJECTIVES[objective]
+    facts = learner["learner_model_param"]
+    if int(facts.get("num_target", "1")) > 1:
+        raise AdapterError(f"{source} predicts {facts['num_target']} targets at once; fit one model for each")
+    outputs = max(int(facts["num_class"]), 1)
+    count = int(facts["num_feature"])
+    features = name_features(learner.get("feature_names") or None, count, options.features)
+    trees, places = booster["model"]["trees"], booster["model"]["tree_info"]
+    told = int(booster["model"].get("gbtree_model_param", {}).get("num_trees", len(places)))
+    if not len(trees) == len(places) == told:
+        raise AdapterError(
+            f"{source} says that it has {max(told, len(places))} trees, but has {len(trees)}: it is damaged"
+        )
+    if rounds is not None:
+        trees = trees[: booster["model"]["iteration_indptr"][rounds]]
+    read = [(int(k), _tree(tree, source)) for k, tree in zip(places, trees, strict=False)]
+    found, constant = by_feature(read, outputs, [feature.name for feature in features])
+    shapes = []
+    for k in range(count):
+        steps = stair(found.get(k, ()), outputs, "left")
+        pieces = [float32_steps(steps.thresholds, [row[j] for row in steps.values]) for j in range(outputs)]
+        shapes.append(to_shape(pieces, {MISSING: steps.missing}))
+    domain = Domain.reals() | Domain.codes(MISSING)
+    base = _base(facts["base_score"], outputs, link)
+    return AdditiveModel(
+        shapes,
+        [a + b for a, b in zip(base, constant, strict=True)],
+        task,
+        [with_domain(feature, domain) for feature in features],
+        None if task == "regression" else options.classes or (None if classes is None else plain_classes(classes)),
+        ties="negative",  # probability > 0.5; argmax takes the first of the largest
+    )
+
+
+def _base(text: str, outputs: int, link: Link) -> list[Rational]:
+    """Return the margins that a model starts from; it saves them on the scale of its predictions, in float32."""
+    given = np.array([float(value) for value in text.strip("[]").split(",")], dtype=np.float32)
+    with np.errstate(divide="ignore"):
+        if link == "sigmoid":
+            given = -np.log(np.float32(1) / given - np.float32(1))
+        elif link == "exp":
+            given = np.log(given)
+    return [rational(float(value)) for value in np.broadcast_to(given, (outputs,))]
+
+
+def _tree(tree: Mapping[str, Any], source: str) -> Tree:
+    if any(tree["split_type"]) or tree["categories"]:
+        raise AdapterError(f"{source} splits by categories, which are not read here; encode them as numbers or one-hot")
+    left, right = tree["left_children"], tree["right_children"]
+    conditions = np.array(tree["split_conditions"], dtype=np.float32).tolist()
+
+    def read(at: int) -> Tree:
+        if left[at] == -1:
+            return Leaf(conditions[at])  # the value of a leaf stands where others have their threshold
+        is_left = bool(tree["default_left"][at])
+        return Split(int(tree["split_indices"][at]), conditions[at], is_left, read(left[at]), read(right[at]))
+
+    return read(0)
+
+
+def _live(obj: Any) -> Live:
+    def predict(rows: list[list[Cell]]) -> NDArray[Any]:
+        table = float_table(rows)
+        if hasattr(obj, "get_booster"):
+            return np.asarray(obj.predict(_named(table, getattr(obj, "feature_names_in_", None)), output_margin=True))
+        import xgboost
+
+        return np.asarray(obj.predict(xgboost.DMatrix(table, feature_names=obj.feature_names), output_margin=True))
+
+    return predict
+
+
+def _named(table: NDArray[np.float64], names: Any) -> Any:
+    if names is None:
+        return table
+    import pandas
+
+    return pandas.DataFrame(table, columns=list(names))

@@ -1,0 +1,396 @@
+"""A smallest set of features that keeps a claim true, and what is proven of it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from suffice.answers.answer import Answer, Status
+from suffice.answers.documents import cost_document, domain_document, number_document
+from suffice.answers.documents import value_document as value_in_json
+from suffice.answers.words import Move, amount, can_fail, counted, headline, moves, others, spoken, stays
+from suffice.certificate.certify import certify_explanation
+from suffice.certificate.document import Certificate
+from suffice.core.case import Case, cost_of
+from suffice.core.counterexamples import breaking_input, easiest_break
+from suffice.core.drops import Constraint, Drop, Worst
+from suffice.errors import ClaimError, FeatureNameError, Undecided
+from suffice.layout.facts import Fact, Facts, Grid, Row
+from suffice.model.domain import Domain, format_value
+from suffice.numbers.exact import Rational, nearest_float, rational, to_fraction
+from suffice.numbers.values import Label, Value, to_user
+from suffice.question.claim import Inequality
+from suffice.question.claims import predicted
+from suffice.question.documents import Json
+from suffice.question.preferences import Choices
+from suffice.solvers.covering import Tree
+
+_MOST_BREAKS, _MOST_MOVES = 5, 2
+
+
+class Counterexample(NamedTuple):
+    """An input of the region that breaks the claim, once one more feature is free."""
+
+    without: str
+    point: tuple[Value, ...]
+    prediction: Any
+    moves: tuple[Move, ...]  # what differs from the row, the feature itself first
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(Answer):
+    """A smallest set of features that keeps a claim true, and what is proven of it.
+
+    `print(why)` says it in words. Numbers are exact rationals. A claim may have several parts (the winner against each
+    other class); `margin`, `drops` and `witnesses` are those of the tightest part, the one with the least slack.
+
+    Parameters
+    ----------
+    case : Case
+        The question, the row and what follows for each feature.
+    fixed : tuple of int
+        The features to fix, by index; `features` has their names.
+    bound : int
+        No allowed set costs less, counted in units of cost.
+    proof : Tree, optional
+        Why none costs less, where sorting alone does not prove it.
+    caveat : str, optional
+        Why a smaller set may exist, where that is not ruled out.
+
+    Examples
+    --------
+    >>> from suffice import AdditiveModel, Explainer, Steps
+    >>> model = AdditiveModel([Steps([18], [-1, 2]), Steps([0.5], [0, 1])], features=["age", "risk"])
+    >>> why = Explainer(model).explain({"age": 20, "risk": 0}, radius=5, unit="raw")
+    >>> why.features, why.free, why.status, why.margin, why.drops["age"]
+    (('age',), ('risk',), Status.PROVEN, Fraction(2, 1), Fraction(3, 1))
+    """
+
+    case: Case
+    fixed: tuple[int, ...]
+    bound: int
+    proof: Tree | None = None
+    caveat: str | None = None
+
+    @property
+    def region(self) -> tuple[Domain, ...]:
+        """Where each feature may go when it is free."""
+        return self.case.region
+
+    @property
+    def inequalities(self) -> tuple[Inequality, ...]:
+        """The parts of the claim."""
+        return self.case.inequalities
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """Margins and drops of each part of the claim, with what is charged for rounding taken off."""
+        return self.case.inner
+
+    @property
+    def worst(self) -> tuple[tuple[Worst, ...], ...]:
+        """For each part of the claim and each feature where its drop comes from."""
+        return self.case.worst
+
+    @property
+    def choices(self) -> Choices:
+        """What the search could choose among."""
+        return self.case.question.choices
+
+    @property
+    def charged(self) -> tuple[Rational, ...]:
+        """What rounding may take from the margin of each part of the claim."""
+        return self.case.charges
+
+    @property
+    def float_prediction(self) -> Any:
+        """What the estimator predicts in its own floats; it differs only if the score is within rounding of a tie."""
+        return self.case.float_prediction
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the fixed features, largest drop first."""
+        names = self.model.names
+        return tuple(names[i] for i in self.fixed)
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """Names of all other features, in the order of the model."""
+        fixed = set(self.fixed)
+        return tuple(name for i, name in enumerate(self.model.names) if i not in fixed)
+
+    @property
+    def size(self) -> int:
+        """How many features are fixed."""
+        return len(self.fixed)
+
+    @property
+    def cost(self) -> int | Fraction:
+        """What fixing these features costs; without preferences, how many they are."""
+        return cost_of(self.choices.cost(self.fixed), self.choices.unit)
+
+    @property
+    def lower_bound(self) -> int | Fraction:
+        """No allowed set costs less; a feature costs 1 unless `cost` says otherwise."""
+        return cost_of(self.bound, self.choices.unit)
+
+    @property
+    def status(self) -> Status:
+        """Whether no allowed set is proven to cost less."""
+        return Status.PROVEN if self.bound == self.choices.cost(self.fixed) else Status.BOUNDED
+
+    @cached_property
+    def tightest(self) -> int:
+        """Which part of the claim has the least slack."""
+        return min(range(len(self.constraints)), key=self._slack)
+
+    @property
+    def margin(self) -> Fraction:
+        """By how much the claim holds at the row: the score's distance from breaking it, less what is charged."""
+        return to_fraction(self.constraints[self.tightest].margin)
+
+    @property
+    def slack(self) -> Fraction:
+        """What is left of the margin when every free feature does its worst."""
+        return to_fraction(self._slack(self.tightest))
+
+    def _slack(self, part: int) -> Rational:
+        fixed, constraint = set(self.fixed), self.constraints[part]
+        return constraint.margin - constraint.fall([i for i in self.case.features if i not in fixed]).value
+
+    @property
+    def drops(self) -> dict[str, Fraction | float]:
+        """How far each feature can lower the margin within the region; infinity if without bound."""
+        drops = self.constraints[self.tightest].drops
+        return {name: _shown(drop) for name, drop in zip(self.model.names, drops, strict=True)}
+
+    @property
+    def witnesses(self) -> dict[str, Fraction | Label | None]:
+        """For each feature the value that attains its drop; None where the drop is approached but not attained."""
+        part = self.tightest
+        return {
+            name: to_user(worst.value_at_most(worst.infimum.value)) if drop.is_attained else None
+            for name, drop, worst in zip(self.model.names, self.constraints[part].drops, self.worst[part], strict=True)
+        }
+
+    @property
+    def ranked(self) -> tuple[str, ...]:
+        """All features: the fixed ones, then the free ones with larger drops first."""
+        drops = self.drops
+        return (*self.features, *sorted(self.free, key=drops.__getitem__, reverse=True))
+
+    @property
+    def strongest_free(self) -> tuple[str, ...]:
+        """The three free features that can lower the margin most, those that cannot at all left out."""
+        drops = self.drops
+        return tuple(name for name in self.ranked[self.size :] if drops[name])[:3]
+
+    # --- what breaks it -----------------------------------------------------------------------------------------------
+
+    def counterexample(self, without: str) -> dict[str, Fraction | Label]:
+        """Return an input of the region that breaks the claim, once a fixed feature is free too.
+
+        Parameters
+        ----------
+        without : str
+            One of `features`. It changes, and as few free features as possible; the others keep the row's
+            values. Numbers are short floats where the claim allows it.
+
+        Returns
+        -------
+        dict
+            A value for each feature, by name.
+
+        Raises
+        ------
+        FeatureNameError
+            If the feature is not fixed: without it nothing changes.
+        ClaimError
+            If no such input is known: the feature is fixed by preference, or whether it is needed is not known.
+        """
+        if without not in self.features:
+            raise FeatureNameError(without, self.features, what="fixed feature")
+        found = self.broken_without(without)
+        if found is None:
+            reason = self.caveat or "it is fixed because you asked for it, not because it is needed"
+            raise ClaimError(f"no input is known to break the claim without {without!r}: {reason}")
+        return {name: to_user(value) for name, value in zip(self.model.names, found.point, strict=True)}
+
+    def broken_without(self, feature: str) -> Counterexample | None:
+        """Return what breaks the claim once a fixed feature is free too, found once; None where nothing is known to."""
+        if feature not in self._broken:
+            self._broken[feature] = self._break(feature)
+        return self._broken[feature]
+
+    @cached_property
+    def _broken(self) -> dict[str, Counterexample | None]:
+        return {}
+
+    def _break(self, feature: str) -> Counterexample | None:
+        case, removed, fixed = self.case, self.model.index(feature), set(self.fixed)
+        try:
+            best = easiest_break(case.outer, [removed], [i for i in case.features if i not in fixed])
+        except Undecided:
+            best = None
+        if best is None:
+            return None
+        part, moved = best
+        point = tuple(breaking_input(case.outer[part], case.worst[part], case.row, case.region, moved))
+        other = predicted(self.model, case.compiled.scores(case.compiled.parts(point)))
+        return Counterexample(feature, point, other, tuple(moves(case, point, removed)))
+
+    def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
+        """Return the proof of this answer, for `suffice-check` or anyone else to check.
+
+        Parameters
+        ----------
+        model_file : path, optional
+            The file that the certificate is for. Default: the one that `model.save` writes.
+
+        Returns
+        -------
+        Certificate
+
+        Raises
+        ------
+        ModelFileError
+            If the file holds another model.
+        """
+        return certify_explanation(self.case, self.fixed, self.bound, self.proof, model_file)
+
+    # --- in words -----------------------------------------------------------------------------------------------------
+
+    def facts(self) -> Facts:
+        """Return what was predicted, what suffices, what is proven, and what would break it."""
+        table = [self.fixed_grid()] if self.size else []
+        return (*headline(self.case, self._margin_words()), self.proven(), *table, *self._notes(), *self._breaks())
+
+    def proven(self) -> Fact:
+        """Return what is proven, in a sentence."""
+        total, free = len(self.row), len(self.free)
+        if not self.size:
+            return Fact(
+                "Proven", f"no feature needs to be fixed: whatever changes within the region, {stays(self.case)}."
+            )
+        if not free and self.choices.is_plain and self.status is Status.PROVEN:
+            return Fact("Proven", f"every feature is needed: if any one of them is free, {can_fail(self.case)}.")
+        if not free:
+            return Fact("Proven", f"with all {counted(total, 'feature')} fixed, nothing can change; {self._least()}")
+        fix = "fixing 1 of" if self.size == 1 else f"fixing {self.size} of"
+        return Fact(
+            "Proven",
+            f"{fix} {counted(total, 'feature')} is enough: whatever {others(free)} within the region, "
+            f"{stays(self.case)}; {self._least()}",
+        )
+
+    def _least(self) -> str:
+        """Return what is known of other sets."""
+        has_costs = not self.choices.is_counting or self.choices.has_groups
+        among = "" if self.choices.is_plain else " that the preferences allow"
+        if self.status is Status.PROVEN:
+            return f"no set{among} costs less than {self.cost}." if has_costs else f"no smaller set{among} is enough."
+        if not self.bound:
+            return f"whether a smaller set{among} is enough is not known ({self.caveat})."
+        if has_costs:
+            return f"no set{among} costs less than {self.lower_bound} ({self.caveat})."
+        return f"no set of fewer than {self.lower_bound}{among} is enough ({self.caveat})."
+
+    def _margin_words(self) -> str:
+        margin, parts = amount(self.margin), len(self.inequalities)
+        return f" (margin {margin})" if parts == 1 else f" (tightest margin {margin}, of {parts})"
+
+    def fixed_grid(self) -> Grid:
+        """Return the fixed features as a table: value, and what each could do to the margin."""
+        drops = self.drops
+        near = (nearest_float(rational(drop)) for drop in drops.values() if isinstance(drop, Fraction))
+        widest = max((one for one in near if math.isfinite(one)), default=0.0) or 1.0
+        rows = [
+            Row(
+                (name, f"= {format_value(self.row[i])}", f"could lower the margin by {amount(drops[name])}"),
+                _share(drops[name], widest),
+            )
+            for name, i in zip(self.features, self.fixed, strict=True)
+        ]
+        return Grid(("fixed feature", "value", "effect"), tuple(rows))
+
+    def _notes(self) -> list[Fact]:
+        """Return what else is worth a sentence: charges, other predictions in floats, the slack, strong free ones."""
+        facts = []
+        if any(self.charged):
+            most = amount(max(to_fraction(charge) for charge in self.charged))
+            facts.append(
+                Fact("Charged", f"up to {most} of the margin, for rounding in {self.case.question.arithmetic}.")
+            )
+        if self.float_prediction != self.prediction:
+            other = self.float_prediction
+            what = "overflows" if other is None else f"predicts {other} here, because of rounding"
+            facts.append(Fact("Note", f"float arithmetic {what}; the proof is about the exact model."))
+        if self.free:
+            used = amount(self.margin - self.slack)
+            facts.append(
+                Fact(
+                    "Slack",
+                    f"in the worst case the free features use {used} of the margin; {amount(self.slack)} is left.",
+                )
+            )
+        strong = [f"{name} ({amount(self.drops[name])})" for name in self.strongest_free]
+        return [*facts, *([Fact("Strongest free", f"{', '.join(strong)}.")] if strong else [])]
+
+    def _breaks(self) -> list[Fact]:
+        """Return for each fixed feature what would break the claim, were it free too."""
+        shown = [self.broken_without(name) for name in self.features[:_MOST_BREAKS]]
+        facts = [Fact(f"If {one.without} could also change", f"{self._break_words(one)}.") for one in shown if one]
+        more = self.size - _MOST_BREAKS
+        return [*facts, *([Fact("Not shown", f"{counted(more, 'more feature')}.")] if facts and more > 0 else [])]
+
+    def _break_words(self, found: Counterexample) -> str:
+        first, *rest = found.moves
+        told = [f"{move.name} {move.old} -> {move.new}" for move in rest[:_MOST_MOVES]]
+        more = f" and {len(rest) - _MOST_MOVES} more" if len(rest) > _MOST_MOVES else ""
+        how = f"{first.old} -> {first.new}" + (f" with {', '.join(told)}{more}" if told else "")
+        if self.model.task != "regression" and found.prediction != self.prediction:
+            return f"{how} would change the prediction to {spoken(found.prediction)}"
+        return f"{how} would break the claim"
+
+    def _document(self) -> Json:
+        names = self.model.names
+        return {
+            "status": self.status.value,
+            "size": self.size,
+            "cost": cost_document(self.cost),
+            "lower_bound": cost_document(self.lower_bound),
+            "caveat": self.caveat,
+            "charged": [number_document(charge) for charge in self.charged],
+            "features": list(self.features),
+            "free": list(self.free),
+            "margin": number_document(self.margin),
+            "slack": number_document(self.slack),
+            "parts": [inequality.meaning for inequality in self.inequalities],
+            "values": values_by_name(names, self.row),
+            "region": {name: domain_document(part) for name, part in zip(names, self.region, strict=True)},
+            "drops": {name: number_document(drop) for name, drop in self.drops.items()},
+            "witnesses": {name: None if at is None else value_in_json(at) for name, at in self.witnesses.items()},
+        }
+
+    def __repr__(self) -> str:
+        return f"<Explanation: {self.prediction!r}, {self.size} of {len(self.row)} features, {self.status.value}>"
+
+
+def values_by_name(names: tuple[str, ...], values: tuple[Value, ...]) -> Mapping[str, Json]:
+    """Return an exact value for each feature, as JSON has it."""
+    return {name: value_in_json(value) for name, value in zip(names, values, strict=True)}
+
+
+def _share(drop: Fraction | float, widest: float) -> float:
+    if not isinstance(drop, Fraction):
+        return 1.0
+    return min(nearest_float(rational(drop)) / widest, 1.0)
+
+
+def _shown(drop: Drop) -> Fraction | float:
+    return math.inf if drop.is_infinite else to_fraction(drop.value)

@@ -1,0 +1,213 @@
+"""How far features may move: largest radii, and how the size of explanations grows with the radius."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from suffice.answers.answer import Answer, Status
+from suffice.answers.documents import cost_document, number_document
+from suffice.answers.words import approximately, can_fail, headline, stays, unit_words
+from suffice.certificate.document import Certificate
+from suffice.certificate.radius import certify_radius
+from suffice.core.case import Case
+from suffice.core.radius_path import Extent
+from suffice.errors import RadiusError
+from suffice.layout.facts import Fact, Facts, Grid, Row
+from suffice.numbers.exact import Number, to_fraction
+from suffice.question.documents import Json
+from suffice.question.region import read_radius
+
+
+class Limit(NamedTuple):
+    """The end of a stretch of radii: something holds at every smaller one, and at this one if `is_attained`.
+
+    Infinity stands for every radius; `is_attained` then says whether it holds on the whole domain, special codes
+    included.
+
+    Examples
+    --------
+    >>> print(Limit(Fraction(3, 2), is_attained=False))
+    below 1.5
+    """
+
+    radius: Fraction | float
+    is_attained: bool
+
+    @classmethod
+    def of(cls, extent: Extent) -> Limit:
+        """Return an end as users see it."""
+        return cls(math.inf if extent.radius is None else to_fraction(extent.radius), extent.is_attained)
+
+    def __str__(self) -> str:
+        if self.radius == math.inf:
+            return "any radius" + (", and the whole domain" if self.is_attained else "")
+        return f"{'up to' if self.is_attained else 'below'} {approximately(Fraction(self.radius))}"
+
+    def document(self) -> Json:
+        """Return the end as JSON has it."""
+        return {"radius": number_document(self.radius), "is_attained": self.is_attained}
+
+
+@dataclass(frozen=True)
+class LargestRadius(Answer):
+    """The largest radius, the same for all features in the question's unit, for which some features suffice.
+
+    Parameters
+    ----------
+    case : Case
+        The question and the row.
+    fixed : tuple of int
+        The features that are fixed, by index.
+    extent : Extent
+        Up to which radius they suffice.
+    caveat : str, optional
+        Why they may suffice further, where that is not ruled out.
+
+    Examples
+    --------
+    >>> from suffice import AdditiveModel, Explainer, Steps
+    >>> explainer = Explainer(AdditiveModel([Steps([18], [-1, 2])], features=["age"]))
+    >>> largest = explainer.radius({"age": 20}, [], unit="raw")
+    >>> largest.radius, largest.is_attained, str(largest.limit)
+    (Fraction(2, 1), True, 'up to 2')
+    """
+
+    case: Case
+    fixed: tuple[int, ...]
+    extent: Extent
+    caveat: str | None = None
+
+    @property
+    def limit(self) -> Limit:
+        """Up to which radius the features suffice."""
+        return Limit.of(self.extent)
+
+    @property
+    def radius(self) -> Fraction | float:
+        """The largest radius; infinity if they suffice at every one."""
+        return self.limit.radius
+
+    @property
+    def is_attained(self) -> bool:
+        """Whether they suffice at this radius itself."""
+        return self.extent.is_attained
+
+    @property
+    def status(self) -> Status:
+        """Whether they are proven not to suffice any further."""
+        return Status.BOUNDED if self.caveat else Status.PROVEN
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features that are fixed."""
+        names = self.model.names
+        return tuple(names[i] for i in self.fixed)
+
+    def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
+        """Return the proof: these features suffice up to there, and no further. See `Explanation.certificate`."""
+        return certify_radius(self.case, self.extent, self.fixed, model_file)
+
+    def facts(self) -> Facts:
+        """Return the largest radius in words."""
+        with_fixed = f"with {', '.join(self.features)} fixed" if self.fixed else "with nothing fixed"
+        return (*headline(self.case, has_region=False), Fact("Proven", f"{with_fixed}, {self._said()}."))
+
+    def _said(self) -> str:
+        limit, unit = self.limit, unit_words(self.case.question)
+        if limit.radius == math.inf:
+            more = "anywhere in the domain" if limit.is_attained else "at every radius, but not on the whole domain"
+            return f"{stays(self.case)} {more}"
+        if self.caveat:
+            return f"{stays(self.case)} at every radius {limit} (in {unit}); {self.caveat}"
+        if not limit.radius:
+            return f"no radius is safe: {can_fail(self.case)} at any radius above 0"
+        return f"{stays(self.case)} at every radius {limit} (in {unit}), but not beyond"
+
+    def _document(self) -> Json:
+        return {**self.limit.document(), "features": list(self.features), "status": self.status.value}
+
+
+class Step(NamedTuple):
+    """A stretch of radii that ends at `limit` and begins where the one before ends; no smaller set suffices there.
+
+    Examples
+    --------
+    >>> Step(Limit(Fraction(1), is_attained=True), 1, ("age",)).features
+    ('age',)
+    """
+
+    limit: Limit
+    cost: int | Fraction  # how many features, if nothing else is said
+    features: tuple[str, ...]  # suffices at the end of the stretch, so on all of it
+
+
+@dataclass(frozen=True)
+class Curve(Answer):
+    """Size of the smallest explanation against the radius, with the exact radii where it grows.
+
+    Parameters
+    ----------
+    case : Case
+        The question and the row.
+    steps : tuple of Step
+        Stretches of radii with one size each, in order.
+
+    Examples
+    --------
+    >>> from suffice import AdditiveModel, Explainer, Steps
+    >>> explainer = Explainer(AdditiveModel([Steps([18], [-1, 2])], features=["age"]))
+    >>> [(str(step.limit), step.cost) for step in explainer.curve({"age": 20}, until=5, unit="raw").steps]
+    [('up to 2', 0), ('up to 5', 1)]
+    """
+
+    case: Case
+    steps: tuple[Step, ...]
+
+    def at(self, radius: Number) -> Step:
+        """Return the step that a radius is in.
+
+        Parameters
+        ----------
+        radius : number
+            In the unit of the question.
+
+        Returns
+        -------
+        Step
+
+        Raises
+        ------
+        RadiusError
+            If it is not a radius, or the curve ends before it.
+        """
+        exact = read_radius("the radius", radius)
+        place = math.inf if exact is None else to_fraction(exact)
+        for step in self.steps:
+            end = step.limit
+            if place < end.radius or (place == end.radius and end.is_attained):
+                return step
+        raise RadiusError(f"the curve ends at radius {self.steps[-1].limit.radius}; compute it with a larger `until`")
+
+    def facts(self) -> Facts:
+        """Return a line for each stretch of radii."""
+        has_costs = bool(self.case.question.given & {"cost", "groups"})
+        rows = []
+        for step in self.steps:
+            noun = "feature" if step.cost == 1 else "features"
+            size = f"cost {step.cost}" if has_costs else f"{step.cost} {noun}"
+            is_last = step.limit.radius == math.inf
+            end = str(step.limit).replace("any", "any larger", 1) if is_last else f"radius {step.limit}"
+            rows.append(Row((f"{end}:", size, ", ".join(step.features))))
+        proven = f"smallest sets that are enough, by radius (in {unit_words(self.case.question)})."
+        return (*headline(self.case, has_region=False), Fact("Proven", proven), Grid(("", "", ""), tuple(rows)))
+
+    def _document(self) -> Json:
+        steps = [
+            {**step.limit.document(), "cost": cost_document(step.cost), "features": list(step.features)}
+            for step in self.steps
+        ]
+        return {"steps": steps}

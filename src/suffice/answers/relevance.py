@@ -1,0 +1,68 @@
+"""Which features matter at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from suffice.answers.answer import Answer, Status
+from suffice.answers.words import headline
+from suffice.core.case import Case
+from suffice.layout.facts import Fact, Facts
+from suffice.question.documents import Json
+
+
+@dataclass(frozen=True)
+class Relevance(Answer):
+    """Features by their role in the subset-minimal explanations, in the order of the model.
+
+    Parameters
+    ----------
+    case : Case
+        The question and the row.
+    necessary : tuple of str
+        In every sufficient set: alone it can break the claim.
+    relevant : tuple of str
+        In some subset-minimal explanation, but not in every one.
+    irrelevant : tuple of str
+        In none.
+    undecided : tuple of str
+        Not necessary; whether they are relevant was not decided within the budget.
+
+    Examples
+    --------
+    >>> from suffice import AdditiveModel, Explainer, Steps
+    >>> explainer = Explainer(AdditiveModel([Steps([18], [-1, 2]), Steps([0.5], [0, 1])], features=["age", "risk"]))
+    >>> explainer.relevance({"age": 20, "risk": 0}, radius=5, unit="raw").necessary
+    ('age',)
+    """
+
+    case: Case
+    necessary: tuple[str, ...]
+    relevant: tuple[str, ...]
+    irrelevant: tuple[str, ...]
+    undecided: tuple[str, ...]
+
+    @property
+    def status(self) -> Status:
+        """Whether every feature is settled."""
+        return Status.BOUNDED if self.undecided else Status.PROVEN
+
+    def facts(self) -> Facts:
+        """Return a sentence for each kind of feature."""
+        parts = {
+            "Necessary (in every sufficient set)": self.necessary,
+            "Relevant (in some minimal set)": self.relevant,
+            "Irrelevant (in no minimal set)": self.irrelevant,
+            "Undecided (the search ran out of its budget)": self.undecided,
+        }
+        told = (Fact(what, ", ".join(names)) for what, names in parts.items() if names)
+        return (*headline(self.case), *told)
+
+    def _document(self) -> Json:
+        return {
+            "status": self.status.value,
+            "necessary": list(self.necessary),
+            "relevant": list(self.relevant),
+            "irrelevant": list(self.irrelevant),
+            "undecided": list(self.undecided),
+        }

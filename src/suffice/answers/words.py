@@ -1,0 +1,159 @@
+"""Words that answers share: what was predicted, claimed and allowed to move; numbers, lists and changes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from flint import fmpq
+
+from suffice.core.case import Case
+from suffice.layout.facts import Fact
+from suffice.model.additive import AdditiveModel
+from suffice.model.domain import format_value
+from suffice.numbers.exact import ONE, Rational, nearest_float, rational, to_fraction
+from suffice.numbers.values import Value
+from suffice.question.claims import Same
+from suffice.question.question import Question
+
+
+def amount(value: Fraction | float) -> str:
+    """Return a number as people read it."""
+    return "any amount" if value == math.inf else format_value(rational(value))
+
+
+def approximately(value: Fraction) -> str:
+    """Return a number as people read it, marked where it is rounded: for bounds, which must not say too much."""
+    text = format_value(rational(value))
+    return text if to_fraction(rational(text)) == value else f"about {text}"
+
+
+def spoken(value: Any) -> str:
+    """Return a prediction, or a value of a feature, as people read it."""
+    return amount(value) if isinstance(value, Fraction) else str(value)
+
+
+def in_full(value: Value) -> str:
+    """Return a value with all digits of its float; one that is not a float is marked as rounded."""
+    if not isinstance(value, fmpq):
+        return str(value)
+    near = nearest_float(value)
+    if not math.isfinite(near):
+        return f"about {format_value(value)}"
+    text = repr(near).removesuffix(".0")
+    # A short decimal is exact too, such as 0.3, which no float is.
+    return text if value in (rational(near), rational(text)) else f"about {text}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def others(number: int) -> str:
+    """Return what the features not named do: "the other one does", "the other 3 do"."""
+    return "the other one does" if number == 1 else f"the other {number} do"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in quotes, as they stand in messages."""
+    return ", ".join(repr(name) for name in names) or "no feature"
+
+
+class Move(NamedTuple):
+    """A feature that changes: its name, the row's value and the new one, in full."""
+
+    name: str
+    old: str
+    new: str
+
+
+def moves(case: Case, point: Sequence[Value], first: int | None = None) -> list[Move]:
+    """Return the features in which an input differs from the row, one of them first."""
+    changed = [i for i in case.features if case.row[i] != point[i]]
+    changed.sort(key=lambda i: i != first)
+    return [Move(case.model.names[i], format_value(case.row[i]), in_full(point[i])) for i in changed]
+
+
+# --- what was asked ---------------------------------------------------------------------------------------------------
+
+
+def headline(case: Case, margin: str = "", *, has_region: bool = True, has_fixed: bool = False) -> list[Fact]:
+    """Return what was predicted, what must stay true if that is not just the prediction, and what may move.
+
+    That some features are fixed in any case is said where it limits what may move (`has_fixed`).
+    """
+    is_plain = isinstance(case.question.claim, Same)
+    facts = [Fact("Prediction", spoken(case.prediction) + (margin if is_plain else ""))]
+    if not is_plain:
+        facts.append(Fact("Claim", case.question.claim.sentence(case.model, case.prediction) + margin))
+    return [*facts, Fact("Region", region(case.question, case.model, has_fixed=has_fixed))] if has_region else facts
+
+
+def stays(case: Case) -> str:
+    """Return what is proven not to change, as the end of a sentence."""
+    return "the prediction stays the same" if isinstance(case.question.claim, Same) else "the claim stays true"
+
+
+def can_fail(case: Case) -> str:
+    """Return what happens where it is not, as the end of a sentence."""
+    return "the prediction can change" if isinstance(case.question.claim, Same) else "the claim can fail"
+
+
+def break_it(case: Case) -> str:
+    """Return what a contrast does, as a verb phrase."""
+    return "change the prediction" if isinstance(case.question.claim, Same) else "break the claim"
+
+
+def region(question: Question, model: AdditiveModel, *, has_fixed: bool = False) -> str:
+    """Return what free features may do, in words."""
+    ball = f" in the ball of the {int(question.norm)}-norm" if question.is_ball else ""
+    parts = [f"{_reach(question)}{ball}"]
+    if any(radius and domain.categories_ for radius, domain in zip(question.radii, model.domains, strict=True)):
+        parts.append("a category may become any other")
+    if question.max_changed is not None:
+        parts.append(f"at most {counted(question.max_changed, 'feature')} changed at once")
+    parts += _named(question, question.immutable, "cannot change")
+    if has_fixed:
+        fixed = question.choices.features(sorted(question.choices.fix))
+        parts += _named(question, fixed, "stays fixed" if len(fixed) == 1 else "stay fixed")
+    return "; ".join(parts)
+
+
+def unit_words(question: Question) -> str:
+    """Return what the radius counts, where it is what was asked for."""
+    return {
+        "std": "standard deviations",
+        "raw": "the features' own units",
+        "model": "the model's scaled units",
+    }[question.unit]
+
+
+def _reach(question: Question) -> str:
+    reach = {one for i, one in enumerate(question.reach) if i not in question.immutable}
+    if len(reach) != 1:
+        return f"each feature within its own radius (in {unit_words(question)})" if reach else "nothing may change"
+    (radius,) = reach
+    return "anywhere in the domain" if radius is None else f"within {distance(radius, question)}"
+
+
+def distance(radius: Rational, question: Question) -> str:
+    """Return a radius with its unit: "half a standard deviation"."""
+    if question.unit == "std" and radius in (ONE / 2, ONE):
+        return "half a standard deviation" if radius == ONE / 2 else "one standard deviation"
+    number = in_full(radius)
+    return {
+        "std": f"{number} standard deviations",
+        "raw": f"{number} of the row's value",
+        "model": f"{number} of the model's scaled units",
+    }[question.unit]
+
+
+def _named(question: Question, features: Collection[int], what: str, most: int = 3) -> list[str]:
+    names = [question.names[i] for i in sorted(features)]
+    if not names:
+        return []
+    shown = ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return [f"{shown} {what}"]

@@ -1,0 +1,110 @@
+"""The command line: thin commands over the library, for people, and with `--json` for machines.
+
+Exit codes: 0 answered, 1 the question cannot be answered (one sentence on stderr), 2 wrong usage, 3 some rows of a
+batch failed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from suffice import __version__
+from suffice.adapters.files import load_any as load_model
+from suffice.answers.documents import to_text
+from suffice.cli.batch import batch_command
+from suffice.cli.convert import convert_command
+from suffice.cli.demo import demo_command
+from suffice.cli.fit import fit_command
+from suffice.cli.options import AsJson, ModelPath, file_facts
+from suffice.cli.questions import question_commands
+from suffice.cli.report import report_command
+from suffice.cli.serve import serve_command
+from suffice.errors import SufficeError
+from suffice.explainer import Explainer
+from suffice.present.models import model_document
+from suffice.present.terminal import new_console, show_error, show_model
+
+
+class _Commands(TyperGroup):
+    """Commands whose errors are one sentence."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except SufficeError as error:
+            show_error(error)
+            raise typer.Exit(1) from None
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help="Proven minimal explanations of additive models.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):  # where ∞ cannot be shown, a question mark is
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    app()
+
+
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        typer.echo(f"suffice {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _suffice(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def check_command(
+    model: ModelPath,
+    certificate: Annotated[Path, typer.Argument(help="A certificate, as --certificate writes it.", show_default=False)],
+) -> None:
+    """Check a certificate without trusting the explainer. Exit code: 0 proven, 1 a step fails, 2 unreadable."""
+    from suffice_check.__main__ import main as check
+
+    raise typer.Exit(check([str(model), str(certificate)]))
+
+
+def info_command(model: ModelPath, as_json: AsJson = False) -> None:
+    """Describe a model file: its task, features, and how many exact pieces its shapes have."""
+    additive = load_model(model)
+    pieces = Explainer(additive).pieces
+    if as_json:
+        typer.echo(to_text({"model": file_facts(model), **model_document(additive, pieces)}))
+    else:
+        show_model(new_console(), additive, pieces, file_facts(model))
+
+
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": demo_command,
+    "fit": fit_command,
+    **question_commands(),
+    "report": report_command,
+    "serve": serve_command,
+    "batch": batch_command,
+    "check": check_command,
+    "info": info_command,
+    "convert": convert_command,
+}
+for _name, _command in _COMMANDS.items():
+    app.command(_name)(_command)

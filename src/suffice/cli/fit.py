@@ -1,0 +1,130 @@
+"""`suffice fit`: train a neural additive model on a table."""
+
+from __future__ import annotations
+
+import tempfile
+from enum import StrEnum
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any
+
+import typer
+
+from suffice.answers.documents import to_text
+from suffice.cli.options import AsJson, Quiet, TablePath, file_facts
+from suffice.errors import DataError, ModelFileError
+from suffice.model.additive import AdditiveModel
+from suffice.present.models import training_document
+from suffice.present.terminal import new_console, show_training
+from suffice.tables.reading import read_table
+from suffice.tables.training import FEW, training_data
+
+
+class Task(StrEnum):
+    """What there is to learn."""
+
+    AUTO = "auto"
+    CLASSIFICATION = "classification"
+    REGRESSION = "regression"
+
+
+class Basis(StrEnum):
+    """Whether features have networks of their own."""
+
+    SEPARATE = "separate"
+    SHARED = "shared"
+
+
+def fit_command(
+    table: TablePath,
+    target: Annotated[str, typer.Option(metavar="COLUMN", help="Column to predict.", show_default=False)],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.", show_default=False)
+    ],
+    task: Annotated[
+        Task, typer.Option(help=f"auto: classification if the target is text, or at most {FEW} different integers.")
+    ] = Task.AUTO,
+    special_code: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="NUMBER", help="Code that is not a measurement, such as -9 for no record; may be repeated."
+        ),
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")
+    ] = None,
+    random_state: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Seed; the same seed gives the same model.")
+    ] = 0,
+    epochs: Annotated[int, typer.Option(min=1, help="Maximum number of passes over the rows.")] = 60,
+    hidden: Annotated[str, typer.Option(metavar="UNITS", help="Units of the hidden layers.")] = "64,64,32",
+    basis: Annotated[Basis, typer.Option(help="A network for each feature, or one that all share.")] = Basis.SEPARATE,
+    members: Annotated[int, typer.Option(min=1, help="Number of networks in the ensemble.")] = 1,
+    explanation_radius: Annotated[
+        float | None, typer.Option(min=0, help="Train for short explanations: radius in standard deviations.")
+    ] = None,
+    explanation_weight: Annotated[float, typer.Option(min=0, help="Train for short explanations: weight.")] = 0.0,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train a neural additive model on a table, and save it as an exact model file."""
+    layers = _layers(hidden)
+    data = read_table(table)
+    training = training_data(data, target, drop or (), task.value)
+    _check_writable(output, table)
+    pandas, nam = _training_libraries()
+    console = new_console()
+    estimator = (nam.NAMClassifier if training.is_classification else nam.NAMRegressor)(
+        layers,
+        basis=basis.value,
+        n_members=members,
+        max_epochs=epochs,
+        explanation_radius=explanation_radius,
+        explanation_weight=explanation_weight,
+        special_codes=special_code or None,
+        random_state=random_state,
+        verbose=console.is_terminal and not quiet and not as_json,
+    )
+    dtypes = dict.fromkeys(training.names, "category")
+    estimator.fit(pandas.DataFrame(training.columns).astype(dtypes), training.target)
+    model: AdditiveModel = estimator.to_additive()
+    model.save(output)
+    document = training_document(estimator, model, rows=len(data.rows), target=target) | {"model": file_facts(output)}
+    if as_json:
+        typer.echo(to_text(document))
+    elif not quiet:
+        show_training(console, document, model)
+
+
+def _layers(text: str) -> tuple[int, ...]:
+    try:
+        layers = tuple(int(units) for units in text.split(","))
+    except ValueError:
+        layers = ()
+    if not layers or min(layers) < 1:
+        raise typer.BadParameter(f"{text!r} is not a list of units such as 64,64,32", param_hint="--hidden")
+    return layers
+
+
+def _training_libraries() -> tuple[Any, ModuleType]:
+    try:
+        import pandas
+
+        from suffice import nam
+    except ImportError as error:
+        named = str(error) if "suffice[nam]" in str(error) else f"{error}; pip install 'suffice[nam]'"
+        raise DataError(f"fit cannot run: {named}") from None
+    return pandas, nam
+
+
+def _check_writable(path: Path, table: Path) -> None:
+    """Raise an error now rather than after the training."""
+    if path.is_dir():
+        raise ModelFileError(path, "cannot be written: it is a folder")
+    if path.exists() and path.samefile(table):
+        raise ModelFileError(path, "is the table itself; give the model another name")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise ModelFileError(path, f"cannot be written: {error.strerror}") from None

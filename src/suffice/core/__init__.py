@@ -1,0 +1,1 @@
+"""From a question about a row to margins and drops."""

@@ -1,0 +1,205 @@
+"""A question about one row, worked out: what every search is a function of.
+
+In: a compiled model, a question, a row. Out: a `Case` with the region, the claim's inequalities and, made when they are
+first asked for, margins, drops and worst cases. Rows, radii and preferences are read once. Where a number of the claim
+is not rational and a decision needs it more closely, only its enclosure is made anew (`refined`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeVar
+
+from suffice.core.drops import Constraint, Drop, Worst, bound_drops
+from suffice.core.radius_path import RadiusPath
+from suffice.core.rounding import rounding_errors
+from suffice.errors import BudgetError, RadiusError, Undecided
+from suffice.model.additive import AdditiveModel
+from suffice.model.compiled import Compiled
+from suffice.numbers.exact import ZERO, Rational, to_fraction
+from suffice.numbers.values import to_user
+from suffice.question.budget import Clock
+from suffice.question.claim import FIRST_BITS, Inequality, dot
+from suffice.question.claims import inequalities_at, predicted
+from suffice.question.question import Question
+from suffice.question.region import Region, region_around
+from suffice.question.row import Row, read_row
+
+Answer = TypeVar("Answer")
+
+_MOST_BITS = 16_384  # how closely a number that is not rational is enclosed at most
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question about a row. Constraints are one for each inequality of the claim, in order."""
+
+    compiled: Compiled
+    question: Question
+    row: Row
+    region: Region
+    parts: tuple[tuple[Rational, ...], ...]  # each feature's part of each score
+    scores: tuple[Rational, ...]
+    inequalities: tuple[Inequality, ...]
+    bits: int  # how closely numbers of the claim that are not rational are enclosed
+    began: float = field(default_factory=time.monotonic, compare=False)
+    _bounds: dict[tuple[int, ...], tuple[tuple[Drop, ...], tuple[Worst, ...]]] = field(
+        default_factory=dict, compare=False, repr=False
+    )  # drops and worst cases by the factors of an inequality: these do not change with the enclosure
+
+    @classmethod
+    def of(cls, compiled: Compiled, question: Question, x: Any) -> Case:
+        """Return the case of a row, as users write one.
+
+        Raises
+        ------
+        RowError, FeatureNameError
+            If the row is not one of the model.
+        ClaimError
+            If the claim cannot be made of this row, or is false at it.
+        """
+        row = read_row(compiled.model, x)
+        region = region_around(compiled.model, row, question.radii)
+        parts = compiled.parts(row)
+        scores = compiled.scores(parts)
+        inequalities, bits = _enclosed(compiled.model, question, scores, FIRST_BITS)
+        return cls(compiled, question, row, region, parts, scores, inequalities, bits)
+
+    def refined(self) -> Case:
+        """Return the same case with numbers that are not rational enclosed in twice as many bits."""
+        inequalities, bits = _enclosed(self.model, self.question, self.scores, 2 * self.bits)
+        return replace(self, inequalities=inequalities, bits=bits)
+
+    @property
+    def model(self) -> AdditiveModel:
+        """The model."""
+        return self.compiled.model
+
+    @property
+    def features(self) -> range:
+        """The indices of all features."""
+        return range(len(self.row))
+
+    @cached_property
+    def prediction(self) -> Any:
+        """The class predicted, or the score of a regression as a `Fraction`."""
+        return predicted(self.model, self.scores)
+
+    @cached_property
+    def float_prediction(self) -> Any:
+        """What the estimator predicts in its own float arithmetic; the same but for scores within rounding of a tie."""
+        predict = self.compiled.float_predict
+        return self.prediction if predict is None else predict([to_user(value) for value in self.row])
+
+    def clock(self, usual_nodes: int) -> Clock:
+        """Return the budget of the question, of which the time has been running since the row was read."""
+        budget = self.question.budget
+        nodes = usual_nodes if budget.max_nodes is None else budget.max_nodes
+        return Clock(nodes, self.began + budget.max_seconds)
+
+    # --- margins and drops --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def worst(self) -> tuple[tuple[Worst, ...], ...]:
+        """For each constraint and feature where its drop comes from."""
+        return tuple(self._bound(inequality)[1] for inequality in self.inequalities)
+
+    @cached_property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """What must hold of the exact model: all that `max_changed` of the free features can do at once."""
+        return tuple(
+            Constraint(
+                inequality.at(self.scores),
+                self._bound(inequality)[0],
+                inequality.is_strict,
+                self.question.max_changed,
+                inequality.gap,
+            )
+            for inequality in self.inequalities
+        )
+
+    def _bound(self, inequality: Inequality) -> tuple[tuple[Drop, ...], tuple[Worst, ...]]:
+        factors = inequality.factors
+        if factors not in self._bounds:
+            here = [dot(factors, part) for part in self.parts]
+            self._bounds[factors] = bound_drops(self.compiled.oriented(factors), here, self.row, self.region)
+        return self._bounds[factors]
+
+    @cached_property
+    def charges(self) -> tuple[Rational, ...]:
+        """What rounding may take from the margin of each part of the claim, anywhere in the region."""
+        return self.charges_over(self.region)
+
+    def charges_over(self, region: Region) -> tuple[Rational, ...]:
+        """Return what rounding may take from the margin of each part of the claim, anywhere in a region."""
+        if self.question.arithmetic == "exact":
+            return (ZERO,) * len(self.inequalities)
+        errors = rounding_errors(self.model, region, self.question.arithmetic)
+        times = 2 if self.question.claim.reads_own_score else 1
+        return tuple(
+            sum((times * abs(factor) * error for factor, error in zip(one.factors, errors, strict=True)), ZERO)
+            for one in self.inequalities
+        )
+
+    @cached_property
+    def inner(self) -> tuple[Constraint, ...]:
+        """Constraints that admit only what is proven of the deployed model: rounding is taken from the margins."""
+        return with_slack(self.constraints, [-charge for charge in self.charges])
+
+    @cached_property
+    def outer(self) -> tuple[Constraint, ...]:
+        """Constraints that refuse only what breaks the claim for certain, in the true region and the deployed model."""
+        # A change of one feature lies in the ball of any norm; changes of several at once need not.
+        if self.question.is_ball:
+            return with_slack([replace(one, max_changed=1) for one in self.constraints], self.charges)
+        return with_slack(self.constraints, self.charges)
+
+    def path(self, slack: Sequence[Rational] | None = None) -> RadiusPath:
+        """Return the constraints as functions of a factor of the radii; slack is added to the margins."""
+        units = [radius for radius in self.question.radii if radius is not None]
+        if len(units) < len(self.row):
+            raise RadiusError("changes are counted in radii, so every radius must be finite")
+        functions = tuple(self.compiled.oriented(inequality.factors) for inequality in self.inequalities)
+        here = tuple(tuple(dot(one.factors, part) for part in self.parts) for one in self.inequalities)
+        constraints = tuple(replace(one, gap=ZERO) for one in self.constraints)
+        shifted = constraints if slack is None else with_slack(constraints, slack)
+        return RadiusPath(functions, here, shifted, self.row, self.model.domains, tuple(units))
+
+
+def with_slack(constraints: Sequence[Constraint], slack: Sequence[Rational]) -> tuple[Constraint, ...]:
+    """Return constraints with something added to their margins."""
+    pairs = zip(constraints, slack, strict=True)
+    return tuple(replace(one, margin=one.margin + more) if more else one for one, more in pairs)
+
+
+def decide(case: Case, answer: Callable[[Case], Answer]) -> Answer:
+    """Return an answer, with numbers that are not rational enclosed as closely as it needs."""
+    while True:
+        try:
+            return answer(case)
+        except Undecided:
+            case = case.refined()
+
+
+def _enclosed(
+    model: AdditiveModel, question: Question, scores: Sequence[Rational], bits: int
+) -> tuple[tuple[Inequality, ...], int]:
+    """Return the inequalities of a claim in so many bits, or more where the row itself needs them."""
+    while bits <= _MOST_BITS:
+        try:
+            return inequalities_at(question.claim, model, scores, bits), bits
+        except Undecided:
+            bits *= 2
+    raise BudgetError(
+        f"a sum of drops agrees with the threshold to {_MOST_BITS} bits; change the threshold slightly"
+    ) from None
+
+
+def cost_of(units: int, unit: Rational) -> int | Fraction:
+    """Return a cost as users see it: a whole number where it is one."""
+    cost = unit * units
+    return int(cost.p) if cost.q == 1 else to_fraction(cost)

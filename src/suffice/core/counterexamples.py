@@ -1,0 +1,88 @@
+"""Concrete inputs that break a claim, once enough features are free to move.
+
+In: one constraint, the worst case of each feature, the row and its region, and the features that move. Out: an input of
+the region at which the claim is false, checked exactly. Numbers are floats of few digits where the claim leaves room.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from flint import fmpq
+
+from suffice.core.drops import Constraint, Worst, total
+from suffice.model.domain import Domain
+from suffice.numbers.exact import ZERO, Rational, nearest_float
+from suffice.numbers.values import Value
+from suffice.question.row import Row
+
+
+def fewest_movers(constraint: Constraint, first: Sequence[int], others: Iterable[int]) -> list[int]:
+    """Return `first`, and the fewest of the others that together with it can break the constraint."""
+    drops = constraint.drops
+    moved, fall = list(first), total(drops[i] for i in first)
+    for i in sorted(
+        (i for i in others if drops[i].is_infinite or drops[i].value), key=lambda i: drops[i], reverse=True
+    ):
+        if not constraint.allows(fall):
+            break
+        moved.append(i)
+        fall = total((fall, drops[i]))
+    return moved
+
+
+def easiest_break(
+    constraints: Sequence[Constraint], first: Sequence[int], others: Sequence[int]
+) -> tuple[int, list[int]] | None:
+    """Return the constraint that breaks with the fewest movers, and these; None if none can be broken.
+
+    A claim breaks as soon as one of its constraints does, and one constraint breaks with the fewest features if those
+    with the largest drops move: a smallest set is found by looking at each constraint alone.
+    """
+    best: tuple[int, list[int]] | None = None
+    for c, constraint in enumerate(constraints):
+        moved = fewest_movers(constraint, first, others)
+        if not constraint.admits(moved) and (best is None or len(moved) < len(best[1])):
+            best = c, moved
+    return best
+
+
+def breaking_input(
+    constraint: Constraint, worst: Sequence[Worst], row: Row, region: Sequence[Domain], moved: Sequence[int]
+) -> list[Value]:
+    """Return an input that differs from the row in the moved features only and breaks the constraint."""
+    point = list(row)
+    for i, target in zip(moved, _targets(constraint, worst, row, moved), strict=True):
+        point[i] = _short_value(worst[i], region[i], target)
+    parts = zip(worst, row, point, strict=True)
+    score = constraint.margin + constraint.gap + sum((w.function(new) - w.function(old) for w, old, new in parts), ZERO)
+    assert score < 0 or (score == 0 and constraint.is_strict), "a counterexample must break the claim"
+    return point
+
+
+def _targets(constraint: Constraint, worst: Sequence[Worst], row: Row, moved: Sequence[int]) -> list[Rational]:
+    """Return how low each moved feature's part must go, so that together they break the constraint."""
+    margin = constraint.margin + constraint.gap
+    bounded = [i for i in moved if not constraint.drops[i].is_infinite]
+    if len(bounded) < len(moved):  # one that falls without bound makes up for all others, which need not fall at all
+        depth = margin + 1
+        heres = [worst[i].function(row[i]) for i in moved]
+        return [here if i in bounded else here - depth for i, here in zip(moved, heres, strict=True)]
+    # Half of the excess is shared out; what is left still breaks the claim. Without any excess (a tie under
+    # a strict claim) every drop is attained, and every one is needed in full.
+    share = (total(constraint.drops[i] for i in moved).value - margin) / (2 * len(moved))
+    return [worst[i].infimum.value + share for i in moved]
+
+
+def _short_value(worst: Worst, region: Domain, target: Rational) -> Value:
+    """Return a value of the region with the function at most `target`: a float of few digits if there is one."""
+    exact = worst.value_at_most(target)
+    if not isinstance(exact, fmpq):
+        return exact
+    for digits in (2, 3, 4, 6, 9, 12, 17):
+        near = float(f"{nearest_float(exact):.{digits}g}")
+        short = fmpq(*near.as_integer_ratio()) if math.isfinite(near) else exact
+        if region.holds(short) and worst.function(short) <= target:
+            return short
+    return exact

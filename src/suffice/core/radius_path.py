@@ -1,0 +1,322 @@
+"""A region whose radius grows: margins and drops at every radius, just above and just below it.
+
+In: the functions of a claim, a row, and how far each feature moves for a radius of 1. Out: constraints at a radius, and
+the radii at which anything happens.
+
+A drop is a function of the radius that never falls. It changes only as the ends of the region move: over a knot of the
+feature's function, over an end of its domain, or over an integer it *jumps or bends*; in between it is the largest of
+what it was before and what the two ends offer, each affine in the radius. So finitely many radii cut the line into
+cells on which every drop is affine, and every question about radii has an exact answer.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+from flint import fmpq, fmpz
+
+from suffice.core.drops import NO_DROP, Constraint, Drop, bound_drops
+from suffice.model.domain import Domain, Span
+from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
+from suffice.question.row import Row
+from suffice.shapes.pieces import Pieces
+
+
+@dataclass(frozen=True)
+class RadiusPath:
+    """The constraints of a claim around a row, as functions of the radius.
+
+    Parameters
+    ----------
+    functions : for each constraint the part of each feature
+    here : for each constraint the value of each part at the row
+    constraints : for each constraint its margin and strictness; the drops do not matter
+    row, domains : the row, and what each feature can be
+    units : how far each feature moves for a radius of 1; 0 for one that is held
+    """
+
+    functions: tuple[tuple[Pieces, ...], ...]
+    here: tuple[tuple[Rational, ...], ...]
+    constraints: tuple[Constraint, ...]
+    row: Row
+    domains: tuple[Domain, ...]
+    units: tuple[Rational, ...]
+
+    def at(self, radius: Rational | None, features: Collection[int] | None = None) -> tuple[Constraint, ...]:
+        """Return the constraints at a radius (None: the whole domain); only these features move, if any are named."""
+        chosen = tuple(range(len(self.row)) if features is None else features)
+        row, region = tuple(self.row[i] for i in chosen), [self._around(i, radius) for i in chosen]
+        found = []
+        for functions, here in zip(self.functions, self.here, strict=True):
+            drops = [NO_DROP] * len(self.row)
+            some, _ = bound_drops([functions[i] for i in chosen], [here[i] for i in chosen], row, region)
+            for i, drop in zip(chosen, some, strict=True):
+                drops[i] = drop
+            found.append(tuple(drops))
+        return self._with_drops(found)
+
+    def region(self, radius: Rational | None) -> tuple[Domain, ...]:
+        """Return where each feature may go."""
+        return tuple(self._around(i, radius) for i in range(len(self.row)))
+
+    def _around(self, i: int, radius: Rational | None) -> Domain:
+        unit = self.units[i]
+        reach = ZERO if not unit else None if radius is None else radius * unit
+        return self.domains[i].around(self.row[i], reach)
+
+    def above(self, radius: Rational) -> tuple[Constraint, ...]:
+        """Return the constraints just above a radius: limits, with an edge of 1 where the drop keeps growing."""
+        first, second = self._inside(radius, self._next(radius))
+        return self._limit(radius, first, second, rising=1)
+
+    def below(self, radius: Rational) -> tuple[Constraint, ...]:
+        """Return the constraints just below a radius above 0: limits, with an edge of -1 where the drop still grows."""
+        start = self._previous(radius)
+        first, second = self._inside(max([start, *self.bends(self._moving, start, radius)]), radius)
+        return self._limit(radius, first, second, rising=-1)
+
+    def _with_drops(self, drops: Iterable[tuple[Drop, ...]]) -> tuple[Constraint, ...]:
+        return tuple(
+            Constraint(c.margin, row, c.is_strict, c.max_changed)
+            for c, row in zip(self.constraints, drops, strict=True)
+        )
+
+    @staticmethod
+    def _inside(low: Rational, high: Rational) -> tuple[Rational, Rational]:
+        third = (high - low) / 3
+        return low + third, high - third
+
+    def _limit(self, radius: Rational, first: Rational, second: Rational, *, rising: int) -> tuple[Constraint, ...]:
+        """Return the constraints of a cell, continued to its end from two radii inside it."""
+
+        def continued(one: Drop, other: Drop) -> Drop:
+            slope = (other.value - one.value) / (second - first)
+            return Drop(False, one.value + slope * (radius - first), rising if slope else one.edge)
+
+        pairs = zip(self.at(first), self.at(second), strict=True)
+        return self._with_drops(tuple(map(continued, one.drops, other.drops)) for one, other in pairs)
+
+    # --- where something happens ----------------------------------------------------------------------------------
+
+    @cached_property
+    def _moving(self) -> tuple[int, ...]:
+        """The features whose region grows with the radius: numbers of a span that are not held."""
+        return tuple(
+            i
+            for i, (value, domain, unit) in enumerate(zip(self.row, self.domains, self.units, strict=True))
+            if unit and isinstance(value, fmpq) and any(span.holds(value) for span in domain.spans)
+        )
+
+    @cached_property
+    def events(self) -> dict[int, list[Rational]]:
+        """For each moving feature the radii above 0 at which an end of its region meets a knot or an end of a span."""
+        found = {}
+        for i in self._moving:
+            places = [end for span in self.domains[i].spans for end in (span.low, span.high) if end is not None]
+            seen: list[tuple[Rational, ...]] = []
+            for functions in self.functions:  # parts of one network's outputs mostly have the same knots
+                if functions[i].knots not in seen:
+                    seen.append(functions[i].knots)
+                    places += functions[i].knots
+            distances = (abs(place - self._value(i)) / self.units[i] for place in places)
+            found[i] = sorted((one for one in distances if one), key=lambda one: (nearest_float(one), one))
+        return found
+
+    def _value(self, i: int) -> Rational:
+        value = self.row[i]
+        assert isinstance(value, fmpq)
+        return value
+
+    def _next(self, radius: Rational) -> Rational:
+        """Return the end of the cell that begins at a radius; one further on where it never ends."""
+        ends = [*self._steps_after(radius)]
+        for events in self.events.values():
+            place = bisect_right(events, radius)
+            ends += events[place : place + 1]
+        end = min(ends, default=radius + 1)
+        return min([end, *self.bends(self._moving, radius, end)])
+
+    def _previous(self, radius: Rational) -> Rational:
+        """Return a radius below, with no knot, end of a span or integer in between."""
+        starts = [ZERO]
+        for events in self.events.values():
+            place = bisect_left(events, radius)
+            starts += events[max(place - 1, 0) : place]
+        for i, first in self._steps:
+            count = ((radius - first) * self.units[i]).ceil() - 1  # steps are 1 apart in the feature's own units
+            if count >= 0:
+                starts.append(first + fmpq(count) / self.units[i])
+        return max(starts)
+
+    def _steps_after(self, radius: Rational) -> Iterator[Rational]:
+        for i, first in self._steps:
+            count = max(((radius - first) * self.units[i]).floor() + 1, fmpz(0))
+            yield first + fmpq(count) / self.units[i]
+
+    @cached_property
+    def _steps(self) -> list[tuple[int, Rational]]:
+        """For each moving feature with integers the first radius above 0 at which an end of its region meets one."""
+        found = []
+        for i in self._moving:
+            if any(span.is_integers for span in self.domains[i].spans):
+                value = self._value(i)
+                ahead = {fmpq(value.floor() + 1) - value, value - fmpq(value.ceil() - 1)}  # to the right, to the left
+                found += [(i, distance / self.units[i]) for distance in sorted(ahead)]
+        return found
+
+    def bends(self, features: Collection[int], low: Rational, high: Rational | None) -> list[Rational]:
+        """Return the radii inside a cell at which a drop changes its slope; the cell has no event inside."""
+        found: list[Rational] = []
+        start = self.at(low, features)
+        for i in features:
+            if i not in self.events:
+                continue
+            for constraint, functions, here in zip(start, self.functions, self.here, strict=True):
+                lines = self._lines(functions[i], here[i], i, low)
+                before = max([constraint.drops[i].value, *(value for value, _ in lines)])
+                found += (low + (before - value) / slope for value, slope in lines if slope > 0)
+                if len(lines) == 2 and lines[0][1] != lines[1][1]:
+                    found.append(low + (lines[1][0] - lines[0][0]) / (lines[0][1] - lines[1][1]))
+        return sorted(radius for radius in found if low < radius and (high is None or radius < high))
+
+    def _lines(self, function: Pieces, here: Rational, i: int, radius: Rational) -> list[tuple[Rational, Rational]]:
+        """Return what the two ends of a region offer just above a radius: a drop, and its slope in the radius."""
+        found = []
+        for side in (-1, 1):
+            end = self._value(i) + side * radius * self.units[i]
+            if any(goes_on(span, end, side) for span in self.domains[i].spans):
+                k = function.segment_after(end) if side > 0 else function.segment_before(end)
+                slope = function.slopes[k]
+                found.append((here - slope * end - function.offsets[k], -side * slope * self.units[i]))
+        return found
+
+    # --- how far a property holds -----------------------------------------------------------------------------------
+
+    def reach(self, freed: Collection[int], known: Rational = ZERO) -> Extent:
+        """Return up to which radius the constraints admit some freed features; they do at the one known."""
+
+        def holds(radius: Rational | None) -> bool:
+            return all(constraint.admits(freed) for constraint in self.at(radius, freed))
+
+        cell = _Cell(holds, known)
+        features = [i for i in self._moving if i in set(freed)]
+        for i in features[:1]:  # a few events of one feature leave few of the others to sort
+            cell.cut(self.events[i])
+        cell.cut(event for i in features for event in cell.inside(self.events[i]))
+        for i, first in self._steps:
+            if i in features:
+                self._cut_at_integers(cell, i, first)
+        cell.cut(self.bends(features, cell.low, cell.high))
+        cell.cut(self._overtaken(freed, cell))
+        cell.cut(self._used_up(freed, cell))
+        return cell.result()
+
+    def _cut_at_integers(self, cell: _Cell, i: int, first: Rational) -> None:
+        """Narrow a cell to one between two of the radii `first`, `first + 1 / unit`, ..."""
+        unit = self.units[i]
+
+        def step(count: int) -> Rational:
+            return first + fmpq(count) / unit
+
+        begin = max(int(((cell.low - first) * unit).floor()) + 1, 0)
+        if cell.high is not None:
+            end = int(((cell.high - first) * unit).ceil())
+        else:  # beyond all knots: a drop that does not grow for ever changes at the next integers at most
+            end = begin
+            while self._grows_for_ever(i) and cell.holds(step(end)):
+                end = 2 * end + 1
+            end += 1
+        cell.cut_range(begin, end, step)
+
+    def _grows_for_ever(self, i: int) -> bool:
+        """Whether some drop of a feature grows without end with the radius."""
+        ends = [(span.low is None, span.high is None) for span in self.domains[i].spans]
+        return any(
+            (any(left for left, _ in ends) and functions[i].slopes[0] > 0)
+            or (any(right for _, right in ends) and functions[i].slopes[-1] < 0)
+            for functions in self.functions
+        )
+
+    def _overtaken(self, freed: Collection[int], cell: _Cell) -> list[Rational]:
+        """Return the radii at which one drop overtakes another, where only the largest few count."""
+        few = self.constraints[0].max_changed
+        if few is None or few >= len(freed):
+            return []
+        first, second = self._inside(cell.low, cell.low + 1 if cell.high is None else cell.high)
+        found = set()
+        for one, other in zip(self.at(first, freed), self.at(second, freed), strict=True):
+            lines = {
+                (one.drops[i].value, (other.drops[i].value - one.drops[i].value) / (second - first)) for i in freed
+            }
+            found |= {first + (b - a) / (m - n) for (a, m), (b, n) in combinations(lines, 2) if m != n}
+        return sorted(found)
+
+    def _used_up(self, freed: Collection[int], cell: _Cell) -> list[Rational]:
+        """Return the radii of a cell at which a margin is used up exactly, every drop being affine there."""
+        first, second = self._inside(cell.low, cell.low + 1 if cell.high is None else cell.high)
+        found = []
+        for one, other in zip(self.at(first, freed), self.at(second, freed), strict=True):
+            fall = one.fall(freed).value
+            slope = (other.fall(freed).value - fall) / (second - first)
+            if slope:
+                found.append(first + (one.margin - fall) / slope)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Up to which radius something holds: at every radius below, and at this one if `is_attained`.
+
+    A radius of None stands for all: `is_attained` then says whether it holds on the whole domain too, special codes
+    included.
+    """
+
+    radius: Rational | None
+    is_attained: bool
+
+
+class _Cell:
+    """The radii between which a property that holds up to some radius stops holding."""
+
+    def __init__(self, holds: Callable[[Rational | None], bool], low: Rational) -> None:
+        self.holds = holds
+        self.low = low  # here it holds
+        self.high: Rational | None = None  # here it does not; None: no such radius is known
+
+    def cut(self, radii: Iterable[Rational]) -> None:
+        """Narrow the cell until none of the radii is inside."""
+        inside = sorted(r for r in radii if self.low < r and (self.high is None or r < self.high))
+        self.cut_range(0, len(inside), inside.__getitem__)
+
+    def inside(self, ascending: Sequence[Rational]) -> Sequence[Rational]:
+        """Return those of some radii, in ascending order, that are inside the cell."""
+        first = bisect_right(ascending, self.low)
+        return ascending[first : len(ascending) if self.high is None else bisect_left(ascending, self.high)]
+
+    def cut_range(self, first: int, last: int, radius: Callable[[int], Rational]) -> None:
+        """Narrow the cell until none of `radius(first), ..., radius(last - 1)`, in ascending order, is inside."""
+        while first < last:
+            middle = (first + last) // 2
+            if self.holds(radius(middle)):
+                self.low, first = radius(middle), middle + 1
+            else:
+                self.high, last = radius(middle), middle
+
+    def result(self) -> Extent:
+        """Return where the property ends; inside the cell it holds everywhere or nowhere."""
+        inside = self.low + ONE if self.high is None else (self.low + self.high) / 2
+        if not self.holds(inside):
+            return Extent(self.low, is_attained=True)
+        return Extent(self.high, is_attained=self.high is None and self.holds(None))
+
+
+def goes_on(span: Span, end: Rational, side: int) -> bool:
+    """Whether a span of reals goes on beyond a point of it, towards a side."""
+    if span.is_integers or not span.holds(end):
+        return False
+    limit = span.high if side > 0 else span.low
+    return limit is None or limit != end

@@ -1,0 +1,54 @@
+"""Facts as HTML, for notebooks and reports. Everything is escaped; there are no scripts.
+
+`to_html` is what `_repr_html_` of an answer returns: self-contained, readable in light and dark notebooks.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from suffice.layout.facts import Fact, Facts, Grid
+
+_MOST_ROWS = 12
+
+STYLE = """
+.suffice { font: 14px/1.45 system-ui, sans-serif; max-width: 60rem; }
+.suffice p { margin: .3em 0; }
+.suffice .proven { border-left: 4px solid #12355b; padding-left: .6em; }
+.suffice table { border-collapse: collapse; margin: .6em 0; }
+.suffice th, .suffice td { text-align: left; padding: .2em .8em .2em 0; border-bottom: 1px solid #8884;
+  vertical-align: top; overflow-wrap: break-word; }
+.suffice td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
+.suffice .bar { display: inline-block; height: .7em; background: #12355b; margin-right: .5em; }
+"""
+
+
+def to_html(facts: Facts) -> str:
+    """Return facts as one element, with its style."""
+    return f'<div class="suffice"><style>{STYLE}</style>{facts_html(facts)}</div>'
+
+
+def facts_html(facts: Facts, most_rows: int = _MOST_ROWS) -> str:
+    """Return facts as paragraphs and tables, without a style."""
+    return "".join(_fact(fact) if isinstance(fact, Fact) else _grid(fact, most_rows) for fact in facts)
+
+
+def _fact(fact: Fact) -> str:
+    kind = ' class="proven"' if fact.label == "Proven" else ""
+    return f"<p{kind}><strong>{escape(fact.label)}:</strong> {escape(fact.text)}</p>"
+
+
+def _grid(grid: Grid, most: int) -> str:
+    heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in grid.heads)
+    rows = "".join(f"<tr>{_cells(row.cells, row.share)}</tr>" for row in grid.rows[:most])
+    more = f"<p>... and {len(grid.rows) - most} more</p>" if len(grid.rows) > most else ""
+    head = f"<thead><tr>{heads}</tr></thead>" if any(grid.heads) else ""
+    return f"<table>{head}<tbody>{rows}</tbody></table>{more}"
+
+
+def _cells(cells: tuple[str, ...], share: float | None) -> str:
+    if share is None:
+        return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+    *others, last = cells
+    bar = f'<span class="bar" style="width:{6 * share:.3f}em"></span>'
+    return "".join(f"<td>{escape(cell)}</td>" for cell in others) + f'<td class="number">{bar}{escape(last)}</td>'

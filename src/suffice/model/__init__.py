@@ -1,0 +1,1 @@
+"""Models: features, domains, terms; their files; their compiled form."""

@@ -1,0 +1,262 @@
+"""The one representation of a model: an intercept and a sum of terms, over features with names and domains.
+
+Guaranteed of an `AdditiveModel`: every term has a value on the whole domain of its feature, so that no later stage can
+meet a value without a score.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+
+from suffice.errors import FeatureNameError, ModelError, NumberError
+from suffice.model.domain import Domain
+from suffice.model.writing import save_model
+from suffice.numbers.exact import ONE, ZERO, Number, Rational, brief, rational
+from suffice.shapes import PieceBudget, Pieces, Shape
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Feature:
+    """A column of the user's data: its name, the values it can take, and how the model scales it.
+
+    Parameters
+    ----------
+    name : str
+        The user's name for it.
+    domain : Domain, optional
+        Values it can take, in the user's units. Default: wherever its shape has a value.
+    center, scale : number
+        The shape sees `(x - center) / scale`; labels it sees as they are.
+    deviation : number, optional
+        Standard deviation in the user's units, for radii given in standard deviations.
+
+    Examples
+    --------
+    >>> Feature("age", domain=Domain.integers(18, 100), center=40, scale=12.5).scale
+    25/2
+    """
+
+    name: str
+    domain: Domain | None
+    center: Rational
+    scale: Rational
+    deviation: Rational | None
+
+    def __init__(
+        self,
+        name: str,
+        domain: Domain | None = None,
+        center: Number = 0,
+        scale: Number = 1,
+        deviation: Number | None = None,
+    ) -> None:
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"a feature needs a name, got {name!r}")
+        if domain is not None and not isinstance(domain, Domain):
+            raise ModelError(f"the domain of {name!r} must be a Domain, got {brief(domain)}")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "center", _number(f"center of {name!r}", center))
+        object.__setattr__(self, "scale", _number(f"scale of {name!r}", scale))
+        spread = None if deviation is None else _number(f"deviation of {name!r}", deviation)
+        object.__setattr__(self, "deviation", spread)
+        if self.scale == 0:
+            raise ModelError(f"the scale of {name!r} is 0; a constant column needs scale 1")
+        if spread is not None and spread < 0:
+            raise ModelError(f"the deviation of {name!r} is {deviation}; it cannot be negative")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A shape over some features, in model units. Today every term has one feature."""
+
+    features: tuple[int, ...]
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class AdditiveModel:
+    """`score(x) = intercept + Σ shape_i((x_i - center_i) / scale_i)`, and what the score decides.
+
+    Parameters
+    ----------
+    shapes : sequence of Shape
+        One for each feature.
+    intercept : number, or a sequence of numbers
+        Added to the sum; one for each class if there are more than two.
+    task : {"binary", "multiclass", "regression"}
+        The sign of the score decides between two classes; the largest of several scores wins, the first of them in a
+        tie; or the score itself is the answer.
+    features : sequence of str or Feature, optional
+        Names, or names with domain and scaling. Default: x0, x1, ...
+    classes : sequence, optional
+        The negative class and the positive one, or one for each score. Default: 0, 1, ...
+    ties : {"positive", "negative"}
+        The class of a score of exactly 0 in a binary model. A neural additive model gives it to the positive class.
+
+    Examples
+    --------
+    >>> from suffice import Steps
+    >>> model = AdditiveModel(shapes=[Steps([18], [-1, 1])], intercept=0, task="binary", features=["age"])
+    >>> model.features[0].name
+    'age'
+    """
+
+    terms: tuple[Term, ...]
+    intercept: tuple[Rational, ...]
+    task: str
+    features: tuple[Feature, ...]
+    domains: tuple[Domain, ...]
+    classes: tuple[Any, ...]
+    ties: Literal["positive", "negative"]
+
+    def __init__(
+        self,
+        shapes: Sequence[Shape],
+        intercept: Number | Sequence[Number] = 0,
+        task: str = "binary",
+        features: Sequence[str | Feature] | None = None,
+        classes: Sequence[Any] | None = None,
+        ties: Literal["positive", "negative"] = "positive",
+    ) -> None:
+        if task not in ("binary", "multiclass", "regression"):
+            raise ModelError(f"task must be 'binary', 'multiclass' or 'regression', got {task!r}")
+        if ties not in ("positive", "negative"):
+            raise ModelError(f"ties must go to the 'positive' or the 'negative' class, got {ties!r}")
+        named = _features(shapes, features)
+        object.__setattr__(self, "terms", tuple(Term((i,), shape) for i, shape in enumerate(shapes)))
+        object.__setattr__(self, "intercept", _intercept(intercept))
+        object.__setattr__(self, "task", task)
+        object.__setattr__(self, "features", named)
+        domains = tuple(_domain(feature, shape) for feature, shape in zip(self.features, shapes, strict=True))
+        object.__setattr__(self, "domains", domains)
+        object.__setattr__(self, "classes", _classes(task, len(self.intercept), classes))
+        object.__setattr__(self, "ties", ties)
+        for feature, shape in zip(self.features, shapes, strict=True):
+            if shape.outputs != len(self.intercept):
+                raise ModelError(
+                    f"the shape of {feature.name!r} has {shape.outputs} outputs, but the model has "
+                    f"{len(self.intercept)} (one for each intercept)"
+                )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features' names, in order."""
+        return tuple(feature.name for feature in self.features)
+
+    def index(self, name: object) -> int:
+        """Return the position of a feature; `FeatureNameError` if there is none of that name."""
+        (position,) = self.indices([name])
+        return position
+
+    def indices(self, names: Iterable[object]) -> list[int]:
+        """Return the positions of some features, given as a list of names."""
+        if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
+            raise FeatureNameError(names, self.names, what="list of feature names")
+        place = {name: i for i, name in enumerate(self.names)}
+        chosen = list(names)
+        for name in chosen:
+            if not isinstance(name, str) or name not in place:
+                raise FeatureNameError(name, self.names)
+        return [place[str(name)] for name in chosen]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one safetensors file, exactly; `suffice.load` reads it back."""
+        save_model(self, path)
+
+    def compile(self, max_pieces: int = 10_000) -> tuple[tuple[Pieces, ...], ...]:
+        """Return the exact pieces of each feature (first index) for each output, in the user's units."""
+        if type(max_pieces) is not int or max_pieces < 1:
+            raise ModelError(f"max_pieces must be a whole number, 1 or more, got {max_pieces!r}")
+        compiled = []
+        for term, feature in zip(self.terms, self.features, strict=True):  # today each feature has its one term
+            pieces = term.shape.compile(PieceBudget(max_pieces, feature.name))
+            if (feature.center, feature.scale) != (ZERO, ONE):
+                pieces = tuple(one.rescaled(feature.center, feature.scale) for one in pieces)
+            compiled.append(pieces)
+        return tuple(compiled)
+
+
+def _features(shapes: Sequence[Shape], given: Sequence[str | Feature] | None) -> tuple[Feature, ...]:
+    if not isinstance(shapes, Sequence):
+        raise ModelError(f"shapes must be a list, one for each feature, got a {type(shapes).__name__}")
+    if not len(shapes):
+        raise ModelError("a model needs at least one shape")
+    if given is None:
+        given = [f"x{i}" for i in range(len(shapes))]
+    if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, np.ndarray)):
+        raise ModelError(f"features must be a list of names in the order of the shapes, got {brief(given)}")
+    if len(given) != len(shapes):
+        raise ModelError(f"{len(shapes)} shapes need {len(shapes)} features, got {len(given)}")
+    features = [one if isinstance(one, Feature) else Feature(one) for one in given]
+    seen: set[str] = set()
+    for feature, shape in zip(features, shapes, strict=True):
+        if feature.name in seen:
+            raise ModelError(f"two features are called {feature.name!r}; give each its own name")
+        seen.add(feature.name)
+        _check_shape(feature, shape)
+    return tuple(features)
+
+
+def _has_twins(names: tuple[Any, ...]) -> bool:
+    try:
+        return len(set(names)) < len(names)
+    except TypeError:  # names that cannot be hashed
+        return any(a == b for a, b in combinations(names, 2))
+
+
+def _check_shape(feature: Feature, shape: Shape) -> None:
+    if not isinstance(shape, Shape):
+        raise ModelError(
+            f"the shape of {feature.name!r} is a {type(shape).__name__}; give a ReluNetwork, Steps, Table, "
+            "PiecewiseLinear or a combination of these"
+        )
+
+
+def _intercept(given: Number | Sequence[Number]) -> tuple[Rational, ...]:
+    if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str) and getattr(given, "ndim", 1) != 0:
+        return tuple(_number(f"intercept[{j}]", one) for j, one in enumerate(given))
+    return (_number("the intercept", given),)
+
+
+def _classes(task: str, scores: int, given: Sequence[Any] | None) -> tuple[Any, ...]:
+    """Return the classes of a model, checked against its task and its number of scores."""
+    if task == "multiclass" and scores < 2:
+        raise ModelError(f"a multiclass model needs an intercept for each of 2 or more classes, got {scores}")
+    if task != "multiclass" and scores != 1:
+        raise ModelError(f"a {task} model has one score and one intercept, got {scores}")
+    wanted = {"binary": 2, "multiclass": scores, "regression": 0}[task]
+    if isinstance(given, (str, bytes, set, frozenset)) or not isinstance(
+        () if given is None else given, (Sequence, np.ndarray)
+    ):
+        raise ModelError(f"classes must be a list, got {brief(given)}")
+    classes = tuple(range(wanted) if given is None else given)
+    if len(classes) != wanted or _has_twins(classes):
+        raise ModelError(f"a {task} model with {scores} scores has {wanted} different classes, got {classes!r}")
+    return classes
+
+
+def _domain(feature: Feature, shape: Shape) -> Domain:
+    support = shape.rescaled(feature.center, feature.scale).support
+    natural = Domain.of_support(support)
+    if feature.domain is None:
+        return natural
+    if not feature.domain.lies_in(support):
+        raise ModelError(
+            f"{feature.name!r} can be {feature.domain}, but its shape only has values on {natural}; "
+            "give the shape a value for the rest (Table), or narrow the domain"
+        )
+    return feature.domain
+
+
+def _number(what: str, value: object) -> Rational:
+    try:
+        return rational(value)
+    except NumberError as error:
+        raise ModelError(f"{what}: {error}") from None

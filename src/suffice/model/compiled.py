@@ -1,0 +1,117 @@
+"""A model with the exact functions of its features: what every question about it starts from."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from flint import fmpq
+
+from suffice.errors import ModelError, ModelFileError
+from suffice.model.additive import AdditiveModel
+from suffice.model.reading import load_model
+from suffice.model.writing import to_bytes
+from suffice.numbers.exact import ONE, Rational, brief
+from suffice.numbers.values import Value
+from suffice.shapes.pieces import Pieces, combine
+
+FloatPredict = Callable[[Sequence[Any]], Any]
+
+
+class Compiled:
+    """A model whose shapes are exact pieces, in the user's units.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    max_pieces : int
+        Budget of affine pieces of one network, after each of its layers.
+    float_predict : callable, optional
+        What the estimator behind the model predicts in its own float arithmetic, for the cells of a row.
+
+    Raises
+    ------
+    PieceBudgetError
+        If a network has more pieces than the budget.
+    """
+
+    def __init__(
+        self, model: AdditiveModel, *, max_pieces: int = 10_000, float_predict: FloatPredict | None = None
+    ) -> None:
+        self.model = model
+        self.float_predict = float_predict
+        self.pieces = model.compile(max_pieces)
+        self._oriented: dict[tuple[int, ...], tuple[Pieces, ...]] = {}
+        self._hashes: set[str] = set()
+        self.plans: OrderedDict[Any, Any] = OrderedDict()  # questions compiled for many rows, kept by `batch.run`
+
+    @classmethod
+    def of(cls, model: Any, *, max_pieces: int = 10_000) -> Compiled:
+        """Return the compiled form of a model, or of an estimator with `to_additive()`."""
+        additive = model.to_additive() if hasattr(model, "to_additive") and not isinstance(model, type) else model
+        if not isinstance(additive, AdditiveModel):
+            raise ModelError(
+                f"an Explainer takes an AdditiveModel or a fitted NAM, got {brief(model)}; "
+                "for a fitted model of another package: Explainer(suffice.from_model(model))"
+            )
+        return cls(additive, max_pieces=max_pieces, float_predict=getattr(model, "predict_cells", None))
+
+    @property
+    def pieces_by_name(self) -> Mapping[str, tuple[Pieces, ...]]:
+        """The exact pieces of each feature, one for each output."""
+        return dict(zip(self.model.names, self.pieces, strict=True))
+
+    def parts(self, row: Sequence[Value]) -> tuple[tuple[Rational, ...], ...]:
+        """Return each feature's part of each score."""
+        return tuple(tuple(one(value) for one in pieces) for pieces, value in zip(self.pieces, row, strict=True))
+
+    def scores(self, parts: Sequence[tuple[Rational, ...]]) -> tuple[Rational, ...]:
+        """Return the exact scores that features' parts add up to."""
+        return tuple(sum(column, start) for start, *column in zip(self.model.intercept, *parts, strict=True))
+
+    def oriented(self, factors: tuple[int, ...]) -> tuple[Pieces, ...]:
+        """Return each feature's part of `Σ_j factors[j] · score_j`, made once for each claim."""
+        if factors not in self._oriented:
+            self._oriented[factors] = tuple(_weighted(factors, pieces) for pieces in self.pieces)
+        return self._oriented[factors]
+
+    @cached_property
+    def content(self) -> bytes:
+        """The content of the file that `model.save` writes."""
+        return to_bytes(self.model)
+
+    def file_hash(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the SHA-256 of the model's file: of the one named, if it holds this very model.
+
+        Raises
+        ------
+        ModelFileError
+            If the file holds another model.
+        """
+        if path is None:
+            return self._own_hash
+        try:
+            found = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        except FileNotFoundError:
+            raise ModelFileError(path, "there is no such file") from None
+        except OSError as error:
+            raise ModelFileError(path, f"cannot be read: {error.strerror or error}") from None
+        if found not in self._hashes and found != self._own_hash:
+            if to_bytes(load_model(path)) != self.content:
+                raise ModelFileError(path, "holds a different model from the one explained")
+            self._hashes.add(found)
+        return found
+
+    @cached_property
+    def _own_hash(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+
+def _weighted(factors: tuple[int, ...], pieces: tuple[Pieces, ...]) -> Pieces:
+    used = [(fmpq(factor), one) for factor, one in zip(factors, pieces, strict=True) if factor]
+    return used[0][1] if len(used) == 1 and used[0][0] == ONE else combine(used)

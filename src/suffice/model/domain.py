@@ -1,0 +1,262 @@
+"""Which values a feature can take at all, and which of them lie around a given one.
+
+A domain has three parts: *spans* of numbers (an interval, its integers, or a single number), *categories*, and *special
+codes* such as "missing" or -9. Numbers have a distance, categories and codes have none:
+
+- a number may move to the numbers of the spans within the radius;
+- a category may become any category of the feature as soon as the radius is not 0;
+- a special code is reached, or left, only where the whole domain is asked about (radius infinite).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+from flint import fmpq
+
+from suffice.errors import ModelError, NumberError
+from suffice.numbers.exact import Number, Rational, brief, nearest_float, rational
+from suffice.numbers.values import MISSING, Label, Missing, Value
+from suffice.shapes.shape import Support
+
+_MOST_SHOWN = 8
+
+
+class Span(NamedTuple):
+    """The numbers from `low` to `high` (None: without end), or only the integers among them."""
+
+    low: Rational | None
+    high: Rational | None
+    is_integers: bool = False
+
+    def holds(self, value: Rational) -> bool:
+        """Whether a number is in the span."""
+        if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
+            return False
+        return not self.is_integers or value.q == 1
+
+    def cut(self, low: Rational, high: Rational) -> Span | None:
+        """Return the part from `low` to `high`, or None where that is empty."""
+        if self.is_integers:
+            low, high = fmpq(low.ceil()), fmpq(high.floor())
+        low = low if self.low is None else max(low, self.low)
+        high = high if self.high is None else min(high, self.high)
+        return Span(low, high, self.is_integers) if low <= high else None
+
+    def __str__(self) -> str:
+        if self.low is not None and self.low == self.high:
+            return format_value(self.low)
+        low = "-∞" if self.low is None else format_value(self.low)
+        high = "∞" if self.high is None else format_value(self.high)
+        if self.is_integers:
+            return f"the integers from {low} to {high}"
+        return f"{'(' if self.low is None else '['}{low}, {high}{')' if self.high is None else ']'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Set of values of a feature; made by the constructors below and joined by `|`.
+
+    Examples
+    --------
+    >>> months = Domain.integers(0, 803) | Domain.codes(-9, -8)
+    >>> print(months)
+    the integers from 0 to 803, or one of -9, -8
+    >>> 12 in months, 12.5 in months, -9 in months
+    (True, False, True)
+    """
+
+    spans: tuple[Span, ...] = ()
+    categories_: tuple[Value, ...] = ()
+    codes_: tuple[Value, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (self.categories_ or self.codes_):
+            if not self.spans:
+                raise ModelError("a domain needs at least one value")
+            return
+        has_numbers = self._has_numbers
+        for kind, values in (("category", self.categories_), ("special code", self.codes_)):
+            for value in values:
+                inside = [span for span in self.spans if isinstance(value, fmpq) and span.holds(value)]
+                if inside or (kind == "special code" and value in self.categories_):
+                    where = str(inside[0]) if inside else "the categories"
+                    raise ModelError(f"the {kind} {format_value(value)} also lies in {where}; a value cannot be both")
+        for label in self.labels if has_numbers else ():
+            if isinstance(label, str) and self._spells_number(label):
+                raise ModelError(f"the label {label!r} is also a number of the domain; a cell could mean either")
+
+    @classmethod
+    def reals(cls) -> Domain:
+        """Return all real numbers."""
+        return cls((Span(None, None),))
+
+    @classmethod
+    def interval(cls, low: Number = -math.inf, high: Number = math.inf) -> Domain:
+        """Return the numbers from `low` to `high`, both included; infinite ends are allowed."""
+        return cls((_span(low, high, is_integers=False),))
+
+    @classmethod
+    def integers(cls, low: Number = -math.inf, high: Number = math.inf) -> Domain:
+        """Return the integers from `low` to `high`, both included; infinite ends are allowed."""
+        return cls((_span(low, high, is_integers=True),))
+
+    @classmethod
+    def points(cls, *numbers: Number) -> Domain:
+        """Return some numbers, with the usual distance between them."""
+        exact = sorted({_exact(number) for number in numbers})
+        return cls(tuple(Span(number, number) for number in exact))
+
+    @classmethod
+    def categories(cls, *names: str | Number) -> Domain:
+        """Return names of categories, in the order given; a number among them is a name too, without distances."""
+        return cls(categories_=tuple(dict.fromkeys(name if isinstance(name, str) else _exact(name) for name in names)))
+
+    @classmethod
+    def codes(cls, *values: str | Number | Missing) -> Domain:
+        """Return special codes: MISSING, numbers such as -9, or text; each stands apart from all other values."""
+        exact = (value if isinstance(value, (str, Missing)) else _exact_code(value) for value in values)
+        return cls(codes_=tuple(dict.fromkeys(exact)))
+
+    @classmethod
+    def of_support(cls, support: Support) -> Domain:
+        """Return all values at which a shape is defined."""
+        spans = (Span(None, None),) if support.is_everywhere else ()
+        points = () if support.is_everywhere else tuple(Span(point, point) for point in sorted(support.points))
+        names = tuple(label for label in support.labels if isinstance(label, str))
+        codes = tuple(label for label in support.labels if not isinstance(label, str))
+        return cls(spans + points, names, codes)
+
+    def __or__(self, other: Domain) -> Domain:
+        if not isinstance(other, Domain):
+            return NotImplemented
+        return Domain(
+            tuple(dict.fromkeys((*self.spans, *other.spans))),
+            tuple(dict.fromkeys((*self.categories_, *other.categories_))),
+            tuple(dict.fromkeys((*self.codes_, *other.codes_))),
+        )
+
+    def __contains__(self, cell: object) -> bool:
+        """Whether a cell of a user's row is in the domain."""
+        try:
+            return self.holds(self.parse(cell))
+        except NumberError:
+            return False
+
+    def holds(self, value: Value) -> bool:
+        """Whether an exact value is in the domain."""
+        if value in self.codes_ or value in self.categories_:
+            return True
+        return isinstance(value, fmpq) and any(span.holds(value) for span in self.spans)
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """All values that are not numbers."""
+        return tuple(value for value in (*self.categories_, *self.codes_) if not isinstance(value, fmpq))
+
+    def around(self, value: Value, radius: Rational | None) -> Domain:
+        """Return where a value of the domain may go within a radius (None: anywhere)."""
+        if radius is None:
+            return self
+        if value in self.codes_:
+            return Domain(codes_=(value,))
+        if value in self.categories_:
+            return Domain(categories_=self.categories_ if radius else (value,))
+        assert isinstance(value, fmpq)
+        cuts = (span.cut(value - radius, value + radius) for span in self.spans)
+        return Domain(tuple(span for span in cuts if span is not None))
+
+    def lies_in(self, support: Support) -> bool:
+        """Whether a shape with this support has a value everywhere on the domain."""
+        if not set(self.labels) <= set(support.labels):
+            return False
+        numbers = {value for value in (*self.categories_, *self.codes_) if isinstance(value, fmpq)}
+        return support.is_everywhere or (
+            numbers <= support.points and all(_is_listed(span, support.points) for span in self.spans)
+        )
+
+    def parse(self, cell: Any) -> Value:
+        """Return the value that a cell of a user's row stands for; `NumberError` if it is none at all."""
+        if is_missing(cell):
+            return MISSING
+        if isinstance(cell, str) and (cell in self.labels or not self._has_numbers):
+            return str(cell)
+        return rational(cell)
+
+    @property
+    def _has_numbers(self) -> bool:
+        return bool(self.spans) or any(isinstance(value, fmpq) for value in (*self.categories_, *self.codes_))
+
+    def __str__(self) -> str:
+        parts = [str(span) for span in self.spans]
+        listed = [format_value(value) for value in (*self.categories_, *self.codes_)[:_MOST_SHOWN]]
+        more = len(self.categories_) + len(self.codes_) - len(listed)
+        parts = [*parts[:_MOST_SHOWN], *([f"{len(parts) - _MOST_SHOWN} more"] if len(parts) > _MOST_SHOWN else [])]
+        parts += [f"one of {', '.join(listed)}{f' and {more} more' if more else ''}"] if listed else []
+        return ", or ".join(parts)
+
+    def _spells_number(self, label: str) -> bool:
+        try:
+            return self.holds(rational(label))
+        except NumberError:
+            return False
+
+
+def format_value(value: Value) -> str:
+    """Return a value as a person reads it; numbers rounded to six digits."""
+    if not isinstance(value, fmpq):
+        return str(value)
+    near = nearest_float(value)
+    return f"{near:.6g}" if math.isfinite(near) else brief(value)
+
+
+def is_missing(cell: object) -> bool:
+    """Whether a cell holds nothing: None, NaN, pandas' NA or NaT."""
+    if cell is None or isinstance(cell, Missing) or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(cell, Decimal):
+        return cell.is_nan()
+    return isinstance(cell, (float, np.floating)) and math.isnan(cell)
+
+
+def _is_listed(span: Span, points: frozenset[Rational]) -> bool:
+    """Whether every number of a span is one of finitely many points."""
+    if span.low is None or span.high is None:
+        return False
+    if span.low == span.high:
+        return span.low in points
+    return span.is_integers and sum(span.holds(point) for point in points) == span.high - span.low + 1
+
+
+def _span(low: Number, high: Number, *, is_integers: bool) -> Span:
+    first = None if is_infinite(low, -1) else _exact(low)
+    last = None if is_infinite(high, 1) else _exact(high)
+    if is_integers:
+        first = first if first is None else fmpq(first.ceil())
+        last = last if last is None else fmpq(last.floor())
+    if first is not None and last is not None and first > last:
+        kind = "integer" if is_integers else "number"
+        raise ModelError(f"there is no {kind} from {brief(low)} to {brief(high)}; give the smaller end first")
+    return Span(first, last, is_integers)
+
+
+def _exact_code(value: object) -> Rational:
+    if is_missing(value):
+        raise ModelError(f"{value} is not a code; write suffice.MISSING for a missing cell")
+    return _exact(value)
+
+
+def is_infinite(number: object, sign: int) -> bool:
+    """Whether something a user wrote means infinity of a sign."""
+    return isinstance(number, (float, np.floating, Decimal)) and bool(number == sign * math.inf)
+
+
+def _exact(number: object) -> Rational:
+    try:
+        return rational(number)
+    except NumberError as error:
+        raise ModelError(f"in a domain: {error}") from None

@@ -1,0 +1,221 @@
+"""Writing the model file: safetensors with one JSON document in its header.
+
+`docs/model-file.md` describes the format for a second reader. Every number is exact: arrays of binary floats are
+tensors, all other numbers are written as text, `"p/q"`. The same model always gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import singledispatch
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from flint import fmpq
+from numpy.typing import NDArray
+from safetensors.numpy import save as serialise
+
+from suffice.errors import ModelFileError
+from suffice.model.domain import Domain
+from suffice.model.file_format import KEY, NUMBER, VERSION, Json, Tensors, is_class
+from suffice.numbers.exact import Rational, nearest_float
+from suffice.numbers.values import Missing, Value
+from suffice.shapes import Activation, PiecewiseLinear, Readout, ReluNetwork, Shape, Steps, Table
+from suffice.shapes.shape import Rescaled, Scaled, Sum
+
+if TYPE_CHECKING:
+    from suffice.model.additive import AdditiveModel, Feature
+
+
+def save_model(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
+    """Write a model file; an earlier file of that name is replaced only once the new one is whole."""
+    content = to_bytes(model)
+    try:
+        target = Path(path)
+        part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            part.write_bytes(content)
+            os.replace(part, target)
+        finally:
+            part.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        raise ModelFileError(path, f"cannot be written: {getattr(error, 'strerror', None) or error}") from None
+
+
+def to_bytes(model: AdditiveModel) -> bytes:
+    """Return the content of a model file."""
+    tensors: Tensors = {}
+    bases: list[ReluNetwork] = []
+    terms = [
+        {"features": list(term.features), "shape": shape_document(term.shape, _Store(tensors, bases, f"terms.{k}"))}
+        for k, term in enumerate(model.terms)
+    ]
+    document = {
+        "version": VERSION,
+        "task": model.task,
+        "ties": model.ties,
+        "classes": [_class_out(name) for name in model.classes],
+        "intercept": [_number_out(value) for value in model.intercept],
+        "features": [_feature_out(f, d) for f, d in zip(model.features, model.domains, strict=True)],
+        "bases": [shape_document(basis, _Store(tensors, [], f"bases.{k}")) for k, basis in enumerate(bases)],
+        "terms": terms,
+    }
+    return serialise(tensors, {KEY: json.dumps(document, ensure_ascii=True, separators=(",", ":"))})
+
+
+# --- numbers, labels, classes ---------------------------------------------------------------------------------------
+
+
+def _number_out(value: Rational) -> str:
+    text = str(value)
+    if not NUMBER.fullmatch(text):
+        raise ModelFileError("the model", f"a number of {len(text)} digits cannot be saved; 4000 are allowed")
+    return text
+
+
+def _value_out(value: Value) -> Json:
+    if isinstance(value, fmpq):
+        return {"number": _number_out(value)}
+    return {"missing": True} if isinstance(value, Missing) else {"label": value}
+
+
+def _class_out(name: Any) -> Any:
+    plain = name.item() if isinstance(name, np.generic) else name
+    if not is_class(plain):
+        raise ModelFileError("the model", f"a class of type {type(name).__name__} cannot be saved; use text or numbers")
+    return plain
+
+
+# --- features ---------------------------------------------------------------------------------------------------------
+
+
+def _feature_out(feature: Feature, domain: Domain) -> Json:
+    return {
+        "name": feature.name,
+        "center": _number_out(feature.center),
+        "scale": _number_out(feature.scale),
+        "deviation": None if feature.deviation is None else _number_out(feature.deviation),
+        "domain": {
+            "spans": [
+                [*(None if end is None else _number_out(end) for end in span[:2]), span.is_integers]
+                for span in domain.spans
+            ],
+            "categories": [_value_out(name) for name in domain.categories_],
+            "codes": [_value_out(code) for code in domain.codes_],
+        },
+    }
+
+
+# --- shapes -----------------------------------------------------------------------------------------------------------
+
+
+class _Store:
+    """Where the arrays of one shape go; names tell the place in the document."""
+
+    def __init__(self, tensors: Tensors, bases: list[ReluNetwork], prefix: str) -> None:
+        self.tensors, self.bases, self.prefix = tensors, bases, prefix
+
+    def below(self, part: str) -> _Store:
+        return _Store(self.tensors, self.bases, f"{self.prefix}.{part}")
+
+    def place_of(self, basis: ReluNetwork) -> int:
+        """Return the place of a shared network among all of them."""
+        if not any(basis is known for known in self.bases):
+            self.bases.append(basis)
+        return next(k for k, known in enumerate(self.bases) if basis is known)
+
+    def put(self, part: str, array: NDArray[Any]) -> str:
+        name = f"{self.prefix}.{part}"
+        self.tensors[name] = np.ascontiguousarray(array)
+        return name
+
+    def put_numbers(self, part: str, rows: Sequence[Sequence[Rational]]) -> Json:
+        """Store rationals as float64 where that is exact, as text where it is not."""
+        floats = [[nearest_float(value) for value in row] for row in rows]
+        flat = [(f, v) for fs, vs in zip(floats, rows, strict=True) for f, v in zip(fs, vs, strict=True)]
+        if flat and all(np.isfinite(f) and fmpq(*f.as_integer_ratio()) == v for f, v in flat):
+            return {"tensor": self.put(part, np.array(floats, dtype=np.float64))}
+        return {"numbers": [[_number_out(value) for value in row] for row in rows]}
+
+
+@singledispatch
+def shape_document(shape: Shape, store: _Store) -> Json:
+    """Return how a shape is written down; its arrays go to the store."""
+    raise ModelFileError("the model", f"a shape of type {type(shape).__name__} cannot be saved")
+
+
+@shape_document.register
+def _(shape: ReluNetwork, store: _Store) -> Json:
+    return {
+        "kind": "network",
+        "weights": [store.put(f"weights.{k}", weight) for k, weight in enumerate(shape.weights)],
+        "biases": [None if b is None else store.put(f"biases.{k}", b) for k, b in enumerate(shape.biases)],
+        "activations": [_activation_out(activation) for activation in shape.activations],
+        "skips": sorted([to, source] for to, source in shape.skips.items()),
+        "exu": shape.exu,
+    }
+
+
+@shape_document.register
+def _(shape: Readout, store: _Store) -> Json:
+    return {"kind": "readout", "basis": store.place_of(shape.basis), "weights": store.put("weights", shape.weights)}
+
+
+@shape_document.register
+def _(shape: Steps, store: _Store) -> Json:
+    cuts, values = store.put_numbers("cuts", [shape.cuts]), store.put_numbers("values", shape.values)
+    return {"kind": "steps", "cuts": cuts, "values": values, "closed": shape.closed}
+
+
+@shape_document.register
+def _(shape: PiecewiseLinear, store: _Store) -> Json:
+    return {
+        "kind": "piecewise_linear",
+        "knots": store.put_numbers("knots", [shape.knots]),
+        "values": store.put_numbers("values", shape.values),
+        "slopes": store.put_numbers("slopes", [shape.left_slope, shape.right_slope]),
+    }
+
+
+@shape_document.register
+def _(shape: Table, store: _Store) -> Json:
+    entries: dict[Any, tuple[Rational, ...]] = {**shape.points, **shape.labels}
+    return {
+        "kind": "table",
+        "keys": [_value_out(key) for key in entries],
+        "values": store.put_numbers("values", list(entries.values())),
+        "otherwise": None if shape.otherwise is None else shape_document(shape.otherwise, store.below("otherwise")),
+    }
+
+
+@shape_document.register
+def _(shape: Sum, store: _Store) -> Json:
+    parts = [shape_document(part, store.below(str(k))) for k, part in enumerate(shape.parts)]
+    return {"kind": "sum", "parts": parts}
+
+
+@shape_document.register
+def _(shape: Scaled, store: _Store) -> Json:
+    return {"kind": "scaled", "shape": shape_document(shape.shape, store), "factor": _number_out(shape.factor)}
+
+
+@shape_document.register
+def _(shape: Rescaled, store: _Store) -> Json:
+    inner = shape_document(shape.shape, store)
+    return {"kind": "rescaled", "shape": inner, "center": _number_out(shape.center), "scale": _number_out(shape.scale)}
+
+
+def _activation_out(activation: Activation) -> Json:
+    def exact(value: float) -> str:
+        return str(Fraction(value))
+
+    return {
+        "name": activation.name,
+        "thresholds": [exact(value) for value in activation.thresholds],
+        "slopes": [[exact(value) for value in row] for row in activation.slopes.tolist()],
+        "offsets": [exact(value) for value in activation.offsets.tolist()],
+    }

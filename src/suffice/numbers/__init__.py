@@ -1,0 +1,1 @@
+"""Exact numbers, and the values that a feature can take."""

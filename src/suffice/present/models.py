@@ -1,0 +1,102 @@
+"""Models and their training as documents: every number exact, as "p/q", beside its nearest float."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import singledispatch
+from typing import Any
+
+from suffice.answers.documents import domain_document, number_document
+from suffice.model.additive import AdditiveModel
+from suffice.question.claims import CLAIMS
+from suffice.question.documents import Json, class_document
+from suffice.shapes import Pieces, PiecewiseLinear, Readout, ReluNetwork, Shape, Steps, Table
+from suffice.shapes.shape import Rescaled, Scaled, Sum
+
+
+def model_document(model: AdditiveModel, pieces: Mapping[str, tuple[Pieces, ...]]) -> Json:
+    """Return what a model is, and how many exact pieces each feature has for each output."""
+    features = [
+        {
+            "name": feature.name,
+            "domain": domain_document(domain),
+            "shape": list(kinds(term.shape)),
+            "pieces": [len(one.slopes) for one in pieces[feature.name]],
+            "center": number_document(feature.center),
+            "scale": number_document(feature.scale),
+            "deviation": None if feature.deviation is None else number_document(feature.deviation),
+        }
+        for feature, domain, term in zip(model.features, model.domains, model.terms, strict=True)
+    ]
+    return {
+        "task": model.task,
+        "classes": [class_document(name) for name in model.classes],
+        "ties": model.ties,
+        "intercept": [number_document(value) for value in model.intercept],
+        "claims": [
+            {"kind": kind, "summary": claim.summary, "fields": list(claim.field_names())}
+            for kind, claim in CLAIMS.items()
+            if model.task in claim.tasks
+        ],
+        "features": features,
+    }
+
+
+def training_document(estimator: Any, model: AdditiveModel, *, rows: int, target: str) -> Json:
+    """Return how a fitted NAM was trained; its loss is a `training_loss` where no rows were held back."""
+    loss = "validation_loss" if estimator.has_validation_ else "training_loss"
+    return {
+        "rows": rows,
+        "columns": list(model.names),
+        "target": target,
+        "task": model.task,
+        "classes": [class_document(name) for name in model.classes],
+        "epochs": int(estimator.n_iter_),
+        "seconds": estimator.fit_seconds_,
+        loss: estimator.validation_curve_[estimator.history_.best_epoch],
+    }
+
+
+@singledispatch
+def kinds(shape: Shape) -> Iterator[str]:
+    """Yield what a shape is made of, in words."""
+    raise NotImplementedError(type(shape).__name__)
+
+
+@kinds.register
+def _(shape: Sum) -> Iterator[str]:
+    for part in shape.parts:
+        yield from kinds(part)
+
+
+@kinds.register(Scaled)
+@kinds.register(Rescaled)
+def _(shape: Scaled | Rescaled) -> Iterator[str]:
+    yield from kinds(shape.shape)
+
+
+@kinds.register
+def _(shape: Table) -> Iterator[str]:
+    yield "table"
+    if shape.otherwise is not None:
+        yield from kinds(shape.otherwise)
+
+
+@kinds.register
+def _(shape: ReluNetwork) -> Iterator[str]:
+    yield "-".join(["network", *(str(len(weight)) for weight in shape.weights[:-1])])
+
+
+@kinds.register
+def _(shape: Readout) -> Iterator[str]:
+    yield "shared network"
+
+
+@kinds.register
+def _(shape: Steps) -> Iterator[str]:
+    yield "steps"
+
+
+@kinds.register
+def _(shape: PiecewiseLinear) -> Iterator[str]:
+    yield "broken line"

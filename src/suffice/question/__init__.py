@@ -1,0 +1,1 @@
+"""What is asked: read once, exact ever after."""

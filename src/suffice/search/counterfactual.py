@@ -1,0 +1,75 @@
+"""What is the nearest input with another answer?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from flint import fmpq
+
+from suffice.answers.contrast import Counterfactual
+from suffice.core.case import Case
+from suffice.core.counterexamples import breaking_input
+from suffice.core.drops import Constraint, bound_drops
+from suffice.core.radius_path import RadiusPath
+from suffice.numbers.values import Value
+from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, search
+from suffice.search.contrast import NODES, why_open
+from suffice.solvers.cheapest_break import Break, cheapest_break
+from suffice.solvers.radii import Nearest, nearest_break
+
+_CLOSE = fmpq(1, 2**10)  # how far beyond a change that does not break the claim an input may go, in radii
+
+
+@search(
+    "counterfactual", honours=ALWAYS | PREFERENCES | BUDGET | {"max_changed", "arithmetic"}, refuses={"norm": BOX_ONLY}
+)
+def counterfactual(case: Case) -> Counterfactual:
+    """Return the nearest input that breaks the claim by changing as few features as can be.
+
+    Of all inputs that break the claim at the cost of a cheapest contrast, it has the smallest largest change, counted
+    in radii.
+    """
+    clock, choices = case.clock(NODES), case.question.choices
+
+    def cheapest(constraints: Sequence[Constraint]) -> Break | None:
+        return cheapest_break(constraints, choices, clock)
+
+    path = case.path(case.charges)
+    found = nearest_break(path, cheapest)
+    possible = found
+    if any(case.charges):
+        closest = case.path([-charge for charge in case.charges])
+        possible = nearest_break(closest, cheapest)
+    first, least = (None if one is None else one.cheapest for one in (found, possible))
+    caveat = why_open(case, first, least, clock)
+    if found is None or first is None:
+        return Counterfactual(case, (), None, 0, 0 if least is None else least.lower_bound, caveat)
+    assert possible is not None
+    assert least is not None
+    if any(case.charges):
+        if first.cost > least.cost:  # how near an input of this cost may be, not one that changes less
+            possible = nearest_break(closest, cheapest, first.cost)
+            assert possible is not None
+        caveat = caveat or f"nearer ones are within the rounding error of {case.question.arithmetic}"
+    return Counterfactual(
+        case=case,
+        changed=first.moved,
+        point=tuple(_point(case, path, found)),
+        units=first.cost,
+        bound=least.lower_bound,
+        caveat=caveat,
+        least=possible.radius,
+        is_attained=possible.is_attained,
+    )
+
+
+def _point(case: Case, path: RadiusPath, nearest: Nearest) -> list[Value]:
+    """Return an input at the nearest break, or as little beyond it as makes no difference."""
+    part, moved = nearest.cheapest.part, nearest.cheapest.moved
+    reach = nearest.radius if nearest.is_attained else nearest.radius + (1 - nearest.radius) * _CLOSE
+    region = path.region(reach)
+    drops, worst = bound_drops(path.functions[part], path.here[part], case.row, region)
+    constraint = replace(path.constraints[part], drops=drops, gap=case.constraints[part].gap)
+    constraint.admits(moved)  # an enclosed threshold may need more bits
+    return breaking_input(constraint, worst, case.row, region, moved)

@@ -1,0 +1,45 @@
+"""How does the size of the smallest explanation grow with the radius?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from suffice.answers.radius import Curve, Limit, Step
+from suffice.answers.words import listed
+from suffice.core.case import Case, cost_of
+from suffice.core.drops import Constraint
+from suffice.errors import PreferenceError
+from suffice.numbers.exact import Rational
+from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, ROUNDED_MINIMA, search
+from suffice.search.explain import NODES
+from suffice.solvers.covering import Cover, smallest_cover
+from suffice.solvers.radii import sizes_by_radius
+
+
+@search(
+    "curve",
+    honours=ALWAYS | PREFERENCES | BUDGET | {"max_changed"},
+    refuses={"norm": BOX_ONLY, "arithmetic": ROUNDED_MINIMA},
+    takes_radius=False,
+)
+def curve(case: Case, until: Rational | None) -> Curve:
+    """Return how the size of the smallest explanation grows with the radius, up to `until` (None: without end).
+
+    The radius is the same for all features in the question's unit. The radii where the size grows are exact.
+    """
+    clock, choices, names = case.clock(NODES), case.question.choices, case.model.names
+    freed = choices.features(sorted(choices.free))
+
+    def solve(constraints: Sequence[Constraint]) -> Cover:
+        if not all(constraint.admits(freed) for constraint in constraints):
+            raise PreferenceError(
+                f"{listed([names[i] for i in freed])} cannot all be free at every radius of the curve; free fewer, or "
+                "choose a smaller `until`"
+            )
+        return smallest_cover(constraints, choices, **clock.budget)
+
+    steps = [
+        Step(Limit.of(extent), cost_of(cover.cost, choices.unit), tuple(names[i] for i in cover.fixed))
+        for extent, cover in sizes_by_radius(case.path(), solve, until)
+    ]
+    return Curve(case, tuple(steps))

@@ -1,0 +1,51 @@
+"""How far may the fixed features move themselves?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from suffice.answers.inflated import Inflated, Range
+from suffice.answers.words import listed
+from suffice.core.case import Case
+from suffice.core.drops import total
+from suffice.errors import ClaimError, OptionError
+from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, SET_IS_GIVEN, search
+from suffice.search.explain import explain
+from suffice.solvers.ranges import widest_range
+
+
+@search(
+    "inflate",
+    honours=ALWAYS | PREFERENCES | BUDGET | {"max_changed"},
+    refuses={"norm": BOX_ONLY, "arithmetic": "ranges extend beyond the region, and rounding is bounded only within it"},
+)
+def inflate(case: Case, fixed: Sequence[int] | None) -> Inflated:
+    """Return for each fixed feature the widest range over which the claim still holds.
+
+    The ranges are found one after the other: each is the widest interval around the row's value (or set of categories)
+    that the ranges before it, and the free features in their region, leave room for.
+    """
+    if fixed is None:
+        return _inflated(case, explain.run(case).fixed)
+    for name in sorted(case.question.given & (PREFERENCES | BUDGET)):
+        raise OptionError(f"'inflate' does not take the option {name!r} together with features: {SET_IS_GIVEN}")
+    return _inflated(case, fixed)
+
+
+def _inflated(case: Case, fixed: Sequence[int]) -> Inflated:
+    names, freed = case.model.names, [i for i in case.features if i not in set(fixed)]
+    falls = [constraint.fall(freed) for constraint in case.constraints]
+    for constraint, fall in zip(case.constraints, falls, strict=True):
+        if not constraint.allows(fall):
+            do = "does" if len(fixed) == 1 else "do"
+            raise ClaimError(
+                f"{listed([names[i] for i in fixed])} {do} not suffice at this radius, so there are no ranges to find"
+            )
+    ranges = {}
+    for i in fixed:
+        functions = [cases[i].function for cases in case.worst]
+        here = [function(case.row[i]) for function in functions]
+        found = widest_range(functions, here, case.row[i], case.model.domains[i], case.constraints, falls)
+        falls = [total((fall, drop)) for fall, drop in zip(falls, found.drops, strict=True)]
+        ranges[names[i]] = Range.of(found)
+    return Inflated(case, ranges, tuple(names[i] for i in freed))

@@ -1,0 +1,30 @@
+"""Do these features suffice?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from suffice.answers.sufficiency import Sufficiency
+from suffice.core.case import Case
+from suffice.core.counterexamples import breaking_input, easiest_break
+from suffice.errors import UnsettledError
+from suffice.search.asking import ALWAYS, BUDGET, NO_SEARCH, PREFERENCES, SET_IS_GIVEN, refuse, search
+
+
+@search(
+    "sufficiency",
+    honours=ALWAYS | {"max_changed", "norm", "arithmetic"},
+    refuses=refuse(PREFERENCES, SET_IS_GIVEN) | refuse(BUDGET, NO_SEARCH),
+)
+def sufficiency(case: Case, fixed: Sequence[int]) -> Sufficiency:
+    """Return whether fixing some features keeps the claim true, whatever the others do in the region."""
+    freed = [i for i in case.features if i not in set(fixed)]
+    if all(constraint.admits(freed) for constraint in case.inner):
+        return Sufficiency(case, tuple(fixed), None)
+    broken = easiest_break(case.outer, (), freed)
+    if broken is None:
+        between = "rounding" if case.question.arithmetic != "exact" else "the difference between the ball and its box"
+        raise UnsettledError(f"that these features suffice is neither proven nor refuted: it depends on {between}")
+    part, moved = broken
+    point = breaking_input(case.outer[part], case.worst[part], case.row, case.region, moved)
+    return Sufficiency(case, tuple(fixed), tuple(point))

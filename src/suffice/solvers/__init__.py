@@ -1,0 +1,1 @@
+"""Pure functions of constraints: which sets of features suffice, and how far."""

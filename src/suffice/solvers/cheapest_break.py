@@ -1,0 +1,124 @@
+"""The cheapest features whose change breaks a claim.
+
+A claim breaks as soon as one of its constraints does, so that each constraint is looked at alone. Without preferences
+the features with the largest drops break it with the fewest. With costs or groups it is a knapsack to be filled past
+the margin at least cost: branch and bound, with exact sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from suffice.core.counterexamples import easiest_break, fewest_movers
+from suffice.core.drops import Constraint, Drop, total
+from suffice.numbers.exact import ZERO, Rational
+from suffice.question.budget import Clock
+from suffice.question.preferences import Choices
+
+
+class Break(NamedTuple):
+    """Features that can break a constraint, what they cost, and a proven bound on how little any such set costs."""
+
+    part: int  # which constraint breaks
+    moved: tuple[int, ...]  # features that change, those with larger drops first
+    cost: int
+    lower_bound: int
+
+
+def cheapest_break(constraints: Sequence[Constraint], choices: Choices, clock: Clock) -> Break | None:
+    """Return features of least cost that can break one of the constraints; None if all together cannot.
+
+    Parameters
+    ----------
+    constraints : sequence of Constraint
+        Over the same features.
+    choices : Choices
+        Items that are fixed do not change; those that are free change at no cost; a group costs as much as one item.
+    clock : Clock
+        Budget; past it the set found may not be the cheapest, and `lower_bound` says what is known.
+    """
+    if choices.is_plain:
+        best = easiest_break(constraints, (), range(len(constraints[0].drops)))
+        return None if best is None else Break(best[0], tuple(best[1]), len(best[1]), len(best[1]))
+    found = [
+        one
+        for part, constraint in enumerate(constraints)
+        if (one := _Search(constraint, choices, clock).run(part)) is not None
+    ]
+    if not found:
+        return None
+    return min(found, key=lambda one: one.cost)._replace(lower_bound=min(one.lower_bound for one in found))
+
+
+class _Item(NamedTuple):
+    """Something that may change: its features, what they lower the score by together, and what it costs."""
+
+    features: tuple[int, ...]
+    fall: Rational  # no more than what is missing; all of that where without bound
+    cost: int
+
+
+class _Search:
+    """Branch and bound for one constraint."""
+
+    def __init__(self, constraint: Constraint, choices: Choices, clock: Clock) -> None:
+        self.constraint, self.clock, self.nodes = constraint, clock, 0
+        self.base = choices.features(sorted(choices.free))
+        fall = total(constraint.drops[i] for i in self.base)
+        self.missing = ZERO if fall.is_infinite else max(constraint.margin - fall.value, ZERO)
+        # A fall beyond what is missing does not help more: capped so, the relaxation is tighter and still one.
+        items = [
+            _Item(item, self._capped(total(constraint.drops[i] for i in item)), choices.costs[k])
+            for k, item in enumerate(choices.items)
+            if k not in choices.fix and k not in choices.free
+        ]
+        self.items = sorted(items, key=lambda one: (-one.fall / one.cost, one.features))
+
+    def _capped(self, fall: Drop) -> Rational:
+        return self.missing if fall.is_infinite else min(fall.value, self.missing)
+
+    def run(self, part: int) -> Break | None:
+        """Return the cheapest break of this constraint."""
+        if not self._breaks(self.items):
+            return None
+        self.best, self.cost = tuple(self.items), sum(item.cost for item in self.items)
+        least = self._bound(0, ZERO)
+        is_done = self._search()
+        features = [i for item in self.best for i in item.features]
+        moved = fewest_movers(self.constraint, (), [*self.base, *features])
+        cost = sum(item.cost for item in self.best if not {*item.features}.isdisjoint(moved))
+        return Break(part, tuple(moved), cost, cost if is_done else min(least, cost))
+
+    def _breaks(self, chosen: Sequence[_Item]) -> bool:
+        return not self.constraint.admits([*self.base, *(i for item in chosen for i in item.features)])
+
+    def _search(self) -> bool:
+        """Look through all sets of items; whether the budget sufficed."""
+        stack: list[tuple[int, tuple[_Item, ...], Rational, int]] = [(0, (), ZERO, 0)]
+        while stack:
+            self.nodes += 1
+            if self.nodes > self.clock.nodes or self.clock.is_over:
+                return False
+            place, chosen, fall, cost = stack.pop()
+            if cost >= self.cost or cost + self._bound(place, fall) >= self.cost:
+                continue
+            if self._breaks(chosen):
+                self.best, self.cost = chosen, cost
+                continue
+            if place < len(self.items):
+                item = self.items[place]
+                stack.append((place + 1, chosen, fall, cost))
+                stack.append((place + 1, (*chosen, item), fall + item.fall, cost + item.cost))
+        return True
+
+    def _bound(self, place: int, fall: Rational) -> int:
+        """Return the least cost at which the rest can make up for what is missing, if items could be cut in parts."""
+        missing, cost = self.missing - fall, ZERO
+        for item in self.items[place:]:
+            if missing <= 0:
+                break
+            if item.fall:
+                part = min(missing / item.fall, ZERO + 1)
+                missing, cost = missing - part * item.fall, cost + part * item.cost
+        return int(cost.ceil()) if missing <= 0 else self.cost

@@ -1,0 +1,114 @@
+"""Questions about the radius: how far a set suffices, how sizes grow with it, and the nearest break."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from suffice.core.drops import NO_DROP, Constraint
+from suffice.core.radius_path import Extent, RadiusPath
+from suffice.errors import BudgetError
+from suffice.numbers.exact import ONE, ZERO, Rational, brief
+from suffice.solvers.cheapest_break import Break
+from suffice.solvers.covering import Cover
+
+
+class Stretch(NamedTuple):
+    """Radii over which one cost is the least: up to `reach`, from where the stretch before ends."""
+
+    reach: Extent
+    cover: Cover
+
+
+def sizes_by_radius(
+    path: RadiusPath, solve: Callable[[Sequence[Constraint]], Cover], until: Rational | None
+) -> tuple[Stretch, ...]:
+    """Return how the least cost of a sufficient set grows with the radius, with the exact radii where it does.
+
+    Notes
+    -----
+    A set that is best at some radius stays best for as long as it suffices, for the least cost never falls. So the walk
+    goes from the end of one set's reach to a best set just beyond, and a stretch ends where that one costs more.
+    """
+    stretches: list[Stretch] = []
+    cover, known = _best(solve, path.at(ZERO), ZERO), ZERO
+    while True:
+        fixed = set(cover.fixed)
+        reach = path.reach([i for i in range(len(path.row)) if i not in fixed], known)
+        if until is not None and (reach.radius is None or reach.radius >= until):
+            is_last = reach.radius is None or reach.radius > until or reach.is_attained
+            last = cover if is_last else _best(solve, path.at(until), until)
+            if last.cost > cover.cost:
+                stretches.append(Stretch(Extent(until, is_attained=False), cover))
+            return (*stretches, Stretch(Extent(until, is_attained=True), last))
+        if reach.radius is None:
+            last = cover if reach.is_attained else _best(solve, path.at(None), None)
+            if last.cost > cover.cost:
+                stretches.append(Stretch(reach, cover))
+            return (*stretches, Stretch(Extent(None, is_attained=True), last))
+        beyond = path.above(reach.radius) if reach.is_attained else path.at(reach.radius)
+        following = _best(solve, beyond, reach.radius)
+        if following.cost > cover.cost:
+            stretches.append(Stretch(reach, cover))
+        cover, known = following, reach.radius
+
+
+def _best(
+    solve: Callable[[Sequence[Constraint]], Cover], constraints: Sequence[Constraint], radius: Rational | None
+) -> Cover:
+    cover = solve(constraints)
+    if not cover.is_best:
+        where = "on the whole domain" if radius is None else f"at the radius {brief(radius)}"
+        raise BudgetError(
+            f"{where} the least cost is only known to lie between {cover.lower_bound} and {cover.cost}; "
+            "raise max_nodes or max_seconds"
+        )
+    return cover
+
+
+class Nearest(NamedTuple):
+    """The nearest break at least cost: nothing so cheap breaks below `radius`, nor at it unless `is_attained`."""
+
+    radius: Rational
+    is_attained: bool
+    cheapest: Break  # what breaks there
+
+
+def nearest_break(
+    path: RadiusPath, cheapest: Callable[[Sequence[Constraint]], Break | None], most: int | None = None
+) -> Nearest | None:
+    """Return the smallest radius at which features break a constraint as cheaply as can be within a radius of 1.
+
+    Parameters
+    ----------
+    path : RadiusPath
+    cheapest : callable
+        Returns the cheapest features that break some constraints, or None if none can.
+    most : int, optional
+        What the features may cost instead, if that is more.
+
+    Notes
+    -----
+    Some features that break it are taken, and the radius is shrunk to where they just do. If others can break it there
+    at no more cost, or just below, they take their place; each step shrinks the radius or rules it out, and sets are
+    finitely many.
+    """
+    if not all(constraint.allows(NO_DROP) for constraint in path.constraints):  # broken at the row itself, by charges
+        here = cheapest(path.at(ZERO))
+        assert here is not None
+        return Nearest(ZERO, True, here)
+    best = cheapest(path.at(ONE))
+    if best is None:
+        return None
+    cost, lower_bound = max(best.cost, most or 0), best.lower_bound
+    while True:
+        reach = path.reach(best.moved)
+        assert reach.radius is not None
+        nearer = path.at(reach.radius) if reach.is_attained else path.below(reach.radius)
+        other = cheapest(nearer)
+        if other is None or other.cost > cost:
+            at = path.at(reach.radius) if not reach.is_attained else path.above(reach.radius)
+            part = next(c for c, constraint in enumerate(at) if not constraint.admits(best.moved))
+            found = best._replace(part=part, cost=cost, lower_bound=lower_bound)
+            return Nearest(reach.radius, not reach.is_attained, found)
+        best = other

@@ -1,0 +1,1 @@
+"""Tables as the command line gets them."""

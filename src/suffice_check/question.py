@@ -1,0 +1,123 @@
+"""What was asked, as a certificate writes it, and what that means for a model: radii, items and costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from suffice_check.claims import Claim, read_claim
+from suffice_check.model import Model
+from suffice_check.reading import RejectedError, fields, number, one_of, texts, whole
+from suffice_check.tree import Choices
+
+_LARGEST_COST = 10**12  # in the common unit of all costs
+
+
+class Question(NamedTuple):
+    """The question, features and groups by name."""
+
+    radius: Fraction | dict[str, Fraction | None] | None  # None: the whole domain
+    unit: str
+    immutable: list[str]
+    claim: Claim
+    fix: list[str]
+    free: list[str]
+    cost: dict[str, Fraction]
+    groups: dict[str, list[str]]
+    max_changed: int | None
+    norm: str
+    arithmetic: str
+
+    def given(self) -> set[str]:
+        """Return which options are not left at their defaults, of those that not every kind of result takes."""
+        usual = self._replace(fix=[], free=[], cost={}, groups={}, max_changed=None, norm="inf", arithmetic="exact")
+        return {name for name, one, other in zip(self._fields, self, usual, strict=True) if one != other}
+
+    def reach(self, name: str) -> Fraction | None:
+        """Return how far a feature may move if it is not immutable, counted in the unit."""
+        return self.radius[name] if isinstance(self.radius, dict) else self.radius
+
+
+def read_question(document: Any) -> Question:
+    """Return the question of a certificate."""
+    radius, unit, immutable, claim, fix, free, cost, groups, most, norm, kind = fields(document, *Question._fields)
+    return Question(
+        {name: _reach(one) for name, one in radius.items()} if isinstance(radius, dict) else _reach(radius),
+        one_of(unit, "std", "raw", "model"),
+        texts(immutable),
+        read_claim(claim),
+        texts(fix),
+        texts(free),
+        {name: number(one) for name, one in cost.items()},
+        {name: texts(group) for name, group in groups.items()},
+        None if most is None else whole(most, 10**4000, start=1),
+        one_of(norm, "inf", "1", "2"),
+        one_of(kind, "exact", "float32", "float64"),
+    )
+
+
+def _reach(text: Any) -> Fraction | None:
+    return None if text == "inf" else number(text)
+
+
+def indices(names: Iterable[str], model: Model, step: str) -> list[int]:
+    """Return which features are named, each once."""
+    place, found = {feature.name: i for i, feature in enumerate(model.features)}, []
+    for name in names:
+        if name not in place:
+            raise RejectedError(step, f"{name!r} is not a feature, or is named twice")
+        found.append(place.pop(name))
+    return found
+
+
+def radii(question: Question, model: Model) -> list[Fraction | None]:
+    """Return how far each feature may move in the user's own units; None: over its whole domain."""
+    immutable, found = {*indices(question.immutable, model, "immutable")}, []
+    if isinstance(question.radius, dict) and len(indices(question.radius, model, "radius")) != len(model.features):
+        raise RejectedError("radius", "every feature needs one")
+    for i, feature in enumerate(model.features):
+        radius = question.reach(feature.name)
+        if radius is not None and radius < 0:
+            raise RejectedError("radius", f"that of {feature.name!r} is negative")
+        if i in immutable:
+            radius = Fraction(0)
+        elif radius and feature.domain.spans and question.unit != "raw":  # without numbers there are no distances
+            unit = abs(feature.shape.scale) if question.unit == "model" else feature.deviation
+            if unit is None:
+                raise RejectedError("radius", f"the model has no standard deviation for {feature.name!r}")
+            radius *= unit
+        found.append(radius)
+    return found
+
+
+def choices(question: Question, model: Model) -> Choices:
+    """Return what a set of features may be made of: items in the order of their first features, and their costs."""
+    indices([name for members in question.groups.values() for name in members], model, "groups")
+    item = {feature.name: feature.name for feature in model.features}
+    for group, members in question.groups.items():
+        if not members or (group in item and members != [group]):
+            raise RejectedError("groups", f"{group!r} is empty, or has the name of a feature")
+        item |= dict.fromkeys(members, group)
+    items: dict[str, list[int]] = {}
+    for i, name in enumerate(item.values()):
+        items.setdefault(name, []).append(i)
+    item_of = {i: k for k, item in enumerate(items.values()) for i in item}
+    fix, free = ({item_of[i] for i in indices(part, model, "choices")} for part in (question.fix, question.free))
+    for name, cost in question.cost.items():
+        if name not in items or cost <= 0:
+            raise RejectedError("cost", f"{name!r} is not a feature or group with a cost, or its cost is not above 0")
+    costs = [question.cost.get(name, Fraction(1)) for name in items]
+    unit = _unit(costs)
+    return Choices(list(items.values()), [int(cost / unit) for cost in costs], fix, free, unit)
+
+
+def _unit(costs: list[Fraction]) -> Fraction:
+    """Return the largest number of which all costs are multiples."""
+    unit, largest = costs[0], max(costs)
+    for p, q in (cost.as_integer_ratio() for cost in costs):
+        unit = Fraction(math.gcd(unit.numerator * q, p * unit.denominator), unit.denominator * q)
+        if largest > _LARGEST_COST * unit:
+            raise RejectedError("cost", f"the costs have no common unit above 1/{_LARGEST_COST} of the largest")
+    return unit

@@ -1,0 +1,52 @@
+"""Numbers, values and lists as people read them: exact, or rounded so that no more is said than is proven."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+
+from suffice_check.reading import MISSING, Value
+
+_MOST = 6  # entries of a list, and digits of a number
+
+
+def show(number: Fraction) -> str:
+    """Return a number: exactly where that is short, else between two bounds, for either may say too much."""
+    if abs(number) < 10**300 and Fraction(float(number)) == number and not _is_short(number):
+        return f"{float(number)!r} (as a float64)"
+    low, high = _rounded(number, ROUND_FLOOR), _rounded(number, ROUND_CEILING)
+    return low if low == high else f"a number between {low} and {high}"
+
+
+def show_floor(number: Fraction) -> str:
+    """Return a number that is said to be reached: exactly, or rounded down."""
+    return _rounded(number, ROUND_FLOOR)
+
+
+def show_value(value: Value) -> str:
+    """Return a value of a feature; text is escaped, so that it stays on its line whatever it holds."""
+    if not isinstance(value, Fraction):
+        return "missing" if value is MISSING else repr(value)
+    return f"{'' if _is_short(value) else 'about '}{_rounded(value, ROUND_HALF_EVEN)}"
+
+
+def listed(texts: Iterable[str]) -> str:
+    """Return a list in words: the first few entries, and how many more there are."""
+    every = list(texts)
+    shown = [*every[:_MOST], f"{len(every) - _MOST} more"] if len(every) > _MOST else every
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Return names in words, escaped."""
+    return listed(map(repr, names))
+
+
+def _is_short(number: Fraction) -> bool:
+    return abs(number.numerator) < 10**12 > number.denominator
+
+
+def _rounded(number: Fraction, rounding: str) -> str:
+    context = Context(prec=_MOST, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    return str(number if _is_short(number) else context.divide(*map(Decimal, number.as_integer_ratio())))

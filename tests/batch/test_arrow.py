@@ -1,0 +1,103 @@
+"""The snippets of docs/batch.md for Spark and Dask, where these are installed."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import suffice
+
+arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+PAGE = Path(__file__).parent.parent.parent / "docs" / "batch.md"
+
+
+def snippet(name):
+    """Return the code that follows "name:" on the page."""
+    found = re.search(rf"{name}:\n\n((?:    .*\n|\n)+)", PAGE.read_text())
+    assert found, name
+    return "\n".join(line[4:] for line in found[1].split("\n"))
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    shapes = [suffice.PiecewiseLinear(np.sort(rng.normal(size=6)).tolist(), rng.normal(size=6).tolist()) for _ in "abc"]
+    features = [suffice.Feature(name, deviation=1) for name in "abc"]
+    suffice.AdditiveModel(shapes, 0.1, features=features).save("model.safetensors")
+    table = arrow.table({name: rng.normal(size=300) for name in "abc"})
+    return table, suffice.Explainer(suffice.load("model.safetensors")).explain_batch(table, 0.5, unit="std").to_arrow()
+
+
+def test_dask_gives_the_same(model):
+    dask = pytest.importorskip("dask.dataframe", reason="dask is not installed")
+    table, expected = model
+    scope = {"frame": dask.from_pandas(table.to_pandas(), npartitions=3)}
+    exec(snippet("Dask"), scope)
+    found = scope["explained"].compute(scheduler="sync")
+    assert found["size"].tolist() == expected["size"].to_pylist()
+    assert [list(names) for names in found["features"]] == expected["features"].to_pylist()
+
+
+def test_spark_gives_the_same(model):
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
+    table, expected = model
+    try:
+        session = sql.SparkSession.builder.master("local[2]").getOrCreate()
+    except Exception as error:
+        pytest.skip(f"Spark does not start here: {error}")
+    with session:
+        scope = {"frame": session.createDataFrame(table.to_pandas())}
+        exec(snippet("Spark"), scope)
+        found = scope["explained"].toPandas()
+    assert sorted(found["size"].tolist()) == sorted(expected["size"].to_pylist())
+
+
+def test_the_function_can_be_sent_and_compiles_where_it_arrives(model):
+    import pickle
+
+    from suffice.batch.arrow import ArrowExplainer
+
+    table, expected = model
+    explain = pickle.loads(pickle.dumps(ArrowExplainer("model.safetensors", 0.5, unit="std")))
+    assert explain._question is None
+    assert explain(table).equals(expected)
+    assert explain.schema.equals(expected.schema)
+
+
+def test_models_of_other_packages_can_be_sent_too(tmp_path):
+    import json
+    import pickle
+
+    from suffice.batch.arrow import ArrowExplainer
+
+    terms = [{"term_features": [name], "scores": [0.5, -1.0, 0.125, 2.0, 0.0]} for name in ("months", "age")]
+    features = [{"name": name, "type": "continuous", "cuts": [[6.0, 12.5]]} for name in ("months", "age")]
+    outputs = [{"task": "classification", "classes": ["bad", "good"], "link": "logit", "link_param": "nan"}]
+    document = {"outputs": outputs, "intercept": [0.25], "features": features, "terms": terms}
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps({"version": "1.0", "ebm": document}))
+    table = arrow.table({"months": [1.0, 7.0, 13.0, None], "age": [1.0, 12.5, 6.0, 20.0]})
+    explain = ArrowExplainer(path, 3, unit="raw")
+    sent = pickle.loads(pickle.dumps(explain))
+    assert sent(table).equals(explain(table))
+    assert sent.model_hash == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_questions_that_differ_in_one_radius_of_many_are_not_taken_for_each_other(tmp_path):
+    import pickle
+
+    from suffice.batch.arrow import ArrowExplainer
+
+    shape = suffice.PiecewiseLinear([0], [0], 1, 1)
+    suffice.AdditiveModel([shape] * 1010, 0.5).save(tmp_path / "model.safetensors")
+    row = arrow.table({f"x{i}": [0.0] for i in range(1010)})
+    radii = np.zeros(1010)
+    sizes = []
+    for one in (0.0, 1.0):
+        radii[500] = one
+        explain = ArrowExplainer(tmp_path / "model.safetensors", radii.copy(), unit="raw")
+        sizes.append(pickle.loads(pickle.dumps(explain))(row)["size"].to_pylist())
+    assert sizes == [[0], [1]]

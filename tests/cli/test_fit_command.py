@@ -1,0 +1,144 @@
+"""`suffice fit` trains what `suffice explain` reads."""
+
+import inspect
+import sys
+
+import numpy as np
+import pytest
+from cli.commands import answer, check_answer, document, fail, needs_nam, run, words
+
+import suffice
+from suffice import (
+    Domain,
+    Explainer,
+)
+from suffice.cli.app import fit_command
+from suffice.model.reading import file_hash
+
+
+@pytest.fixture
+def people(folder):
+    random = np.random.default_rng(0)
+    age, debt = random.integers(18, 90, 80), random.normal(size=80).round(3)
+    sex, debt_text = random.choice(["f", "m"], 80), ["" if k % 9 == 0 else str(x) for k, x in enumerate(debt)]
+    label = np.where(age + 20 * debt > 50, "good", "bad")
+    lines = [f"{k},{a},{d},{s},{y}" for k, (a, d, s, y) in enumerate(zip(age, debt_text, sex, label, strict=True))]
+    (folder / "people.csv").write_text("\n".join(["id,age,debt,sex,y", *lines, ""]))
+    return folder
+
+
+FIT = ("fit", "people.csv", "-o", "new.safetensors", "--epochs", 3, "--hidden", "8,4")
+
+
+@needs_nam
+def test_fit_writes_a_model_that_explain_reads(people):
+    shown = document(*FIT, "--target", "y", "--drop", "id")
+    model = suffice.load("new.safetensors")
+    assert (shown["rows"], shown["columns"], shown["target"]) == (80, ["age", "debt", "sex"], "y")
+    assert (shown["task"], shown["classes"]) == (model.task, list(model.classes)) == ("binary", ["bad", "good"])
+    assert (shown["epochs"], shown["seconds"] > 0, shown["validation_loss"] > 0) == (3, True, True)
+    assert shown["model"]["sha256"] == file_hash("new.safetensors")
+    assert str(model.domains[1]) == "(-∞, ∞), or one of missing"
+    assert model.domains[2] == Domain.categories("f", "m")
+    explained = document("explain", "new.safetensors", "people.csv", "--row", 0, "--radius", "0.5", "--unit", "std")
+    row = dict(
+        zip(["id", "age", "debt", "sex"], (people / "people.csv").read_text().split("\n")[1].split(","), strict=False)
+    )
+    why = Explainer(model).explain(
+        {"age": row["age"], "debt": row["debt"] or None, "sex": row["sex"]}, radius="0.5", unit="std"
+    )
+    check_answer(explained["answers"][0], why)
+
+
+@needs_nam
+def test_fit_repeats_itself_and_reports_in_words(people):
+    first = document(*FIT, "--target", "y", "--random-state", 3)["model"]["sha256"]
+    text = answer(*FIT, "--target", "y", "--random-state", 3).stdout
+    assert text.splitlines()[-1] == f"SHA-256   {first}"
+    assert words(text).startswith(
+        "rows 80 features 4, 1 of them categories target y (binary) classes bad, good trained 3"
+    )
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert answer(*FIT, "--target", "y", "--random-state", 4, "--quiet").output == ""
+    assert file_hash("new.safetensors") != first
+
+
+@needs_nam
+@pytest.mark.parametrize(
+    ("rows", "key", "absent", "words_"),
+    [
+        (80, "validation_loss", "training_loss", "on the validation rows"),
+        (10, "training_loss", "validation_loss", "on the training rows (too few rows to hold any back)"),
+    ],
+)
+def test_fit_says_which_rows_its_loss_is_of(people, rows, key, absent, words_):
+    lines = (people / "people.csv").read_text().splitlines()
+    (people / "people.csv").write_text("\n".join([*lines[: rows + 1], ""]))
+    shown = document(*FIT, "--target", "y", "--drop", "id")
+    assert (shown["rows"], absent in shown) == (rows, False)
+    assert f"loss {shown[key]:.4g} {words_} file" in words(answer(*FIT, "--target", "y", "--drop", "id").stdout)
+
+
+@needs_nam
+def test_fit_takes_other_tasks_and_options(people):
+    options = ("--basis", "shared", "--members", 2, "--special-code", -9, "--special-code", 18)
+    shown = document(*FIT, "--target", "age", "--drop", "debt", *options)
+    assert (shown["task"], shown["classes"], shown["columns"]) == ("regression", [], ["id", "sex", "y"])
+    radius = ("--explanation-radius", 0.5, "--explanation-weight", 0.1)
+    document(*FIT, "--target", "y", "--special-code", 3, *radius)
+    assert "or one of 3" in str(suffice.load("new.safetensors").domains[0])
+    assert "needs an explanation_radius" in fail(*FIT, "--target", "y", *radius[2:])
+
+
+@needs_nam
+def test_the_defaults_of_fit_are_those_of_the_estimators():
+    from suffice.nam import NAMClassifier
+
+    ours, theirs = inspect.signature(fit_command).parameters, NAMClassifier().get_params()
+    assert tuple(int(units) for units in ours["hidden"].default.split(",")) == theirs["hidden_layers"]
+    names = {
+        "basis": "basis",
+        "members": "n_members",
+        "epochs": "max_epochs",
+        "explanation_radius": "explanation_radius",
+        "explanation_weight": "explanation_weight",
+        "special_code": "special_codes",
+    }
+    assert {name: ours[name].default for name in names} == {name: theirs[names[name]] for name in names}
+
+
+UNFIT = [
+    (("--target", "z"), "'z' is not a column of people.csv"),
+    (("--target", "y", "--drop", "z"), "'z' is not a column of people.csv"),
+    (("--target", "debt"), "target 'debt' is missing in row 0"),
+    (("--target", "y", "--task", "regression"), "a regression needs numbers"),
+    (("--target", "y", "-o", "no/new.safetensors"), "no/new.safetensors: cannot be written: No such file"),
+    (("--target", "y", "-o", "."), "cannot be written: it is a folder"),
+    (("--target", "y", "-o", "people.csv"), "is the table itself"),
+]
+
+
+@pytest.mark.parametrize(("options", "reason"), UNFIT, ids=lambda v: None)
+def test_fit_tells_what_is_wrong_before_it_trains(people, monkeypatch, options, reason):
+    monkeypatch.setitem(sys.modules, "suffice.nam", None)  # nobody gets as far as training
+    before = (people / "people.csv").read_text()
+    assert reason in fail(*FIT, *options)
+    assert (people / "people.csv").read_text() == before
+
+
+@pytest.mark.parametrize("library", ["torch", "pandas", "sklearn"])
+def test_fit_names_the_extra_to_install(people, library):
+    code = f"""
+import sys
+from suffice.cli.app import app
+class Absent:
+    def find_spec(name, path=None, target=None):
+        if name == {library!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}")
+sys.meta_path.insert(0, Absent)
+app({[*map(str, FIT), "--target", "y"]})"""
+    code, text, complaint = run(code=code)
+    assert (code, text) == (1, "")
+    assert complaint.count("\n") == 1
+    assert complaint.startswith(f"Error: fit cannot run: No module named {library!r}")
+    assert complaint.endswith("pip install 'suffice[nam]'\n")

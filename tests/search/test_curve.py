@@ -1,0 +1,104 @@
+"""Sizes by radius on numeric models, against plain evaluation."""
+
+import math
+from fractions import Fraction
+from itertools import combinations
+
+import pytest
+from builders import RISING
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from oracles import enough, subsets
+from strategies import numeric_cases, wishes
+
+import suffice
+from suffice import (
+    AdditiveModel,
+    Explainer,
+)
+
+TINY = Fraction(1, 10**12)
+SAMPLES = [Fraction(k, 3) for k in range(19)]
+
+
+def smallest(row, plains, parts, radius):
+    everything = range(len(row))
+    return next(
+        size
+        for size in range(len(row) + 1)
+        if any(enough(fixed, row, plains, parts, radius) for fixed in combinations(everything, size))
+    )
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(numeric_cases(most=3), st.sampled_from([math.inf, Fraction(1), Fraction(5, 2)]))
+def test_the_curve_is_right_at_every_radius_tried(case, until):
+    model, row, claim, plains, parts = case
+    explainer = Explainer(model)
+    curve = explainer.curve(row, claim=claim, until=until, unit="raw")
+    ends = [step.limit.radius for step in curve.steps if step.limit.radius != math.inf]
+    tried = [*SAMPLES, *ends, *(end + TINY for end in ends), *(end - TINY for end in ends)]
+    for radius in sorted(r for r in tried if 0 <= r <= until):
+        step = curve.at(radius)
+        assert step.cost == len(step.features) == smallest(row, plains, parts, radius)
+        assert explainer.is_sufficient(row, step.features, radius, claim=claim, unit="raw")
+    costs = [step.cost for step in curve.steps]
+    assert costs == sorted(set(costs))
+    assert curve.steps[-1].limit.radius == until
+
+
+def test_a_curve_by_hand():
+    curve = Explainer(AdditiveModel([RISING, RISING * 3], 0, features=["a", "b"])).curve([1, 1], unit="raw")
+    assert [(step.limit.radius, step.cost, step.features) for step in curve.steps] == [
+        (1, 0, ()),
+        (4, 1, ("b",)),
+        (math.inf, 2, ("b", "a")),
+    ]
+    assert [" ".join(line.split()) for line in str(curve).splitlines()] == [
+        "Prediction: 1",
+        "Proven: smallest sets that are enough, by radius (in the features' own units).",
+        "radius up to 1: 0 features",
+        "radius up to 4: 1 feature b",
+        "any larger radius, and the whole domain: 2 features b, a",
+    ]
+    assert curve.at(4).cost == 1
+    assert curve.at(4 + TINY).cost == 2
+
+
+def test_a_curve_needs_somewhere_to_go():
+    explainer = Explainer(AdditiveModel([RISING], 1))
+    with pytest.raises(suffice.RadiusError, match="must be above 0"):
+        explainer.curve([1], until=0, unit="raw")
+    with pytest.raises(suffice.RadiusError, match="the curve ends at radius 1"):
+        explainer.curve([1], until=1, unit="raw").at(2)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(numeric_cases(most=4), st.sampled_from([None, None, 1, 2]), st.data())
+def test_the_curve_meets_preferences_at_every_radius_tried(case, max_changed, data):
+    model, row, claim, plains, parts = case
+    wished = data.draw(wishes(len(row)))
+    asked = {"claim": claim, "max_changed": max_changed, "unit": "raw", **wished.options(model.names)}
+    until, explainer = Fraction(3), Explainer(model)
+
+    def allowed(radius):
+        return [
+            fixed
+            for fixed in subsets(len(row))
+            if wished.allows(fixed) and enough(fixed, row, plains, parts, radius, max_changed)
+        ]
+
+    if not allowed(until):
+        with pytest.raises(suffice.PreferenceError, match="cannot all be free at every radius of the curve"):
+            explainer.curve(row, until=until, **asked)
+        return
+    curve = explainer.curve(row, until=until, **asked)
+    ends = [step.limit.radius for step in curve.steps]
+    tried = [*SAMPLES, *ends, *(end + TINY for end in ends), *(end - TINY for end in ends)]
+    for radius in sorted(r for r in tried if 0 <= r <= until):
+        step, why = curve.at(radius), explainer.explain(row, radius, **asked)
+        sets = allowed(radius)
+        fixed = tuple(sorted(model.names.index(name) for name in step.features))
+        assert step.cost == why.cost == min(map(wished.cost, sets))
+        assert fixed in sets
+        assert wished.cost(fixed) == step.cost

@@ -1,0 +1,111 @@
+"""Tables in files: cells stay what they are."""
+
+import gzip
+import math
+import sys
+
+import pytest
+from builders import sentence
+
+from suffice.errors import DataError, FeatureNameError
+from suffice.tables.reading import DataTable, read_table
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="t.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def test_cells_stay_text_and_an_empty_one_is_missing(write):
+    path = write('age,colour\r\n0.1,"red, dark"\r\n,\r\n"say ""1""","two\nlines"\r\n')
+    rows = (("0.1", "red, dark"), (None, None), ('say "1"', "two\nlines"))
+    assert read_table(path) == DataTable(str(path), ("age", "colour"), rows)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"age,\xc3\xa9t\xc3\xa9\n1,2\n",
+        b"\xef\xbb\xbfage,\xc3\xa9t\xc3\xa9\n1,2\n",  # a spreadsheet's byte order mark
+        b"age,\xc3\xa9t\xc3\xa9\r\n1,2",
+        b"\nage,\xc3\xa9t\xc3\xa9\n\n1,2\n\n",  # an empty line is no row
+    ],
+)
+def test_the_same_table_in_other_bytes(write, content):
+    for path in (write(content), write(gzip.compress(content), "t.CSV.gz")):
+        table = read_table(path)
+        assert (table.columns, table.rows) == (("age", "été"), (("1", "2"),))
+
+
+BROKEN = [
+    ("t.csv", b"", "is empty; its first line must name the columns"),
+    ("t.csv", b"\n\n", "is empty"),
+    ("t.csv", b"a,b\n1,2\n1,2,3\n", "line 3 has 3 cells, but there are 2 columns"),
+    ("t.csv", b'a,b\n"x\ny",2\n1\n', "line 4 has 1 cells"),
+    ("t.csv", b"a,b,a\n", "two columns are called 'a'"),
+    ("t.csv", b"a\n\xe9\n", "is not UTF-8 text"),
+    ("t.csv", b'a\n"open\n', "line 2 is not a valid line of a CSV file"),
+    ("t.csv", b'a,b\n"1" 2,3\n', "line 2 is not a valid line of a CSV file"),
+    ("t.csv", b"a\n" + b"x" * 200_000 + b"\n", "line 2 is not a valid line of a CSV file"),
+    ("t.csv.gz", b"a,b\n1,2\n", "is not a complete gzip file"),
+    ("t.csv.gz", gzip.compress(b"a,b\n1,2\n" * 99)[:-12], "is not a complete gzip file"),
+    ("t.xlsx", b"", r"must end in .csv, .csv.gz or .parquet"),
+    ("table", b"a\n1\n", r"must end in .csv"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "words"), BROKEN, ids=lambda v: None)
+def test_a_broken_file_is_told_in_one_sentence(write, name, content, words):
+    path = write(content, name)
+    with pytest.raises(DataError, match=words) as error:
+        read_table(path)
+    assert sentence(error).startswith(f"{path}: ")
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    for name in ("no.csv", "no.csv.gz"):
+        with pytest.raises(DataError, match=f"{name}: there is no such file"):
+            read_table(tmp_path / name)
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(DataError, match="cannot be read"):
+        read_table(tmp_path / "folder.csv")
+
+
+def test_rows_and_columns_by_name():
+    table = DataTable("t.csv", ("a", "b"), (("1", "2"), ("3", None)))
+    assert table.row(1) == {"a": "3", "b": None}
+    assert table.column("b") == ["2", None]
+    for k in (-1, 2):
+        with pytest.raises(DataError, match=rf"there is no row {k}; its 2 rows count from 0 to 1"):
+            table.row(k)
+    with pytest.raises(DataError, match="there is no row 0; it has no rows"):
+        DataTable("t.csv", ("a",), ()).row(0)
+    with pytest.raises(FeatureNameError, match=r"'aa' is not a column of t.csv; did you mean 'a'"):
+        table.column("aa")
+
+
+def test_parquet_cells_keep_their_values(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow", reason="Parquet files are read by pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet files are read by pyarrow")
+    columns = {"n": [1, None], "x": [0.5, math.inf], "s": ["é", None], "b": [True, False]}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet")
+    assert (table.columns, table.rows) == (("n", "x", "s", "b"), ((1, 0.5, "é", True), (None, math.inf, None, False)))
+    (tmp_path / "bad.parquet").write_bytes(b"a,b\n1,2\n")
+    for name, words in [("bad.parquet", "is not a Parquet file"), ("no.parquet", "there is no such file")]:
+        with pytest.raises(DataError, match=words) as error:
+            read_table(tmp_path / name)
+        sentence(error)
+
+
+def test_parquet_without_pyarrow_names_the_extra(write, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(DataError, match=r"pip install 'suffice\[data\]'") as error:
+        read_table(write(b"", "t.parquet"))
+    sentence(error)
