@@ -1,16 +1,21 @@
 """Many clients at once: does the server answer all of them, how fast, and does its memory stay flat?
 
-.venv/bin/python benchmarks/serving.py [--clients 50] [--seconds 60]
+.venv/bin/python benchmarks/serving.py [--clients 50] [--seconds 60] [--slow 4]
 
 Starts `suffice serve` with the embedded model on loopback, asks it from that many clients at once for that long, stops
 it, and prints errors, percentiles, memory, and how the rate compares with the floor: the same questions asked of the
 library in one process, measured just before. Exits with 1 if any request failed.
+
+With `--slow`, so many of the clients ask for curves and for all minimal sets, and the others only quick questions, with
+a pause after each, so that what is measured is no queue of their own; first without the slow ones, then with them. A
+slow question may be answered with 503: its time was up.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import csv
 import json
 import subprocess
@@ -26,6 +31,7 @@ import suffice
 DATA = Path(suffice.__file__).parent / "data"
 MODEL, ROWS = DATA / "breast_cancer.safetensors", DATA / "breast_cancer_rows.csv"
 RADII = ("0.1", "0.3", "0.5", "0.8", "1.2")
+PAUSE = 2.0  # seconds between two quick questions of one client, as of people who read the answer
 
 
 def questions():
@@ -42,6 +48,16 @@ def questions():
     return explainer, asked
 
 
+def slow_questions(asked):
+    """Return questions that take long: curves without an end, and how many minimal sets there are."""
+    bodies = [body["row"] for path, body in asked if path == "/v1/explain"]
+    found = []
+    for row in bodies[:: 2 * len(RADII)]:
+        found += [("/v1/curve", {"row": row, "until": "inf"})]
+        found += [("/v1/explanations", {"row": row, "radius": "3", "minimal": "subset", "count": True})]
+    return found
+
+
 def floor(explainer, asked, seconds):
     """Return how many of the questions the library answers a second, without any server."""
     began, done = time.perf_counter(), 0
@@ -55,20 +71,24 @@ def floor(explainer, asked, seconds):
 
 
 def memory(pid):
-    """Return the resident memory of a process in MiB."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    raise RuntimeError("no VmRSS")
+    """Return the memory of a process and of those it started in MiB; what they share counts once."""
+    total = 0
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a worker was ended meanwhile
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            total += int(line.split()[1]) / 1024 if line.startswith("Pss:") else 0
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            total += sum(memory(child) for child in (thread / "children").read_text().split())
+    return total
 
 
-async def load(address, pid, asked, clients, seconds):
-    """Ask until the time is over; return latencies, statuses and samples of the server's memory."""
+async def load(address, pid, asked, clients, seconds, pause=0.0):
+    """Ask until the time is over; return latencies, statuses and samples of the server's memory, workers included."""
     latencies, statuses, samples = [], Counter(), []
     end = time.perf_counter() + seconds
 
     async def one(client, start):
         k = start
+        await asyncio.sleep(pause * start / (3 * clients))  # not all at the same moment
         while time.perf_counter() < end:
             path, body = asked[k % len(asked)]
             began = time.perf_counter()
@@ -78,6 +98,7 @@ async def load(address, pid, asked, clients, seconds):
                 statuses[type(error).__name__] += 1
             latencies.append(time.perf_counter() - began)
             k += 7
+            await asyncio.sleep(pause)
 
     async def watch():
         while time.perf_counter() < end:
@@ -90,22 +111,54 @@ async def load(address, pid, asked, clients, seconds):
     return latencies, statuses, samples
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--clients", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=60)
-    given = parser.parse_args()
-    explainer, asked = questions()
-    alone = floor(explainer, asked, min(given.seconds / 4, 10))
+@contextlib.contextmanager
+def served():
+    """Run `suffice serve`; give its address and its process."""
     command = [sys.executable, "-m", "suffice.cli", "serve", str(MODEL), "--port", "0"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        address = server.stdout.readline().split()[0].rstrip("/")
-        latencies, statuses, samples = asyncio.run(load(address, server.pid, asked, given.clients, given.seconds))
+        yield server.stdout.readline().split()[0].rstrip("/"), server.pid
     finally:
         server.terminate()
         server.wait(30)
         server.stdout.close()
+
+
+def beside(asked, clients, seconds, slow):
+    """Print how long quick questions take without slow ones, and beside them."""
+    quick = [one for one in asked if one[0] != "/v1/batch"]
+
+    async def both(address, pid, count):
+        slowly = load(address, pid, slow_questions(asked), count, seconds)
+        return await asyncio.gather(load(address, pid, quick, clients - slow, seconds, PAUSE), slowly)
+
+    bad = 0
+    for count in (0, slow):
+        with served() as (address, pid):
+            (latencies, statuses, samples), (long, others, _) = asyncio.run(both(address, pid, count))
+        ordered = sorted(latencies)
+        p50, p99 = (ordered[int(share * (len(ordered) - 1))] * 1000 for share in (0.5, 0.99))
+        print(f"{clients - slow} quick clients, {count} slow, seconds {seconds:g}")
+        print(f"  quick: requests {len(ordered)}, p50 {p50:.0f} ms, p99 {p99:.0f} ms, most {ordered[-1] * 1000:.0f} ms")
+        print(f"  quick statuses {dict(statuses)}, slow statuses {dict(others)}, slowest {max(long, default=0):.1f} s")
+        print(f"  memory at most {max(samples):.0f} MiB")
+        bad += sum(number for status, number in statuses.items() if status != 200)
+        bad += sum(number for status, number in others.items() if status not in (200, 503))
+    return 1 if bad else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--slow", type=int, default=0)
+    given = parser.parse_args()
+    explainer, asked = questions()
+    if given.slow:
+        return beside(asked, given.clients, given.seconds, given.slow)
+    alone = floor(explainer, asked, min(given.seconds / 4, 10))
+    with served() as (address, pid):
+        latencies, statuses, samples = asyncio.run(load(address, pid, asked, given.clients, given.seconds))
     ordered = sorted(latencies)
     bad = sum(count for status, count in statuses.items() if status != 200)
     settled = samples[len(samples) // 4 :]

@@ -5,7 +5,7 @@ import pytest
 from peers import check
 
 import suffice
-from suffice import AdapterError, Explainer
+from suffice import AdapterError, Domain, Explainer
 
 
 def data(n=400):
@@ -85,7 +85,11 @@ def test_aplr(aplr, classes):
     else:
         fitted = aplr.APLRClassifier(**options)
         fitted.fit(X, np.digitize(score, np.quantile(score, np.arange(1, classes) / classes)).astype(str))
-    model = suffice.from_model(fitted)
+    # Several classes are compared by their sigmoids, so scores must stay where these differ.
+    domains = (
+        {f"x{k}": Domain.interval(*((0, 3) if k == 2 else (-1.5, 1.5))) for k in range(4)} if classes > 2 else None
+    )
+    model = suffice.from_model(fitted, domains=domains)
 
     def ask(rows):
         if classes == 0:
@@ -99,7 +103,13 @@ def test_aplr(aplr, classes):
     check(f"APLR {classes}", model, ask, package="aplr")
     if classes:
         explainer = Explainer(model)
-        assert [explainer.predict(row) for row in X[:80]] == list(fitted.predict(X[:80]))
+        rows = [row for row in X if classes == 2 or (np.abs(row) <= [1.5, 1.5, 3, 1.5]).all()][:80]
+        assert [explainer.predict(row) for row in rows] == list(fitted.predict(np.array(rows)))
+    if classes > 2:
+        with pytest.raises(AdapterError, match=r"compares the sigmoids of its scores.*can pass 16.*give domains="):
+            suffice.from_model(fitted)
+        with pytest.raises(AdapterError, match="compares the sigmoids"):
+            suffice.from_model(fitted, X)
 
 
 def test_aplr_refusals(aplr):
@@ -110,3 +120,26 @@ def test_aplr_refusals(aplr):
         suffice.from_model(pairs)
     with pytest.raises(AdapterError, match="has no 'n_features_in_'"):
         suffice.from_model(aplr.APLRRegressor())
+
+
+def test_aplr_is_asked_far_out_too(aplr):
+    """What APLR calls a prediction is cut to the range seen in training; the scores that decide are not."""
+    X, score = data()
+    fitted = aplr.APLRClassifier(m=60, max_interaction_level=0, n_jobs=1)
+    fitted.fit(X, (score > 0.8).astype(str))
+    explainer = Explainer(suffice.from_model(fitted, X))
+    far = X[:40] * 50
+    assert [explainer.predict(row) for row in far] == list(fitted.predict(far))
+
+
+def test_a_pygam_that_predicts_otherwise_is_refused(pygam):
+    X, score = data()
+
+    class Careful(pygam.LogisticGAM):
+        def predict(self, X):
+            return self.predict_mu(X) > 0.9
+
+    gam = Careful(terms(pygam)).fit(X, score > 0.8)
+    for reference in (None, X):
+        with pytest.raises(AdapterError, match="decision threshold of its own"):
+            suffice.from_model(gam, reference)

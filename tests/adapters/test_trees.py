@@ -84,12 +84,34 @@ def test_xgboost_jumps_where_float32_does(xgboost):
         assert own[0] != own[2]
 
 
-def test_xgboost_predicts_with_its_best_rounds(xgboost):
+def test_xgboost_predicts_with_its_best_rounds(xgboost, tmp_path):
     X, y = data(), target(data())
     fitted = xgboost.XGBClassifier(n_estimators=200, max_depth=1, early_stopping_rounds=3, n_jobs=1, learning_rate=1.0)
     fitted.fit(X[:300], y[:300], eval_set=[(X[300:], y[300:])], verbose=False)
     assert fitted.best_iteration + 1 < len(fitted.get_booster().get_dump())
-    suffice.from_model(fitted)
+    model = suffice.from_model(fitted)
+    path = tmp_path / "model.json"
+    fitted.save_model(path)
+    again, loaded = suffice.from_model(path, X[:200]), xgboost.XGBClassifier()
+    loaded.load_model(path)
+    explainer = Explainer(again)
+    assert [explainer.predict(row) for row in X[:200]] == loaded.predict(X[:200]).tolist()
+    for other in (again, suffice.from_model(loaded)):
+        assert [term.shape.compile() for term in other.terms] == [term.shape.compile() for term in model.terms]
+    stopping = xgboost.callback.EarlyStopping(rounds=3)
+    called = xgboost.XGBClassifier(n_estimators=200, max_depth=1, n_jobs=1, learning_rate=1.0, callbacks=[stopping])
+    called.fit(X[:300], y[:300], eval_set=[(X[300:], y[300:])], verbose=False)
+    assert suffice.from_model(called).intercept == model.intercept
+    # A Booster uses all rounds, whatever it says of the best one; its file does not say what will read it.
+    booster = fitted.get_booster()
+    every = suffice.from_model(booster)
+    assert [term.shape.compile() for term in every.terms] != [term.shape.compile() for term in model.terms]
+    booster.save_model(path)
+    with pytest.raises(AdapterError, match=r"stopped early.*set_attr\(best_iteration=None\)"):
+        suffice.from_model(path)
+    booster.set_attr(best_iteration=None)
+    booster.save_model(path)
+    assert suffice.from_model(path).intercept == every.intercept
 
 
 def test_xgboost_with_a_log_link(xgboost):
@@ -323,3 +345,110 @@ def test_predictions_are_those_of_the_package(kind, request):
     fitted = (xgb if kind == "xgboost" else lgb)(package, "stumps", 3)
     explainer, X = Explainer(suffice.from_model(fitted)), data()[:150]
     assert [explainer.predict(row) for row in X] == fitted.predict(X).tolist()
+
+
+# --- what decides -----------------------------------------------------------------------------------------------------
+
+
+def test_lightgbm_predicts_with_its_best_rounds(lightgbm):
+    X, y = data(), target(data())
+    fitted = lightgbm.LGBMClassifier(n_estimators=200, max_depth=1, learning_rate=1.0, n_jobs=1, verbose=-1)
+    stopping = lightgbm.early_stopping(3, verbose=False)
+    fitted.fit(X[:300], y[:300], eval_X=X[300:], eval_y=y[300:], callbacks=[stopping])
+    assert fitted.best_iteration_ < 200
+    text = fitted.booster_.model_to_string()
+    for model in (suffice.from_model(fitted, X), suffice.from_model(text, (X, fitted.predict(X, raw_score=True)))):
+        explainer = Explainer(model)
+        assert [explainer.predict(row) for row in X[:100]] == fitted.predict(X[:100]).tolist()
+
+
+def test_catboost_predicts_with_its_best_rounds(catboost):
+    X, y = data(), target(data())
+    fitted = catboost.CatBoostClassifier(
+        iterations=200, depth=1, learning_rate=1.0, verbose=0, allow_writing_files=False, thread_count=1
+    ).fit(X[:300], y[:300], eval_set=(X[300:], y[300:]), use_best_model=True)
+    assert fitted.tree_count_ < 200
+    explainer = Explainer(suffice.from_model(fitted, X))
+    assert [explainer.predict(row) for row in X[:100]] == fitted.predict(X[:100]).tolist()
+
+
+def test_a_catboost_with_a_threshold_of_its_own_is_refused(catboost, tmp_path):
+    X, y = data(), target(data())
+    quiet = {"verbose": 0, "allow_writing_files": False, "thread_count": 1}
+    fitted = catboost.CatBoostClassifier(iterations=30, depth=1, **quiet).fit(X, y)
+    suffice.from_model(fitted, X)
+    fitted.set_probability_threshold(0.3)
+    for reference in (None, X):
+        with pytest.raises(AdapterError, match=r"a decision threshold of its own, a probability of 0\.3"):
+            suffice.from_model(fitted, reference)
+    fitted.save_model(str(tmp_path / "model.json"), format="json")
+    with pytest.raises(AdapterError, match="threshold"):
+        suffice.from_model(tmp_path / "model.json")
+    fitted.set_probability_threshold(0.5)
+    suffice.from_model(fitted, X)
+
+
+@pytest.mark.parametrize("loss", ["Poisson", "Tweedie:variance_power=1.5", "RMSE"])
+def test_catboost_predicts_by_its_link(catboost, loss):
+    X = data()
+    fitted = catboost.CatBoostRegressor(
+        iterations=30, depth=1, loss_function=loss, verbose=0, allow_writing_files=False, thread_count=1
+    ).fit(X, np.exp(target(X, 0) / 3))
+    suffice.from_model(fitted, (X, fitted.predict(X)))
+
+
+@pytest.mark.parametrize("kind", ["xgboost", "lightgbm"])
+def test_boosting_whose_predict_was_changed_is_refused(kind, request):
+    package = request.getfixturevalue(kind)
+    classifier, regressor = (
+        getattr(package, {"xgboost": "XGB", "lightgbm": "LGBM"}[kind] + what) for what in ("Classifier", "Regressor")
+    )
+
+    class Strict(classifier):
+        def predict(self, X, **options):
+            if options:
+                return super().predict(X, **options)
+            return (self.predict_proba(X)[:, 1] > 0.2).astype(int)
+
+    class Surer(classifier):
+        def predict_proba(self, X, **options):
+            return 0.5 + (super().predict_proba(X, **options) - 0.5) / 2
+
+    class Doubled(regressor):
+        def predict(self, X, **options):
+            return super().predict(X, **options) * (1 if options else 2)
+
+    X, quiet = data(), {"n_estimators": 20, "max_depth": 1, "n_jobs": 1}
+    quiet |= {"verbose": -1} if kind == "lightgbm" else {}
+    cases = [
+        (Strict(**quiet).fit(X, target(X)), "decision threshold of its own"),
+        (Surer(**quiet).fit(X, target(X)), "the probabilities of the Surer say"),
+        (Doubled(**quiet).fit(X, target(X, 0)), "the predictions of the Doubled say"),
+    ]
+    for model, words in cases:
+        for reference in (None, X):
+            with pytest.raises(AdapterError, match=words):
+                suffice.from_model(model, reference)
+
+
+def test_a_margin_that_decides_at_one_half_is_refused(xgboost):
+    fitted = xgb(xgboost, "stumps", 2, objective="binary:logitraw")
+    with pytest.raises(AdapterError, match="decision threshold of its own"):
+        suffice.from_model(fitted)
+
+
+def test_a_classifier_with_cross_entropy_has_classes(lightgbm):
+    fitted, X = lgb(lightgbm, "stumps", 2, objective="cross_entropy"), data()[:100]
+    model = suffice.from_model(fitted)
+    assert (model.task, model.classes) == ("binary", (0, 1))
+    assert [Explainer(model).predict(row) for row in X] == fitted.predict(X).tolist()
+
+
+def test_one_against_the_rest_is_taken_while_its_sigmoids_differ(lightgbm):
+    fitted, X = lgb(lightgbm, "stumps", 3, objective="multiclassova"), data()[:100]
+    model = suffice.from_model(fitted)
+    assert [Explainer(model).predict(row) for row in X] == fitted.predict(X).tolist()
+    steep = lgb(lightgbm, "stumps", 3, objective="multiclassova", learning_rate=1.0, min_child_samples=1, reg_alpha=0.0)
+    steep = steep.booster_.model_to_string().replace("sigmoid:1", "sigmoid:40")
+    with pytest.raises(AdapterError, match="compares the sigmoids of its scores"):
+        suffice.from_model(steep)

@@ -11,7 +11,6 @@ import pytest
 import suffice
 
 ray = pytest.importorskip("ray", reason="ray is not installed (extra 'ray')")
-pytest.importorskip("ray.data", reason="Ray Data is not installed (extra 'ray')")
 arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 import pyarrow.parquet as parquet  # noqa: E402
 

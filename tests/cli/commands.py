@@ -90,7 +90,7 @@ def fail(*arguments):
 
 def run(*arguments, code=None):
     command = ["-c", code] if code else ["-m", *arguments]
-    environment = {**os.environ, "PYTHONWARNINGS": "error", "COLUMNS": "80"}
+    environment = {"PYTHONWARNINGS": "error", **os.environ, "COLUMNS": "80"}
     done = subprocess.run([sys.executable, *command], capture_output=True, text=True, env=environment)
     return done.returncode, done.stdout, done.stderr
 

@@ -27,7 +27,7 @@ def question(explainer, cells):
 
 
 def run(*arguments):
-    environment = {**os.environ, "PYTHONWARNINGS": "error", "COLUMNS": "80"}
+    environment = {"PYTHONWARNINGS": "error", **os.environ, "COLUMNS": "80"}
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout

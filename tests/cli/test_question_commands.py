@@ -62,7 +62,7 @@ def test_how_many_explanations_there_are(folder):
     shown, text = one(*ask("explanations", "--unit", "raw", "--radius", 40, "--count"))
     count = len(list(EXPLAINER.explanations(ROW, 40, unit="raw")))
     assert (shown["low"], shown["high"]) == (count, count)
-    assert words(text).endswith("Proven: there is 1 minimal set.")
+    assert words(text).endswith("Proven: there is 1 smallest set.")
     assert count == 1
     shown, _ = one(*ask("explanations", "--unit", "raw", "--radius", 40, "--count", "--minimal", "subset"))
     every = list(EXPLAINER.explanations(ROW, 40, minimal="subset", unit="raw"))

@@ -1,6 +1,8 @@
 import base64
 import hashlib
+import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -100,6 +102,31 @@ def test_the_command_writes_a_report_with_certificates_that_check(tmp_path):
     )
     assert bare.exit_code == 0
     assert attached((tmp_path / "b.html").read_text()) == []
+
+
+def test_a_report_on_another_packages_file_names_the_model_that_was_explained(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    terms = [{"term_features": ["months"], "scores": [0.5, -1.0, 0.125, 2.0, 0.0]}]
+    outputs = [{"task": "classification", "classes": ["bad", "good"], "link": "logit", "link_param": "nan"}]
+    features = [{"name": "months", "type": "continuous", "cuts": [[6.0, 12.5]]}]
+    ebm = {"outputs": outputs, "intercept": [0.25], "features": features, "terms": terms}
+    Path("ebm.json").write_text(json.dumps({"version": "1.0", "ebm": ebm}))
+    Path("t.csv").write_text("months\n12.5\n")
+    call = ["t.csv", "--rows", "0", "--radius", "1", "--unit", "raw", "-o", "r.html"]
+    done = CliRunner().invoke(app, ["report", "ebm.json", *call, "--no-certificates"])
+    assert done.exit_code == 0, done.output
+    assert CliRunner().invoke(app, ["convert", "ebm.json", "m.safetensors"]).exit_code == 0
+    original, converted = (
+        hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in ("ebm.json", "m.safetensors")
+    )
+    text = Path("r.html").read_text()
+    assert f"<dt>SHA-256 of this file</dt><dd>{original}</dd>" in text
+    assert f"<dt>Explained and proven</dt><dd>SHA-256 {converted}, of the model file" in text
+    assert CliRunner().invoke(app, ["report", "ebm.json", *call]).exit_code == 1  # certificates are of a model file
+    assert CliRunner().invoke(app, ["report", "m.safetensors", *call]).exit_code == 0
+    text = Path("r.html").read_text()
+    assert f"<dt>SHA-256</dt><dd>{converted}</dd>" in text
+    assert f'"{converted}"'.encode() in attached(text)[0]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import json
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from builders import RISING, drop_model, sentence
 from hypothesis import given, settings
@@ -23,6 +24,7 @@ from suffice import (
     PiecewiseLinear,
     ProbabilityAtLeast,
     Same,
+    Steps,
     Table,
     Within,
 )
@@ -274,3 +276,40 @@ def test_generators_are_read_once_where_a_threshold_is_enclosed_twice():
         assert found.is_possible is not is_enough
         certificate = explainer.sufficiency(row, once("x1"), immutable=once("x2"), **asked).certificate()
         assert ("insufficient" in certificate.text) is not is_enough
+
+
+def test_a_question_is_not_asked_of_a_model_that_it_does_not_fit():
+    number = AdditiveModel([Steps([0], [0, 9])], task="regression", features=["a"])
+    classes = AdditiveModel([Steps([0], [0, 9])], features=["a"])
+    asked = Explainer(classes).question(5, unit="raw")
+    with pytest.raises(suffice.ClaimError, match="a regression has no class"):
+        Explainer(number).is_sufficient([1], [], asked)
+    one, other = (
+        Explainer(AdditiveModel([Steps([0], [0, 9])], features=[suffice.Feature("a", deviation=deviation)]))
+        for deviation in (2, 100)
+    )
+    with pytest.raises(suffice.OptionError, match="made for a model with other scales"):
+        other.explain([1], one.question(1))
+
+
+@pytest.mark.parametrize("kind", [[], {}, 5, None, "no such claim"])
+def test_a_claim_of_no_known_kind_is_refused(kind):
+    model = AdditiveModel([Steps([0], [0, 9])], features=["a"])
+    with pytest.raises(suffice.ClaimError, match="an object whose kind is one of"):
+        Question.from_document(model, {"claim": {"kind": kind}})
+
+
+@pytest.mark.parametrize("cost", [[], 0, "a", {"a"}])
+def test_costs_that_are_no_mapping_are_refused(cost):
+    explainer = Explainer(AdditiveModel([Steps([0], [0, 9])], features=["a"]))
+    with pytest.raises(suffice.PreferenceError, match="cost must be a mapping"):
+        explainer.question(1, cost=cost, unit="raw")
+
+
+def test_numbers_of_numpy_count_as_numbers():
+    model = AdditiveModel([Steps([0], [0, 9])], features=["a"])
+    given = {"max_changed": np.int64(2), "norm": np.float32(2), "max_nodes": np.int32(5), "max_seconds": np.float64(1)}
+    plain = {"max_changed": 2, "norm": 2, "max_nodes": 5, "max_seconds": 1.0}
+    asked = Question.read(model, 1, unit="raw", **given)
+    assert asked == Question.read(model, 1, unit="raw", **plain)
+    assert json.loads(json.dumps(asked.document())) == asked.document()

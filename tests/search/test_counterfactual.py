@@ -12,11 +12,7 @@ from oracles import enough
 from strategies import finite_cases, numeric_cases, wishes
 
 import suffice
-from suffice import (
-    AdditiveModel,
-    Explainer,
-    Status,
-)
+from suffice import AdditiveModel, AtLeast, Domain, Explainer, Feature, Status, Steps, Table, Within
 
 TINY = Fraction(1, 10**12)
 
@@ -42,7 +38,8 @@ def test_a_counterfactual_is_the_nearest_with_fewest_changes(case, radius):
         return
     assert found.size == fewest(radius)
     least = found.least_change * radius
-    inside, outside = (least, least - TINY) if found.is_attained else (least + TINY, least)
+    # Labels change by nothing, but only where a radius lets them.
+    inside, outside = (least, least - TINY) if found.is_attained and least else (least + TINY, least)
     assert fewest(inside) == found.size
     assert outside < 0 or fewest(outside) > found.size
     point = [found.counterexample[name] for name in model.names]
@@ -67,8 +64,8 @@ def test_counterfactuals_count_changes_in_radii_and_leave_held_features_alone():
     assert str(held).splitlines() == [
         "Prediction: 1",
         "Region: within 10 of the row's value; b cannot change",
-        "Proven: changing 1 feature can change the prediction; no fewer can; with so few changes, the largest must "
-        "exceed 0.4 radii.",
+        "Proven: changing 1 feature can change the prediction; no fewer can; with so few changes, the largest change "
+        "must exceed 0.4 radii.",
         "  a  1 -> -3.00586",
     ]
     assert not explainer.counterfactual([1, 1], radius=1, unit="raw").is_possible
@@ -96,26 +93,64 @@ def test_the_nearest_cheapest_input_is_that_of_trying_all_inputs(case, radius, m
     nearest = min(largest_change(p) for p in breaking if wished.cost(oracle.changed(p)) == least)
     point = tuple(found.counterexample.values())
     assert point in breaking
-    assert set(oracle.changed(point)) <= set(found.changed)
+    assert set(oracle.changed(point)) == set(found.changed)
     assert (found.cost, found.lower_bound, wished.cost(found.changed)) == (least, least, least)
-    assert (found.least_change, found.is_attained) == (nearest, nearest > 0)
-    if found.is_attained:  # else labels alone change, which is no distance, but needs a radius above 0
-        assert max(found.changes.values()) == largest_change(point) == nearest
+    assert (found.least_change, found.is_attained) == (nearest, True)
+    assert max(found.changes.values()) == largest_change(point) == nearest
     assert max_changed is None or found.size <= max_changed
 
 
-@settings(max_examples=100)
-@given(finite_cases(most=5), st.data())
-def test_a_budget_that_ends_leaves_a_true_bound(case, data):
+@settings(max_examples=200)
+@given(finite_cases(most=5), st.sampled_from([0, 1, 2, 4]), st.data())
+def test_a_budget_that_ends_leaves_true_bounds(case, max_nodes, data):
     model, oracle, claim = case
     wished = data.draw(wishes(len(model.names)))
     found = Explainer(model).counterfactual(
-        oracle.row, 2, claim=claim, unit="raw", max_nodes=1, **wished.options(model.names)
+        oracle.row, 2, claim=claim, unit="raw", max_nodes=max_nodes, **wished.options(model.names)
     )
     breaking = oracle.breaks(claim, 2, wished)
     assert found.is_possible == bool(breaking)
-    if breaking:
-        least = min(wished.cost(oracle.changed(p)) for p in breaking)
-        assert found.lower_bound <= least <= found.cost
-        assert (found.status is Status.PROVEN) == (found.lower_bound == found.cost)
-        assert tuple(found.counterexample.values()) in breaking
+    if not breaking:
+        return
+    least = min(wished.cost(oracle.changed(p)) for p in breaking)
+    changes = {p: max((oracle.change(i, p[i]) for i in oracle.changed(p)), default=Fraction(0)) / 2 for p in breaking}
+    affordable = [change for p, change in changes.items() if wished.cost(oracle.changed(p)) <= found.cost]
+    assert tuple(found.counterexample.values()) in breaking
+    assert found.cost == wished.cost(found.changed)
+    assert found.lower_bound <= least <= found.cost
+    assert found.least_change <= min(affordable)
+    if found.status is Status.PROVEN:
+        assert (found.cost, found.least_change) == (least, min(affordable))
+
+
+def test_a_search_that_ended_early_rules_nothing_out():
+    falls = [[0, 0, -9], [0, -6, -8], [0, -9, -9]]
+    features = [Feature(name, Domain.integers(0, 2)) for name in "abc"]
+    explainer = Explainer(AdditiveModel([Steps([1, 2], f) for f in falls], task="regression", features=features))
+    asked = {"unit": "raw", "claim": AtLeast(-5), "cost": {"c": 2}}
+    best = explainer.counterfactual([0, 0, 0], 2, **asked)
+    assert (best.status, best.features, best.least_change) == (Status.PROVEN, ("b",), Fraction(1, 2))
+    early = explainer.counterfactual([0, 0, 0], 2, max_nodes=0, **asked)
+    assert (early.status, early.features, early.least_change) == (Status.BOUNDED, ("a",), 0)
+    assert "radi" not in str(early)
+
+
+def test_a_change_of_category_is_one_of_size_0():
+    found = Explainer(AdditiveModel([Table({"p": 1, "q": -1})], features=["a"])).counterfactual(["p"], 1)
+    assert (found.least_change, found.is_attained, found.changes) == (0, True, {"a": 0})
+    assert str(found).splitlines()[2] == "Proven: changing 1 feature can change the prediction; no fewer can."
+
+
+def test_only_what_changes_is_said_to_change():
+    shapes = [Table({"p": 0, "q": -3, "r": 9}), Steps([1], [0, -3])]
+    model = AdditiveModel(shapes, task="regression", features=["a", Feature("c", Domain.integers(0, 1))])
+    found = Explainer(model).counterfactual(["p", 0], 1, unit="raw", claim=Within(5), free=["a", "c"])
+    assert (found.features, found.cost) == (("a",), 0)
+
+
+def test_with_costs_the_least_change_is_that_of_changes_that_cost_no_more():
+    shapes = [Steps([1], [0, -9]), Steps([3], [0, -5]), Steps([3], [0, -5])]
+    features = [Feature(name, Domain.integers(0, 3)) for name in "abc"]
+    explainer = Explainer(AdditiveModel(shapes, task="regression", features=features))
+    text = str(explainer.counterfactual([0, 0, 0], 3, unit="raw", claim=AtLeast(-8), cost={"a": 5}))
+    assert "costs less than 2 can; at this cost, the largest change must be at least 1 radius." in text

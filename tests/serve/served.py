@@ -6,19 +6,21 @@ import time
 
 import uvicorn
 
-from suffice.serve import create_app
+from suffice.serve import Limits, create_app
+from suffice.serve.run import configured
 
 
 class Served:
     """A server in a thread of its own, on any free port."""
 
-    def __init__(self, explainer, table=None):
+    def __init__(self, explainer, table=None, *, limits=None, **options):
         listener = socket.socket()
         listener.bind(("127.0.0.1", 0))
-        listener.listen(16)
+        listener.listen(512)
         self.address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        app = create_app(explainer, table)
-        self.server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+        limits = limits or Limits()
+        app = create_app(explainer, table, limits=limits, **options)
+        self.server = uvicorn.Server(configured(app, limits))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listener]}, daemon=True)
         self.thread.start()
         while not self.server.started:

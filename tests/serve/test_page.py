@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from urllib.parse import urlencode
 
 import pytest
 
@@ -407,3 +408,51 @@ def test_nothing_is_loaded_from_elsewhere(page, mixed_server):
     settled(page)
     assert page.elsewhere
     assert all(url.startswith((mixed_server.address, "data:", "blob:")) for url in page.elsewhere)
+
+
+# --- the token --------------------------------------------------------------------------------------------------------
+
+TOKEN = "0123456789abcdef+/%&"
+
+
+@pytest.fixture(scope="module")
+def token_server():
+    served = Served(MIXED, DataTable("t", MIXED.model.names, ROWS), token=TOKEN)
+    yield served
+    served.close()
+
+
+def test_the_page_asks_for_the_token(browser, token_server):
+    page = browser.new_context().new_page()
+    page.goto(token_server.address)
+    page.wait_for_selector("#enter:not([hidden])")
+    assert page.text_content("#problem") == "This server needs its token."
+    assert page.evaluate("document.activeElement.id") == "token"
+    for wrong in ("no", "é"):
+        page.fill("#token", wrong)
+        page.keyboard.press("Enter")
+        page.wait_for_selector('#problem:text-is("This is not the server\'s token.")')
+    page.fill("#token", TOKEN)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#enter[hidden]", state="attached")
+    settled(page)
+    assert fixed(page) == set(MIXED.explain(row_of(0)).features)
+    page.reload()  # it is known in this tab
+    settled(page)
+    assert page.is_hidden("#enter")
+    page.context.close()
+
+
+def test_the_token_can_be_in_the_address_and_does_not_stay_there(browser, token_server):
+    page = browser.new_context(accept_downloads=True).new_page()
+    page.goto(f"{token_server.address}#{urlencode({'token': TOKEN})}")
+    settled(page)
+    assert page.is_hidden("#enter")
+    assert page.url == token_server.address
+    assert fixed(page) == set(MIXED.explain(row_of(0)).features)
+    for name in ("certificate", "file"):
+        with page.expect_download() as download:
+            page.click(f"#{name}")
+        assert download.value.path().stat().st_size > 100
+    assert download.value.path().read_bytes() == MIXED.compiled.content
+    page.context.close()

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from suffice.adapters.cells import plain_classes
 from suffice.adapters.draft import Draft, Options, with_facts
 from suffice.adapters.layout import Layout
+from suffice.adapters.saturation import check_unsaturated
 from suffice.adapters.verification import Check, deviations, read_rows, split, verify
 from suffice.errors import AdapterError, FeatureNameError, PieceBudgetError, SufficeError
 from suffice.model.additive import AdditiveModel, Feature
@@ -82,6 +83,10 @@ def from_model(
     layout : str or Layout, optional
         How a PyTorch code base names and means its parameters, where the keys do not show it.
 
+    Returns
+    -------
+    AdditiveModel
+
     Raises
     ------
     AdapterError
@@ -107,10 +112,13 @@ def convert(obj: Any, reference: Any, options: Options) -> Imported:
     draft = _draft(obj, options)
     if options.task not in (None, draft.model.task):
         raise AdapterError(f"{draft.source} is a {draft.model.task} model, but task={options.task!r} was given")
-    checked = verify(draft, reference)
+    narrowed = with_facts(draft.model, options.domains or {}, {})
+    if draft.saturates is not None:
+        check_unsaturated(narrowed, draft.source, draft.saturates)
+    checked = verify(draft, reference, narrowed.domains)
     rows, _ = split(reference)
     spread = {} if rows is None else deviations(draft.model, read_rows(draft.model, rows))
-    return Imported(with_facts(draft.model, options.domains or {}, spread), draft.source, checked)
+    return Imported(with_facts(narrowed, {}, spread), draft.source, checked)
 
 
 def _check_options(obj: Any, options: Options) -> None:
@@ -173,6 +181,7 @@ def _draft(obj: Any, options: Options) -> Draft:
         AssertionError,
         AttributeError,
         LookupError,
+        MemoryError,
         RecursionError,
         TypeError,
         ValueError,

@@ -1,7 +1,8 @@
 """APLR: regressors and classifiers without interactions; sums of hinges `max(x - t, 0)`, `min(x - t, 0)` and lines.
 
 The names of terms round their knots to six digits; the terms themselves do not. A regressor's own predictions are cut
-to the range of its training target unless it is told otherwise; what is taken over is the sum itself.
+to the range of its training target unless it is told otherwise; what is taken over is the sum itself. Of several
+classes the one with the largest sigmoid wins, so that all large scores are alike to APLR: see `Draft.saturates`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from suffice.adapters.assemble import IDENTITY, to_shape
-from suffice.adapters.cells import float_table, plain_classes
+from suffice.adapters.cells import class_places, float_table, plain_classes
 from suffice.adapters.draft import Cell, Draft, Link, Live, Options, name_features, part
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
@@ -33,14 +34,24 @@ def convert(obj: Any, options: Options) -> Draft:
     classes = list(obj.get_categories()) if is_classifier else []
     # Of two classes the second one's model decides; of several each has its own, and the most probable wins.
     parts = [obj.get_logit_model(name) for name in (classes[1:] if len(classes) == 2 else classes)] or [obj]
-    link = "sigmoid" if is_classifier else _link(obj, source)
+    link = _link(obj, source) if not is_classifier else "score"
     read = [_read(one, count, source) for one in parts]
     shapes = [to_shape([functions[k] for functions, _ in read]) for k in range(count)]
     task = "regression" if not is_classifier else "binary" if len(classes) == 2 else "multiclass"
     features = name_features(None, count, options.features)
     known = options.classes or plain_classes(classes) or None
     model = AdditiveModel(shapes, [offset for _, offset in read], task, features, known, ties="negative")
-    return Draft(model, source, _live(obj, parts, is_classifier=is_classifier), link)
+    live = _live(obj, parts, is_classifier=is_classifier)
+    if not is_classifier:
+        return Draft(model, source, live, link)
+    return Draft(
+        model,
+        source,
+        live,
+        predicts="sigmoid",
+        answers=_answers(obj, classes),
+        saturates="both" if len(classes) > 2 else None,
+    )
 
 
 def _link(obj: Any, source: str) -> Link:
@@ -86,6 +97,15 @@ def _live(obj: Any, parts: Sequence[Any], *, is_classifier: bool) -> Live:
         table = float_table(rows)
         if not is_classifier:
             return np.asarray(obj.predict(table, False))
-        return np.stack([one.predict(table) for one in parts], axis=1)
+        # Its probabilities are cut at scores of -16 and 16; the parts that it adds up are not.
+        sums = [one.calculate_local_feature_contribution(table).sum(axis=1) + one.get_intercept() for one in parts]
+        return np.stack(sums, axis=1)
+
+    return predict
+
+
+def _answers(obj: Any, classes: Sequence[Any]) -> Live:
+    def predict(rows: list[list[Cell]]) -> NDArray[Any]:
+        return class_places(obj.predict(float_table(rows)), classes)
 
     return predict

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.adapters.assemble import to_shape
-from suffice.adapters.cells import float_table, plain_classes
-from suffice.adapters.draft import Cell, Draft, Live, Options, name_features, with_domain
+from suffice.adapters.cells import class_places, float_table, plain_classes
+from suffice.adapters.draft import Cell, Draft, Link, Live, Options, name_features, with_domain
 from suffice.adapters.floats import float32_steps
 from suffice.adapters.trees import Leaf, Split, Tree, by_feature, stair
 from suffice.errors import AdapterError
@@ -25,13 +25,28 @@ from suffice.model.domain import Domain
 from suffice.numbers.exact import rational
 from suffice.numbers.values import MISSING
 
+_DEEPEST = 16  # splits of a tree; CatBoost makes no more
+_LOG_LINK = ("Poisson", "Tweedie", "LogLinQuantile")
+
 
 def convert(obj: Any, options: Options) -> Draft:
     """Return the draft of a fitted model, or of a JSON model as Python's `json` reads it."""
     source = "the CatBoost JSON" if isinstance(obj, Mapping) else f"the {type(obj).__name__}"
     document = obj if isinstance(obj, Mapping) else _saved(obj, source)
     model = _model(document, options, source)
-    return Draft(model, source, None if isinstance(obj, Mapping) else _live(obj))
+    threshold = document["model_info"].get("binclass_probability_threshold", "0.5")
+    if float(threshold) != 0.5:  # the score at any other one is irrational
+        raise AdapterError(
+            f"{source} has a decision threshold of its own, a probability of {threshold}; call "
+            "set_probability_threshold(0.5) before, and ask about the probability instead"
+        )
+    loss = document["model_info"]["params"]["loss_function"]["type"]
+    predicts: Link = "exp" if loss in _LOG_LINK else "score"
+    if isinstance(obj, Mapping):
+        return Draft(model, source, predicts=predicts)
+    chances = _asking(obj, "Probability") if loss in ("Logloss", "CrossEntropy", "MultiClass") else None
+    answers = _answers(obj, model.task)
+    return Draft(model, source, _asking(obj, "RawFormulaVal"), predicts=predicts, chances=chances, answers=answers)
 
 
 def _saved(obj: Any, source: str) -> dict[str, Any]:
@@ -82,6 +97,8 @@ def _trees(tree: Mapping[str, Any], outputs: int, floats: list[dict[str, Any]], 
         if split["split_type"] != "FloatFeature":
             raise AdapterError(f"{source} has a split of type {split['split_type']}; encode categories as numbers")
     values = tree["leaf_values"]
+    if len(splits) > _DEEPEST or len(values) != outputs << len(splits):
+        raise AdapterError(f"{source} has a tree of {len(splits)} splits with {len(values)} values: it is damaged")
 
     def read(output: int, depth: int, leaf: int) -> Tree:
         if depth < 0:
@@ -107,8 +124,25 @@ def _task(document: Mapping[str, Any], outputs: int, source: str) -> tuple[str, 
     raise AdapterError(f"{source} was trained with {loss} and has {outputs} outputs; that is not read here")
 
 
-def _live(obj: Any) -> Live:
+def _asking(obj: Any, kind: str) -> Live:
     def predict(rows: list[list[Cell]]) -> NDArray[Any]:
-        return np.asarray(obj.predict(float_table(rows), prediction_type="RawFormulaVal"))
+        return np.asarray(obj.predict(float_table(rows), prediction_type=kind))
 
     return predict
+
+
+def _answers(obj: Any, task: str) -> Live | None:
+    """Return how to ask for labels; a bare CatBoost object, which knows no labels, is asked for its classes."""
+    if task == "regression":
+        return None if type(obj).__name__ == "CatBoost" else _plain(obj)
+    is_bare = not len(getattr(obj, "classes_", ())) or type(obj).__name__ == "CatBoost"
+
+    def predict(rows: list[list[Cell]]) -> NDArray[Any]:
+        table = float_table(rows)
+        return class_places(obj.predict(table, "Class") if is_bare else obj.predict(table), obj.classes_)
+
+    return predict
+
+
+def _plain(obj: Any) -> Live:
+    return lambda rows: np.asarray(obj.predict(float_table(rows)))

@@ -47,6 +47,18 @@ def plain_classes(classes: Iterable[Any]) -> list[Any]:
     return [name.item() if isinstance(name, np.generic) else name for name in classes]
 
 
+def class_places(labels: Any, classes: Iterable[Any]) -> NDArray[np.int64]:
+    """Return the place of each label among classes, -1 for a label that is none of them.
+
+    Examples
+    --------
+    >>> class_places(np.array([["yes"], ["no"], ["?"]]), ["no", "yes"]).tolist()
+    [1, 0, -1]
+    """
+    places = {name: k for k, name in enumerate(plain_classes(classes))}
+    return np.array([places.get(label, -1) for label in np.ravel(np.asarray(labels)).tolist()], dtype=np.int64)
+
+
 def object_table(rows: Sequence[Sequence[Cell]]) -> NDArray[Any]:
     """Return rows as an array of objects, None where a cell is missing."""
     table = np.empty((len(rows), len(rows[0])), dtype=object)

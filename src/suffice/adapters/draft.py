@@ -18,12 +18,15 @@ UNSEEN = "(unseen)"
 
 Cell: TypeAlias = float | Label  # a value as the original model gets it: a float, a name, MISSING or UNSEEN
 Live: TypeAlias = Callable[[list[list[Cell]]], NDArray[Any]]
+Saturation: TypeAlias = Literal["above", "both"]
 Link: TypeAlias = Literal["score", "sigmoid", "softmax", "exp"]
 
 # Largest difference, relative to the size of the parts summed, that rounding explains. Only ever used to refuse:
 # the model handed on is exact, and equal to what was read.
 FLOAT64 = 1e-9
 FLOAT32 = 1e-4
+
+MOST_UNNAMED = 10_000  # features that a file may have without as much as a name for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,14 @@ class Draft:
         How what `live` returns follows from the scores.
     predicts : {"score", "sigmoid", "softmax", "exp"}, optional
         How the predictions that users have follow from the scores, where `live` returns something else.
+    chances : function, optional
+        Returns the original's own probabilities, where these are the logistic function or the softmax of its scores.
+    answers : function, optional
+        Returns what the original's own `predict` answers: of a classifier the place of each class (`class_places`), of
+        a regression a number, as `predicts` says.
+    saturates : {"above", "both"}, optional
+        Said where the largest *sigmoid* of several scores decides: scores that are too large ("above"), or also those
+        that are too small ("both"), have the same float for a sigmoid; see `saturation`.
     is_scaled : bool
         Whether the scores are logits though the package's raw scores are a multiple of them.
     precision : float
@@ -58,6 +69,9 @@ class Draft:
     doubt: str | None = None
     predicts: Link | None = None
     is_scaled: bool = False
+    chances: Live | None = None
+    answers: Live | None = None
+    saturates: Saturation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +100,11 @@ def name_features(names: Sequence[Any] | None, count: int, given: Sequence[str |
             raise AdapterError(f"the model has {count} features, but features= lists {len(given)}")
         return [one if isinstance(one, Feature) else Feature(one) for one in given]
     if names is None or len(names) != count:
+        if not 1 <= count <= MOST_UNNAMED:
+            raise AdapterError(
+                f"the model says that it has {count} features, and names none; up to {MOST_UNNAMED} are numbered here, "
+                "so name them: features=[...]"
+            )
         names = [f"x{i}" for i in range(count)]
     return [Feature(str(name)) for name in names]
 

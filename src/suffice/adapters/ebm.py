@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.adapters.cells import category_keys, object_table, plain_classes
+from suffice.adapters.cells import category_keys, class_places, object_table, plain_classes
 from suffice.adapters.draft import UNSEEN, Cell, Draft, Link, Live, Options, name_features, part, with_domain
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
@@ -30,8 +30,19 @@ def convert(obj: Any, options: Options) -> Draft:
     document = obj["ebm"] if isinstance(obj, Mapping) else _document(obj, source)
     model = _model(document, options)
     link = _LINKS[document["outputs"][0]["link"]]
-    live = None if isinstance(obj, Mapping) else _live(obj, model.task)
-    return Draft(model, source, live, link, doubt=_doubt(document))
+    if isinstance(obj, Mapping):
+        return Draft(model, source, None, link, doubt=_doubt(document))
+    if model.task == "regression":
+        return Draft(model, source, _live(obj, model.task), link, doubt=_doubt(document))
+    return Draft(
+        model,
+        source,
+        _live(obj, model.task),
+        link,
+        doubt=_doubt(document),
+        chances=lambda rows: np.asarray(obj.predict_proba(object_table(rows))),
+        answers=lambda rows: class_places(obj.predict(object_table(rows)), obj.classes_),
+    )
 
 
 def _doubt(document: Mapping[str, Any]) -> str | None:

@@ -160,7 +160,7 @@ def _read_onnx(file: Path) -> Any:
     except ImportError as error:
         raise ModelFileError(file, f"looks like ONNX, which needs {error.name}: pip install 'suffice[onnx]'") from None
     try:
-        return onnx.load(str(file))
+        return onnx.load(str(file), load_external_data=False)  # a path in a file may lead anywhere
     except Exception:  # whatever protobuf raises
         raise ModelFileError(file, "is not a model that can be read here, or is a damaged ONNX file") from None
 

@@ -54,6 +54,11 @@ class Layout:
         What the module returns.
     task : {"binary", "regression"}, optional
         What it is trained for, where the code base does only one.
+
+    Examples
+    --------
+    >>> Layout(network="feature_nns.{i}", layer="model.{k}", intercept="bias").activation
+    'relu'
     """
 
     network: str

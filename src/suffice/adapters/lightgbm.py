@@ -9,16 +9,15 @@ category is its place there, whether it is a name or a number. A column that was
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.adapters.assemble import to_shape
-from suffice.adapters.cells import float_table, plain_classes
-from suffice.adapters.draft import UNSEEN, Cell, Draft, Link, Live, Options, name_features, with_domain
+from suffice.adapters.cells import class_places, float_table, plain_classes
+from suffice.adapters.draft import UNSEEN, Cell, Draft, Link, Live, Options, Saturation, name_features, with_domain
 from suffice.adapters.trees import Leaf, Split, Tree, by_feature, nodes, total
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
@@ -99,8 +98,21 @@ def convert(obj: Any, options: Options) -> Draft:
     text = obj if isinstance(obj, str) else booster.model_to_string()
     model, categories = _model(text, options, getattr(obj, "classes_", None), source)
     objective, factor = _objective(text, source)
-    live = None if isinstance(obj, str) else _live(booster, categories, factor)
-    return Draft(model, source, live, predicts=_PREDICTS.get(objective), is_scaled=factor != 1)
+    predicts, is_scaled = _PREDICTS.get(objective), factor != 1
+    saturates: Saturation | None = "above" if objective == "multiclassova" else None
+    if isinstance(obj, str):
+        return Draft(model, source, predicts=predicts, is_scaled=is_scaled, saturates=saturates)
+    table = _tables(booster, categories)
+    return Draft(
+        model,
+        source,
+        lambda rows: np.asarray(booster.predict(table(rows), raw_score=True) * factor),
+        predicts=predicts,
+        is_scaled=is_scaled,
+        chances=_chances(obj, table) if objective in ("binary", "multiclass") else None,
+        answers=_answers(obj, table, model.task),
+        saturates=saturates,
+    )
 
 
 def _model(text: str, options: Options, classes: Any, source: str) -> tuple[AdditiveModel, dict[int, _Categories]]:
@@ -111,7 +123,12 @@ def _model(text: str, options: Options, classes: Any, source: str) -> tuple[Addi
         raise AdapterError(f"{source} is a random forest, which averages its trees; use boosting_type='gbdt'")
     objective, factor = _objective(header, source)
     outputs, count = int(facts["num_class"]), int(facts["max_feature_idx"]) + 1
-    features = name_features(facts["feature_names"].split(), count, options.features)
+    names = facts["feature_names"].split()
+    if len(names) != count or not 1 <= outputs <= max(len(blocks), 1):
+        raise AdapterError(
+            f"{source} has {len(names)} names for {count} features, {len(blocks)} trees for {outputs} scores"
+        )
+    features = name_features(names, count, options.features)
     read = [(k % outputs, _tree(_facts(block), rational(factor), source)) for k, block in enumerate(blocks)]
     found, constant = by_feature(read, outputs, [feature.name for feature in features])
     categories = _categories(text, facts, found, count)
@@ -121,6 +138,8 @@ def _model(text: str, options: Options, classes: Any, source: str) -> tuple[Addi
         shapes.append(shape)
         named.append(with_domain(feature, domain))
     task = _OBJECTIVES[objective]
+    if objective == "cross_entropy" and classes is not None:  # of a classifier, which decides at one half
+        task = "binary"
     known = None if task == "regression" else options.classes or (None if classes is None else plain_classes(classes))
     # argmax of (1 - p, p): a tie is the first class, the negative one.
     return AdditiveModel(shapes, constant, task, named, known, ties="negative"), categories
@@ -172,9 +191,14 @@ def _tree(facts: Mapping[str, str], factor: Rational, source: str) -> Tree:
     bounds = [int(value) for value in facts.get("cat_boundaries", "").split()]
     words = [int(value) for value in facts.get("cat_threshold", "").split()]
 
+    todo = set(range(len(feature)))
+
     def read(at: int) -> Tree:
         if at < 0:
             return Leaf(values[~at])
+        if at not in todo:
+            raise AdapterError(f"{source} has a tree that comes to its split {at} twice, or has none: it is damaged")
+        todo.remove(at)
         codes = None
         if kind[at] & 1:  # the threshold of a categorical split says which of the sets of categories it is about
             place = int(threshold[at])
@@ -250,11 +274,12 @@ def _at(tree: Tree, value: float) -> Rational:
     return score
 
 
-def _live(booster: Any, categories: Mapping[int, _Categories], factor: float) -> Live:
-    def predict(rows: list[list[Cell]]) -> NDArray[Any]:
+def _tables(booster: Any, categories: Mapping[int, _Categories]) -> Callable[[list[list[Cell]]], Any]:
+    """Return how rows become a table that the booster, or an estimator, predicts for."""
+
+    def table(rows: list[list[Cell]]) -> Any:
         if not any(known.is_pandas for known in categories.values()):
-            table = float_table([[-1.0 if cell == UNSEEN else cell for cell in row] for row in rows])
-            return np.asarray(booster.predict(table, raw_score=True) * factor)
+            return float_table([[-1.0 if cell == UNSEEN else cell for cell in row] for row in rows])
         import pandas
 
         columns: dict[str, Any] = {}
@@ -265,6 +290,18 @@ def _live(booster: Any, categories: Mapping[int, _Categories], factor: float) ->
                 columns[name] = pandas.Categorical([known.get(c) for c in cells], categories=list(categories[k].names))
             else:
                 columns[name] = np.array([np.nan if c is MISSING else c for c in cells], dtype=np.float64)
-        return np.asarray(booster.predict(pandas.DataFrame(columns), raw_score=True) * factor)
+        return pandas.DataFrame(columns)
 
-    return predict
+    return table
+
+
+def _chances(obj: Any, table: Callable[[list[list[Cell]]], Any]) -> Live:
+    return lambda rows: np.asarray((obj.predict_proba if hasattr(obj, "predict_proba") else obj.predict)(table(rows)))
+
+
+def _answers(obj: Any, table: Callable[[list[list[Cell]]], Any], task: str) -> Live | None:
+    if task == "regression":
+        return lambda rows: np.asarray(obj.predict(table(rows)))
+    if not hasattr(obj, "classes_"):  # a booster predicts probabilities
+        return None
+    return lambda rows: class_places(obj.predict(table(rows)), obj.classes_)

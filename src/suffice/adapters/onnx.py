@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.adapters.cells import float_table
-from suffice.adapters.draft import FLOAT32, Cell, Draft, Link, Live, Options, name_features
+from suffice.adapters.draft import FLOAT32, MOST_UNNAMED, Cell, Draft, Link, Live, Options, name_features
 from suffice.adapters.onnx_operations import OPERATIONS, Chain, Row, Sum, Tensor, as_sum, linear, plus
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
@@ -23,6 +23,8 @@ from suffice.numbers.exact import ZERO
 from suffice.shapes import PiecewiseLinear, Shape
 
 Array = NDArray[Any]
+
+_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")  # of operations; others mean what their owners like
 
 
 def convert(obj: Any, options: Options) -> Draft:
@@ -40,7 +42,7 @@ def convert(obj: Any, options: Options) -> Draft:
     # A graph returns scores or probabilities; where it returns labels too, they are those of a score above 0.
     ties: Any = "negative" if walk.classes else "positive"
     model = AdditiveModel(shapes, list(total.constant), task, features, classes, ties)
-    return Draft(model, source, _live(obj, walk.output), link, FLOAT32)
+    return Draft(model, source, _live(obj, walk), link, FLOAT32)
 
 
 def _task(outputs: int, link: Link, given: str | None, classes: Sequence[Any] | None) -> str:
@@ -61,6 +63,7 @@ class _Walk:
             raise AdapterError(f"{source} needs the package onnx ({error}): pip install 'suffice[onnx]'") from None
         self.classes: list[Any] | None = None
         graph = model.graph
+        _check_contained(model, source)
         self._known: dict[str, Tensor] = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
         inputs = [one for one in graph.input if one.name not in self._known]
         if len(inputs) != 1:
@@ -69,12 +72,18 @@ class _Walk:
         if len(shape) != 2 or shape[1] < 1:
             raise AdapterError(f"{source} does not say how many columns its input has; export it with a fixed width")
         self.columns = shape[1]
+        if self.columns > MOST_UNNAMED:
+            raise AdapterError(f"{source} has {self.columns} columns; up to {MOST_UNNAMED} are read")
         self._known[inputs[0].name] = tuple(Chain(k) for k in range(self.columns))
         link: Link = "score"
+        self.nodes = 0  # how many lead to the score
         for node in graph.node:
             attributes = {one.name: helper.get_attribute_value(one) for one in node.attribute}
             if link != "score":
                 break  # what comes after the link (labels, maps of probabilities) is no longer the score
+            self.nodes += 1
+            if node.domain not in _DOMAINS:
+                raise AdapterError(f"{source} has a {node.op_type} of {node.domain!r}, which is not read")
             if node.op_type in ("Sigmoid", "Softmax"):
                 link = "sigmoid" if node.op_type == "Sigmoid" else "softmax"
                 self._known[node.output[0]] = self._known[node.input[0]]
@@ -128,12 +137,35 @@ def _column_shape(total: Sum, k: int) -> Shape:
     return reduce(Shape.__add__, parts)
 
 
-def _live(model: Any, output: str) -> Live:
+def _check_contained(model: Any, source: str) -> None:
+    """Refuse a graph that reads other files, or brings operations of its own."""
+    if model.functions:
+        raise AdapterError(f"{source} has functions of its own ({model.functions[0].name}), which are not read")
+    tensors = [*model.graph.initializer]
+    for node in model.graph.node:
+        for one in node.attribute:
+            tensors += [one.t, *one.tensors]
+    outside = next((one for one in tensors if one.data_location == one.EXTERNAL), None)
+    if outside is not None:
+        raise AdapterError(
+            f"{source} keeps {outside.name or 'a tensor'!r} in another file, which is not read; load it with "
+            "onnx.load(path), or save it as one file: onnx.save(model, path, save_as_external_data=False)"
+        )
+
+
+def _live(model: Any, walk: _Walk) -> Live:
     def predict(rows: list[list[Cell]]) -> Array:
         from onnx.reference import ReferenceEvaluator
 
-        evaluator = ReferenceEvaluator(model)
-        (answer,) = evaluator.run([output], {evaluator.input_names[0]: float_table(rows).astype(np.float32)})
+        evaluator = ReferenceEvaluator(scoring)
+        (answer,) = evaluator.run([walk.output], {evaluator.input_names[0]: float_table(rows).astype(np.float32)})
         return np.asarray(answer)
 
+    # Only what was read is run: a graph may do anything after its score.
+    scoring = type(model)()
+    scoring.CopyFrom(model)
+    del scoring.graph.node[walk.nodes :]
+    kept = [one for one in scoring.graph.output if one.name == walk.output]
+    del scoring.graph.output[:]
+    scoring.graph.output.extend(kept)
     return predict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -15,6 +16,18 @@ from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
 from suffice.shapes import Activation, PiecewiseLinear, ReluNetwork, Shape
 
 Array = NDArray[Any]
+
+# Far more than any graph of a model has; without a limit, a file of some bytes could ask for any amount of memory.
+_MOST_PARTS = 100_000
+_MOST_NUMBERS = 10_000_000
+_WIDEST = 4096
+
+
+def _unit(width: int) -> Array:
+    """Return the matrix of a layer that changes nothing."""
+    if width > _WIDEST:
+        raise AdapterError(f"a layer of {width} units is wider than the {_WIDEST} that are read")
+    return np.eye(width, dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +51,11 @@ class Chain:
         if self.layers and self.layers[-1][1] is None and self.layers[-1][2].is_identity:
             weight, _, activation = self.layers[-1]
             return replace(self, layers=(*self.layers[:-1], (weight, bias, activation)))
-        return self.linear(np.eye(self.width, dtype=np.float32), bias)
+        return self.linear(_unit(self.width), bias)
 
     def then(self, activation: Activation) -> Chain:
         """Return the chain with an activation at its end."""
-        chain = (
-            self
-            if self.layers and self.layers[-1][2].is_identity
-            else self.linear(np.eye(self.width, dtype=np.float32))
-        )
+        chain = self if self.layers and self.layers[-1][2].is_identity else self.linear(_unit(self.width))
         weight, bias, _ = chain.layers[-1]
         return replace(chain, layers=(*chain.layers[:-1], (weight, bias, activation)))
 
@@ -55,7 +64,7 @@ class Chain:
         if not self.layers:
             line = PiecewiseLinear([0], [0], left_slope=1, right_slope=1)
             return line.rescaled(self.center, self.scale)
-        last = self if self.layers[-1][2].is_identity else self.linear(np.eye(self.width, dtype=np.float32))
+        last = self if self.layers[-1][2].is_identity else self.linear(_unit(self.width))
         weights, biases, activations = zip(*last.layers, strict=True)
         return ReluNetwork(weights, biases, list(activations)[:-1]).rescaled(self.center, self.scale)
 
@@ -91,6 +100,9 @@ def _constant(given: Tensor | None) -> Array:
 
 def linear(row: Row, weight: Array) -> Row:
     """Return `row @ weight.T`: one chain stays one, several become a sum."""
+    width = sum(block.width for block in row)
+    if weight.ndim != 2 or weight.shape[1] != width or not len(weight):
+        raise AdapterError(f"weights of shape {weight.shape} are applied to {width} columns")
     if len(row) == 1 and isinstance(row[0], Chain):
         return (row[0].linear(weight),)
     first, sums = 0, []
@@ -123,6 +135,8 @@ def as_sum(row: Row) -> Sum:
 def _add(a: Sum, b: Sum) -> Sum:
     if a.width != b.width:
         raise AdapterError(f"{a.width} and {b.width} outputs are added")
+    if len(a.parts) + len(b.parts) > _MOST_PARTS:
+        raise AdapterError(f"more than {_MOST_PARTS} functions of columns are added")
     return Sum(a.width, a.parts + b.parts, tuple(x + y for x, y in zip(a.constant, b.constant, strict=True)))
 
 
@@ -165,19 +179,25 @@ def _times(row: Row, constant: Array, *, is_division: bool = False) -> Row:
             floats = np.array([nearest_float(value) for value in mine])
             if any(rational(float(f)) != value for f, value in zip(floats, mine, strict=True)):
                 raise AdapterError("hidden units are divided by a number that is not a power of two; multiply instead")
-            made.append(block.linear(np.diag(floats)))
+            made.append(block.linear(_unit(len(floats)) * floats))
     return tuple(made)
 
 
 def _do_add(given: Sequence[Tensor | None], _: Mapping[str, Any]) -> Tensor:
     a, b = given
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return np.asarray(a + b)
+        return _broadcast(a, b, np.add)
     if isinstance(b, np.ndarray):
         return plus(_rows(a), b)
     if isinstance(a, np.ndarray):
         return plus(_rows(b), a)
     return (_add(as_sum(_rows(a)), as_sum(_rows(b))),)
+
+
+def _broadcast(a: Array, b: Array, operation: Callable[[Array, Array], Array]) -> Array:
+    if math.prod(np.broadcast_shapes(a.shape, b.shape)) > _MOST_NUMBERS:
+        raise AdapterError(f"constants of shapes {a.shape} and {b.shape} make too many numbers")
+    return np.asarray(operation(a, b))
 
 
 def _do_sub(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Tensor:
@@ -189,7 +209,9 @@ def _do_sub(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Te
 
 def _do_mul(given: Sequence[Tensor | None], _: Mapping[str, Any]) -> Tensor:
     a, b = given if isinstance(given[1], np.ndarray) else (given[1], given[0])
-    return np.asarray(a * b) if isinstance(a, np.ndarray) else _times(_rows(a), _constant(b))
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return _broadcast(a, b, np.multiply)
+    return _times(_rows(a), _constant(b))
 
 
 def _do_div(given: Sequence[Tensor | None], _: Mapping[str, Any]) -> Tensor:
@@ -217,7 +239,10 @@ def _do_sum(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Te
 
 
 def _do_concat(given: Sequence[Tensor | None], _: Mapping[str, Any]) -> Tensor:
-    return tuple(block for one in given for block in _rows(one))
+    rows = [_rows(one) for one in given]
+    if sum(map(len, rows)) > _MOST_PARTS:
+        raise AdapterError(f"more than {_MOST_PARTS} columns stand side by side")
+    return tuple(block for row in rows for block in row)
 
 
 def _pick(row: Row, places: Sequence[int]) -> Row:
@@ -240,7 +265,10 @@ def _do_gather(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) ->
     if attributes.get("axis", 0) not in (1, -1):
         raise AdapterError("rows are gathered, not columns")
     row = _rows(given[0])
-    return _pick(row, [int(k) for k in np.ravel(_constant(given[1]))])
+    places = [int(k) for k in np.ravel(_constant(given[1]))]
+    if len(places) > _MOST_PARTS:
+        raise AdapterError(f"more than {_MOST_PARTS} columns are gathered")
+    return _pick(row, places)
 
 
 def _do_scaler(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Tensor:
@@ -260,7 +288,7 @@ def _do_norm(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> T
     factor = gamma / np.sqrt(variance + attributes.get("epsilon", 1e-5))
     if len(row) != 1 or not isinstance(row[0], Chain):
         raise AdapterError("batch normalisation of several columns at once is not read")
-    return (row[0].linear(np.diag(factor), beta - factor * mean),)
+    return (row[0].linear(_unit(len(factor)) * factor, beta - factor * mean),)
 
 
 def _activation(make: Callable[[Sequence[Tensor | None], Mapping[str, Any]], Activation]) -> Any:

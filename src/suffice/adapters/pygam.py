@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.adapters.assemble import IDENTITY, step_pieces, to_shape
-from suffice.adapters.cells import float_table
-from suffice.adapters.draft import Cell, Draft, Live, Options, name_features, part, with_domain
+from suffice.adapters.cells import class_places, float_table
+from suffice.adapters.draft import Cell, Draft, Link, Live, Options, name_features, part, with_domain
 from suffice.adapters.floats import first_at_least
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
@@ -48,7 +48,8 @@ def convert(obj: Any, options: Options) -> Draft:
     ]
     # predict is mu > 0.5, so a tie is the negative class.
     model = AdditiveModel([s for s, _ in read], intercept, _TASKS[link], features, options.classes, ties="negative")
-    return Draft(model, source, _live(obj))
+    predicts: Link = "exp" if link == "log" else "score"
+    return Draft(model, source, _live(obj), predicts=predicts, answers=_answers(obj, link))
 
 
 def _feature(term: Any, source: str) -> int:
@@ -106,3 +107,12 @@ def _live(obj: Any) -> Live:
         return np.asarray(obj._linear_predictor(float_table(rows)))
 
     return predict
+
+
+def _answers(obj: Any, link: str) -> Live | None:
+    """Return how to ask for labels or means; a plain GAM with the logit link predicts probabilities."""
+    if link != "logit":
+        return lambda rows: np.asarray(obj.predict(float_table(rows)))
+    if not any(kind.__name__ == "LogisticGAM" for kind in type(obj).__mro__):
+        return None
+    return lambda rows: class_places(obj.predict(float_table(rows)), [False, True])

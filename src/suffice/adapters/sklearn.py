@@ -6,7 +6,7 @@ again, one function for each of the user's columns. Columns that a pipeline drop
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.adapters.assemble import step_pieces, to_shape
-from suffice.adapters.cells import plain_classes
-from suffice.adapters.draft import UNSEEN, Cell, Draft, Link, Live, Options, name_features, part, with_domain
+from suffice.adapters.cells import class_places, plain_classes
+from suffice.adapters.draft import UNSEEN, Cell, Draft, Link, Options, name_features, part, with_domain
 from suffice.adapters.floats import last_at_most
 from suffice.adapters.sklearn_column import Column, Columns, Finite, Numeric, Raw, Unused, as_number, used
 from suffice.adapters.sklearn_columns import transform
@@ -43,7 +43,7 @@ class Ending(Protocol):
 
 def convert(obj: Any, options: Options) -> Draft:
     """Return the draft of a fitted estimator or pipeline."""
-    obj = getattr(obj, "best_estimator_", obj)  # a finished search holds its best model
+    whole, obj = obj, getattr(obj, "best_estimator_", obj)  # a finished search holds its best model
     columns, final = _unroll(obj)
     source = f"the {type(obj).__name__}"
     if _home(final).startswith("sklearn.ensemble._hist"):
@@ -68,7 +68,17 @@ def convert(obj: Any, options: Options) -> Draft:
     task, classes, link = _task(final, len(intercept))
     # decision_function > 0 is the positive class, so a tie is the negative one; argmax takes the first of the largest.
     model = AdditiveModel(shapes, intercept, task, features, options.classes or classes, ties="negative")
-    return Draft(model, source, _live(obj, sources, originals, task), link)
+    table = _tables(obj, sources, originals)
+    return Draft(
+        model,
+        source,
+        lambda rows: np.asarray(
+            obj.predict(table(rows)) if task == "regression" else obj.decision_function(table(rows))
+        ),
+        link,
+        chances=(lambda rows: np.asarray(whole.predict_proba(table(rows)))) if _has_chances(final, task) else None,
+        answers=lambda rows: _answer(whole.predict(table(rows)), classes),
+    )
 
 
 def _home(obj: Any) -> str:
@@ -129,6 +139,11 @@ class _Weights:
 
 def _linear(final: Any, columns: Sequence[Column], source: str) -> tuple[list[Ending], list[Rational]]:
     module = _home(final)
+    if module.startswith("sklearn.model_selection._classification_threshold"):
+        raise AdapterError(
+            f"{source} decides at a threshold of its own; convert its estimator_, and ask about the score: "
+            "claim=AtLeast(threshold)"
+        )
     if not module.startswith(("sklearn.linear_model", "sklearn.svm", "sklearn.discriminant_analysis")):
         raise AdapterError(
             f"{source} is not read here; linear models are, and HistGradientBoosting without interactions"
@@ -279,17 +294,35 @@ def _sum(parts: Any) -> list[Rational] | None:
     return [sum(column, ZERO) for column in zip(*rows, strict=True)]
 
 
-def _live(obj: Any, sources: Sequence[int], originals: Mapping[int, Mapping[Cell, Any]], task: str) -> Live:
-    def predict(rows: list[list[Cell]]) -> NDArray[Any]:
+def _has_chances(final: Any, task: str) -> bool:
+    """Whether probabilities are the logistic function or the softmax of the scores."""
+    kinds = {kind.__name__ for kind in type(final).__mro__}
+    if "SGDClassifier" in kinds:
+        return task == "binary" and final.loss == "log_loss"
+    if "LogisticRegression" in kinds:  # some versions and solvers have a model for each class against the rest
+        is_joint = getattr(final, "multi_class", "auto") != "ovr" and final.solver != "liblinear"
+        return task == "binary" or is_joint
+    return bool(kinds & {"HistGradientBoostingClassifier", "LinearDiscriminantAnalysis"})
+
+
+def _answer(given: Any, classes: list[Any] | None) -> NDArray[Any]:
+    return np.asarray(given) if classes is None else class_places(given, classes)
+
+
+def _tables(
+    obj: Any, sources: Sequence[int], originals: Mapping[int, Mapping[Cell, Any]]
+) -> Callable[[list[list[Cell]]], Any]:
+    """Return how rows become a table as the user has it."""
+
+    def table(rows: list[list[Cell]]) -> Any:
         columns: list[list[Any]] = [[np.nan] * len(rows) for _ in range(obj.n_features_in_)]
         for place, k in enumerate(sources):
             known = originals[k]
             columns[k] = [known.get(row[place], np.nan if row[place] is MISSING else row[place]) for row in rows]
         texts = {k for k in sources if any(isinstance(value, str) for value in originals[k].values())}
-        table = _frame(obj, columns, texts)
-        return np.asarray(obj.predict(table) if task == "regression" else obj.decision_function(table))
+        return _frame(obj, columns, texts)
 
-    return predict
+    return table
 
 
 def _frame(obj: Any, columns: list[list[Any]], texts: set[int]) -> Any:

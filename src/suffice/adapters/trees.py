@@ -80,6 +80,10 @@ def by_feature(
     pairs: list[str] = []
     for number, (output, tree) in enumerate(trees):
         used = sorted({split.feature for split in nodes(tree)})
+        if not 0 <= output < outputs or any(not 0 <= feature < len(names) for feature in used):
+            raise AdapterError(
+                f"tree {number} is about a feature or a score that the model does not have; it is damaged"
+            )
         if len(used) > 1:
             pairs.append(f"tree {number} uses {' and '.join(names[k] for k in used[:3])}")
         elif used:

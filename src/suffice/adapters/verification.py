@@ -1,8 +1,10 @@
 """Trust nothing: what was read must give the original's own predictions, or it is refused.
 
 In: a draft, and reference rows with predictions, or a live model to ask. Out: how many rows agreed, and how closely.
-Guaranteed: every row checked agrees with the exact score to within the rounding that the original's arithmetic
-explains. The tolerance can only refuse a model; it decides nothing about one that is taken.
+Guaranteed: at every row checked, what the original says agrees with the exact score to within the rounding that its
+arithmetic explains: scores, probabilities, and what its `predict` answers. A live model is asked at the reference rows
+and at rows of our own, always at both. The tolerance can only refuse a model; it decides nothing about one that is
+taken.
 """
 
 from __future__ import annotations
@@ -22,14 +24,16 @@ from suffice.adapters.draft import UNSEEN, Cell, Draft, Live
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
-from suffice.numbers.exact import ZERO, Rational, nearest_float
+from suffice.numbers.exact import ZERO, nearest_float
 from suffice.numbers.values import Value
 from suffice.question.row import Row, by_feature, read_row
 from suffice.shapes import Pieces
 
 Compiled = tuple[tuple[Pieces, ...], ...]
 
-_PROBES = 256
+_PROBES = 256, 1024  # fewest and most rows of our own
+_LARGEST_EXPONENT = 600.0  # beyond it the float of an exponential may be infinite
+_CELLS = 500_000  # of these rows, unless the model is wider still
 _ALONE = 8  # rows asked about one by one
 
 
@@ -43,13 +47,29 @@ class Check(NamedTuple):
 UNCHECKED = Check(0, 0.0)
 
 
-def verify(draft: Draft, reference: Any = None) -> Check:
+class _Exact(NamedTuple):
+    """The exact scores of some rows, rounded once, and the size of what is summed in each row, as a column."""
+
+    scores: NDArray[np.float64]
+    size: NDArray[np.float64]
+
+
+_HINT = (
+    "look for a scaler that is not part of the model, another column order, another activation or layout, or an "
+    "untrained copy"
+)
+_OWN = "a subclass may have changed them; convert the model that it derives from, or the one inside"
+
+
+def verify(draft: Draft, reference: Any = None, domains: Sequence[Domain] | None = None) -> Check:
     """Compare a draft with its original, and with the user's reference.
 
     Parameters
     ----------
     reference : rows, or a pair of rows and predictions
         Predictions are scores (logits, raw margins), probabilities, or what the original predicts of a regression.
+    domains : sequence of Domain, optional
+        Where rows of our own are drawn from. Default: wherever the draft has a score.
 
     Raises
     ------
@@ -58,25 +78,22 @@ def verify(draft: Draft, reference: Any = None) -> Check:
         original does not describe itself fully.
     """
     pieces = draft.model.compile()
-    checks = []
     rows, predictions = split(reference)
-    values = _probes(draft.model, pieces) if rows is None else read_rows(draft.model, rows)
+    own = [] if rows is None and predictions is None else read_rows(draft.model, rows)
+    checks = []
     if predictions is not None:
         predicts = draft.predicts or draft.link
         links = {"score": _score, predicts: _LINKS[predicts], **_probability(draft.model)}
-        given = _table(predictions, len(values), draft.model)
-        checks.append(_compare(draft, pieces, values, given, links, "the reference predictions"))
-    if draft.live is not None:
-        cells = [[_cell(value) for value in row] for row in values]
-        given = _table(_ask(draft.live, cells, draft.source), len(values), draft.model)
-        _, size = _exact(draft.model, pieces, values)
-        _check_is_function(draft, cells, given, _unit(draft.link, given, size))
-        checks.append(_compare(draft, pieces, values, given, {draft.link: _LINKS[draft.link]}, draft.source))
+        given = _table(predictions, len(own), draft.model)
+        checks.append(_compare(draft, _exact(draft.model, pieces, own), own, given, links, "the reference predictions"))
+    asked = [own, _probes(draft, pieces, domains or draft.model.domains)] if draft.live is not None else []
+    checks += [_compare_live(draft, pieces, some) for some in asked if some]
     if not checks and draft.doubt is not None:
         raise AdapterError(
             f"{draft.source} {draft.doubt}; give reference rows and predictions: from_model(obj, (rows, scores))"
         )
-    return max(checks, key=lambda check: check.error) if checks else UNCHECKED
+    count = len(own if checks else []) + sum(map(len, asked[1:]))
+    return Check(count, max(check.error for check in checks)) if checks else UNCHECKED
 
 
 def read_rows(model: AdditiveModel, rows: Any) -> list[Row]:
@@ -97,28 +114,43 @@ def deviations(model: AdditiveModel, rows: Sequence[Row]) -> dict[str, float]:
     return found
 
 
-def exact_parts(pieces: Compiled, row: Row) -> list[tuple[Rational, ...]]:
-    """Return each feature's part of each score at a row."""
-    return [tuple(one(value) for one in functions) for functions, value in zip(pieces, row, strict=True)]
+def _compare_live(draft: Draft, pieces: Compiled, rows: Sequence[Row]) -> Check:
+    """Ask the original about some rows, all that it can be asked."""
+    assert draft.live is not None
+    cells = [[_cell(value) for value in row] for row in rows]
+    given = _table(_ask(draft.live, cells, draft.source), len(rows), draft.model)
+    exact = _exact(draft.model, pieces, rows)
+    _check_is_function(draft, cells, given, _unit(draft.link, given, exact.size))
+    check = _compare(draft, exact, rows, given, {draft.link: _LINKS[draft.link]}, draft.source)
+    if draft.chances is not None:
+        given = _table(_ask(draft.chances, cells, draft.source), len(rows), draft.model)
+        _compare(draft, exact, rows, given, _probability(draft.model), f"the probabilities of {draft.source}", _OWN)
+    if draft.answers is not None and draft.model.task == "regression":
+        given = _table(_ask(draft.answers, cells, draft.source), len(rows), draft.model)
+        link = draft.predicts or draft.link
+        _compare(draft, exact, rows, given, {link: _LINKS[link]}, f"the predictions of {draft.source}", _OWN)
+    elif draft.answers is not None:
+        _compare_labels(draft, exact, rows, np.ravel(_ask(draft.answers, cells, draft.source)))
+    return check
 
 
 def _compare(
     draft: Draft,
-    pieces: Compiled,
+    exact: _Exact,
     rows: Sequence[Row],
     given: NDArray[np.float64],
     links: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]],
     whose: str,
+    hint: str = _HINT,
 ) -> Check:
     """Refuse unless predictions follow from the exact scores by one of some links."""
     intercept = draft.model.intercept
-    exact, size = _exact(draft.model, pieces, rows)
     worst = []
     for name, link in links.items():
-        expected = link(exact)
+        expected = link(exact.scores)
         if expected.shape != given.shape:
             continue
-        errors = np.abs(given - expected) / _unit(name, expected, size)
+        errors = np.abs(given - expected) / _unit(name, expected, exact.size)
         row = int(np.unravel_index(np.argmax(errors), errors.shape)[0])
         worst.append((float(errors.max()), row, expected[row], given[row]))
     if not worst:
@@ -131,26 +163,61 @@ def _compare(
         raise AdapterError(
             f"what was read from {draft.source} gives {_show(mine)} in row {row} "
             f"({_show_row(draft.model, rows[row])}), but {whose} {'says' if whose == draft.source else 'say'} "
-            f"{_show(theirs)}; look for a scaler that is not part of the model, another column order, another "
-            f"activation or layout, or an untrained copy{_scale(draft)}"
+            f"{_show(theirs)}; {hint}{_scale(draft)}"
         )
     return Check(len(rows), error)
 
 
-def _exact(
-    model: AdditiveModel, pieces: Compiled, rows: Sequence[Row]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _compare_labels(draft: Draft, exact: _Exact, rows: Sequence[Row], places: NDArray[np.int64]) -> None:
+    """Refuse a model whose own `predict` decides otherwise than its scores do.
+
+    Parameters
+    ----------
+    places : array of int
+        Which of the classes the original predicts in each row, -1 for none of them.
+    """
+    model = draft.model
+    scores, size = exact
+    # Of two classes, 0 is what the negative one scores. A tie goes to the first of the largest, or as the model says.
+    both = scores if model.task == "multiclass" else np.hstack([np.zeros_like(scores), scores])
+    mine = both.argmax(axis=1)
+    if model.task == "binary" and model.ties == "positive":
+        mine = (scores[:, 0] >= 0).astype(np.int64)
+    taken = both[np.arange(len(rows)), np.clip(places, 0, both.shape[1] - 1)]
+    # Rounding explains another class only where both score alike; a probability next to 1/2 is rounded too.
+    doubt = 2 * draft.precision * np.maximum(size[:, 0], 0.01)
+    wrong = np.flatnonzero((places != mine) & ((places < 0) | (both.max(axis=1) - taken > doubt)))
+    if not len(wrong):
+        return
+    row = int(wrong[0])
+    theirs = model.classes[places[row]] if places[row] >= 0 else "another class"
+    raise AdapterError(
+        f"{draft.source} predicts {theirs!r} in row {row} ({_show_row(model, rows[row])}), but its score "
+        f"{_show(scores[row])} is one of {model.classes[mine[row]]!r}: it has a decision threshold of its own, or its "
+        "predict is not that of its class; set the threshold back (a probability of 0.5), or convert the model inside"
+    )
+
+
+def _exact(model: AdditiveModel, pieces: Compiled, rows: Sequence[Row]) -> _Exact:
     """Return the exact scores of each row, rounded once, and the size of what is summed there, as a column.
 
     A row's size is its own, so that no large row hides an error in another. Only rows whose parts all but vanish count
     as large as the first quarter of the others: a package that scales and shifts on the way rounds larger numbers.
     """
-    parts = [list(zip(model.intercept, *exact_parts(pieces, row), strict=True)) for row in rows]
+    # Rows of our own have the same few objects in many rows; to hash their values would take longer than to use them.
+    known = []
+    for functions, column in zip(pieces, zip(*rows, strict=True), strict=True):
+        values = {id(value): value for value in column}
+        known.append({place: tuple(one(value) for one in functions) for place, value in values.items()})
+    parts = [
+        list(zip(model.intercept, *(each[id(value)] for each, value in zip(known, row, strict=True)), strict=True))
+        for row in rows
+    ]
     scores = np.array([[nearest_float(sum(column, ZERO)) for column in row] for row in parts])
     sizes = np.array([max(nearest_float(sum(map(abs, column), ZERO)) for column in row) for row in parts])
     positive = np.sort(sizes[sizes > 0])
     least = positive[(len(positive) - 1) // 4] if len(positive) else 1.0
-    return scores, np.maximum(sizes, least)[:, None]
+    return _Exact(scores, np.maximum(sizes, least)[:, None])
 
 
 def _scale(draft: Draft) -> str:
@@ -295,26 +362,46 @@ def _table(predictions: Any, rows: int, model: AdditiveModel) -> NDArray[np.floa
     return table
 
 
-def _probes(model: AdditiveModel, pieces: Compiled) -> list[Row]:
-    """Return rows that try every feature at its knots, beside and between them, far out, and at its labels."""
+def _probes(draft: Draft, pieces: Compiled, domains: Sequence[Domain]) -> list[Row]:
+    """Return rows that try every feature at its knots, beside and between them, far out, and at its labels.
+
+    Where there is room for them, each of these values is in some row.
+    """
     random = np.random.default_rng(0)
-    columns = [_pool(domain, functions) for domain, functions in zip(model.domains, pieces, strict=True)]
-    picks = [random.integers(0, len(pool), _PROBES) for pool in columns]
-    return [tuple(pool[pick[k]] for pool, pick in zip(columns, picks, strict=True)) for k in range(_PROBES)]
+    fewest, most = _PROBES
+    columns = []
+    for domain, functions in zip(domains, pieces, strict=True):
+        numbers, labels = _numbers(domain, functions), _labels(domain)
+        some = random.permutation(len(numbers))[: max(most - len(labels), most // 2)]
+        columns.append([*(numbers[k] for k in sorted(some)), *labels])
+    room = max(_CELLS // len(columns), fewest // 4)
+    count = min(max(fewest, *map(len, columns)), most, room)
+    picks = [_shuffled(random, len(pool), count) for pool in columns]
+    rows = [tuple(pool[pick[k]] for pool, pick in zip(columns, picks, strict=True)) for k in range(count)]
+    if "exp" not in (draft.link, draft.predicts):
+        return rows
+    scores, _ = _exact(draft.model, pieces, rows)
+    return [row for row, score in zip(rows, scores, strict=True) if abs(score).max() < _LARGEST_EXPONENT]
 
 
-def _pool(domain: Domain, functions: tuple[Pieces, ...]) -> list[Value]:
+def _shuffled(random: np.random.Generator, values: int, count: int) -> list[int]:
+    """Return places of values in chance order, none twice before all others were there."""
+    rounds = [random.permutation(values) for _ in range(0, count, values)]
+    return [int(k) for k in np.concatenate(rounds)[:count]]
+
+
+def _numbers(domain: Domain, functions: tuple[Pieces, ...]) -> list[Value]:
     knots = sorted({nearest_float(knot) for one in functions for knot in one.knots})
     ends = [nearest_float(end) for span in domain.spans for end in span[:2] if end is not None]
     places = sorted({*knots, *ends}) or [0.0]
     reach = max(places[-1] - places[0], 1.0)
     floats = {*places, *((a + b) / 2 for a, b in pairwise(places))}
     floats |= {math.nextafter(place, side) for place in places for side in (-math.inf, math.inf)}
-    floats |= {places[0] - 0.37 * reach, places[-1] + 0.41 * reach}
+    floats |= {places[0] - 0.37 * reach, places[-1] + 0.41 * reach, places[0] - 9.3 * reach, places[-1] + 9.7 * reach}
     if any(span.is_integers for span in domain.spans):
-        floats |= {float(round(place)) for place in floats}
+        floats |= {float(round(place)) for place in floats if math.isfinite(place)}
     exact = (fmpq(*value.as_integer_ratio()) for value in sorted(floats) if math.isfinite(value))
-    return [value for value in exact if domain.holds(value)] + list(_labels(domain))
+    return [value for value in exact if domain.holds(value)]
 
 
 def _labels(domain: Domain) -> Sequence[Value]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.adapters.assemble import to_shape
-from suffice.adapters.cells import float_table, plain_classes
+from suffice.adapters.cells import class_places, float_table, plain_classes
 from suffice.adapters.draft import FLOAT32, Cell, Draft, Link, Live, Options, name_features, with_domain
 from suffice.adapters.floats import float32_steps
 from suffice.adapters.trees import Leaf, Split, Tree, by_feature, stair
@@ -26,7 +26,7 @@ from suffice.numbers.values import MISSING
 
 _OBJECTIVES: Mapping[str, tuple[str, Link]] = {  # what the score decides, and how the base score becomes a margin
     "binary:logistic": ("binary", "sigmoid"),
-    "binary:logitraw": ("binary", "sigmoid"),
+    "binary:logitraw": ("binary", "score"),
     "reg:logistic": ("regression", "sigmoid"),
     "reg:squarederror": ("regression", "score"),
     "reg:absoluteerror": ("regression", "score"),
@@ -43,11 +43,15 @@ _OBJECTIVES: Mapping[str, tuple[str, Link]] = {  # what the score decides, and h
 def convert(obj: Any, options: Options) -> Draft:
     """Return the draft of a booster, an estimator, or a JSON model as Python's `json` reads it."""
     source = "the XGBoost JSON" if isinstance(obj, Mapping) else f"the {type(obj).__name__}"
-    document, rounds = (obj, None) if isinstance(obj, Mapping) else _saved(obj, source)
+    document, rounds = (obj, _told_rounds(obj, source)) if isinstance(obj, Mapping) else _saved(obj, source)
     model = _model(document["learner"], rounds, options, getattr(obj, "classes_", None), source)
-    live = None if isinstance(obj, Mapping) else _live(obj)
-    _, predicts = _OBJECTIVES[document["learner"]["objective"]["name"]]
-    return Draft(model, source, live, "score", FLOAT32, predicts=predicts)
+    objective = document["learner"]["objective"]["name"]
+    _, predicts = _OBJECTIVES[objective]
+    if isinstance(obj, Mapping):
+        return Draft(model, source, None, "score", FLOAT32, predicts=predicts)
+    chances = _chances(obj) if objective in ("binary:logistic", "multi:softprob") else None
+    answers = _answers(obj, model.task)
+    return Draft(model, source, _live(obj), "score", FLOAT32, predicts=predicts, chances=chances, answers=answers)
 
 
 def _saved(obj: Any, source: str) -> tuple[dict[str, Any], int | None]:
@@ -59,12 +63,36 @@ def _saved(obj: Any, source: str) -> tuple[dict[str, Any], int | None]:
             raise AdapterError(f"{source} treats {missing} as missing; fit it with missing=nan")
         if not obj.__sklearn_is_fitted__():
             raise AdapterError(f"{source} is not fitted; fit it first")
-        best = getattr(obj, "best_iteration", None) if getattr(obj, "early_stopping_rounds", None) else None
-        rounds = (
-            None if best is None else int(best) + 1
-        )  # an estimator that stopped early predicts with its best rounds
+        best = getattr(obj, "best_iteration", None)  # an estimator that stopped early predicts with its best rounds
+        rounds = None if best is None else int(best) + 1
         obj = obj.get_booster()
     return json.loads(bytes(obj.save_raw("json"))), rounds
+
+
+def _told_rounds(document: Mapping[str, Any], source: str) -> int | None:
+    """Return how many rounds of a saved model its predictions use, None for all of them."""
+    learner = document["learner"]
+    told = learner.get("attributes", {})
+    if "best_iteration" not in told:
+        return None
+    rounds, last = int(told["best_iteration"]) + 1, len(_ends(learner)) - 1
+    if rounds < last and "scikit_learn" not in told:
+        raise AdapterError(
+            f"{source} stopped early, and does not say whether all of its {last} rounds predict, as in a Booster, or "
+            f"the best {rounds}, as in XGBoost's estimators; save booster[:{rounds}] for the best ones, or call "
+            "booster.set_attr(best_iteration=None) before saving it for all"
+        )
+    return rounds
+
+
+def _ends(learner: Mapping[str, Any]) -> list[int]:
+    """Return how many trees there are after each round."""
+    model = learner["gradient_booster"]["model"]
+    if "iteration_indptr" in model:
+        return [int(end) for end in model["iteration_indptr"]]
+    facts = model.get("gbtree_model_param", {})
+    size = max(int(facts.get("num_parallel_tree", 1)), 1) * max(int(learner["learner_model_param"]["num_class"]), 1)
+    return list(range(0, len(model["trees"]) + 1, size))
 
 
 def _model(
@@ -82,15 +110,21 @@ def _model(
         raise AdapterError(f"{source} predicts {facts['num_target']} targets at once; fit one model for each")
     outputs = max(int(facts["num_class"]), 1)
     count = int(facts["num_feature"])
-    features = name_features(learner.get("feature_names") or None, count, options.features)
     trees, places = booster["model"]["trees"], booster["model"]["tree_info"]
     told = int(booster["model"].get("gbtree_model_param", {}).get("num_trees", len(places)))
     if not len(trees) == len(places) == told:
         raise AdapterError(
             f"{source} says that it has {max(told, len(places))} trees, but has {len(trees)}: it is damaged"
         )
+    names = learner.get("feature_names") or None
+    if outputs > max(len(trees), 1) or (names is not None and len(names) != count):
+        raise AdapterError(
+            f"{source} says that it has {count} features and {outputs} scores, but has {len(names or ())} names and "
+            f"{len(trees)} trees: it is damaged"
+        )
+    features = name_features(names, count, options.features)
     if rounds is not None:
-        trees = trees[: booster["model"]["iteration_indptr"][rounds]]
+        trees = trees[: _ends(learner)[rounds]]
     read = [(int(k), _tree(tree, source)) for k, tree in zip(places, trees, strict=False)]
     found, constant = by_feature(read, outputs, [feature.name for feature in features])
     shapes = []
@@ -127,7 +161,12 @@ def _tree(tree: Mapping[str, Any], source: str) -> Tree:
     left, right = tree["left_children"], tree["right_children"]
     conditions = np.array(tree["split_conditions"], dtype=np.float32).tolist()
 
+    todo = set(range(len(left)))
+
     def read(at: int) -> Tree:
+        if at not in todo:
+            raise AdapterError(f"{source} has a tree that comes to its node {at} twice, or has none: it is damaged")
+        todo.remove(at)
         if left[at] == -1:
             return Leaf(conditions[at])  # the value of a leaf stands where others have their threshold
         is_left = bool(tree["default_left"][at])
@@ -138,14 +177,31 @@ def _tree(tree: Mapping[str, Any], source: str) -> Tree:
 
 def _live(obj: Any) -> Live:
     def predict(rows: list[list[Cell]]) -> NDArray[Any]:
-        table = float_table(rows)
-        if hasattr(obj, "get_booster"):
-            return np.asarray(obj.predict(_named(table, getattr(obj, "feature_names_in_", None)), output_margin=True))
-        import xgboost
-
-        return np.asarray(obj.predict(xgboost.DMatrix(table, feature_names=obj.feature_names), output_margin=True))
+        return np.asarray(obj.predict(_table(obj, rows), output_margin=True))
 
     return predict
+
+
+def _chances(obj: Any) -> Live:
+    return lambda rows: np.asarray(
+        (obj.predict_proba if hasattr(obj, "predict_proba") else obj.predict)(_table(obj, rows))
+    )
+
+
+def _answers(obj: Any, task: str) -> Live | None:
+    if task == "regression":
+        return lambda rows: np.asarray(obj.predict(_table(obj, rows)))
+    if not hasattr(obj, "classes_"):  # a booster predicts probabilities
+        return None
+    return lambda rows: class_places(obj.predict(_table(obj, rows)), obj.classes_)
+
+
+def _table(obj: Any, rows: list[list[Cell]]) -> Any:
+    if hasattr(obj, "get_booster"):
+        return _named(float_table(rows), getattr(obj, "feature_names_in_", None))
+    import xgboost
+
+    return xgboost.DMatrix(float_table(rows), feature_names=obj.feature_names)
 
 
 def _named(table: NDArray[np.float64], names: Any) -> Any:

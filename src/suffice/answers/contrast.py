@@ -111,7 +111,9 @@ class Contrast(Answer):
         if not self.is_possible and self.caveat:
             return (*facts, Fact("Open", f"no input is known to {break_it(self.case)}: {self.caveat}."))
         if not self.is_possible:
-            return (*facts, Fact("Proven", f"no change within the region can {break_it(self.case)}."))
+            few = self.case.question.max_changed
+            limit = "" if few is None else f" of at most {counted(few, 'feature')}"
+            return (*facts, Fact("Proven", f"no change{limit} within the region can {break_it(self.case)}."))
         return (*facts, Fact("Proven", f"{self._proven()}."), self._moves())
 
     def _proven(self) -> str:
@@ -199,9 +201,13 @@ class Counterfactual(Contrast):
         return found
 
     def _proven(self) -> str:
+        if not self.least_change and (self.is_attained or self.caveat):  # nothing to say of the size of changes
+            return super()._proven()
         least = f"{approximately(self.least_change)} {'radius' if self.least_change == 1 else 'radii'}"
         how_far = f"be at least {least}" if self.is_attained or self.caveat else f"exceed {least}"
-        return f"{super()._proven()}; with so few changes, the largest must {how_far}"
+        has_costs = self.case.question.given & {"cost", "groups"}
+        which = "at this cost" if has_costs else "with so few changes"
+        return f"{super()._proven()}; {which}, the largest change must {how_far}"
 
     def _document(self) -> Json:
         document = super()._document()

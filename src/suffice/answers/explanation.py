@@ -114,7 +114,11 @@ class Explanation(Answer):
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Names of the fixed features, largest drop first."""
+        """Names of the fixed features: those first that can use up the largest share of a margin.
+
+        For a claim of one part that is the largest drop first. One of several parts has a margin and drops for each, of
+        which `drops` shows the tightest.
+        """
         names = self.model.names
         return tuple(names[i] for i in self.fixed)
 
@@ -156,7 +160,7 @@ class Explanation(Answer):
 
     @property
     def slack(self) -> Fraction:
-        """What is left of the margin when every free feature does its worst."""
+        """What is left of the margin when the free features, as many as may change at once, do their worst."""
         return to_fraction(self._slack(self.tightest))
 
     def _slack(self, part: int) -> Rational:
@@ -280,7 +284,8 @@ class Explanation(Answer):
         if not free and self.choices.is_plain and self.status is Status.PROVEN:
             return Fact("Proven", f"every feature is needed: if any one of them is free, {can_fail(self.case)}.")
         if not free:
-            return Fact("Proven", f"with all {counted(total, 'feature')} fixed, nothing can change; {self._least()}")
+            fixed = "the one feature" if total == 1 else f"all {total} features"
+            return Fact("Proven", f"with {fixed} fixed, nothing can change; {self._least()}")
         fix = "fixing 1 of" if self.size == 1 else f"fixing {self.size} of"
         return Fact(
             "Proven",
@@ -331,13 +336,11 @@ class Explanation(Answer):
             what = "overflows" if other is None else f"predicts {other} here, because of rounding"
             facts.append(Fact("Note", f"float arithmetic {what}; the proof is about the exact model."))
         if self.free:
-            used = amount(self.margin - self.slack)
-            facts.append(
-                Fact(
-                    "Slack",
-                    f"in the worst case the free features use {used} of the margin; {amount(self.slack)} is left.",
-                )
-            )
+            used, few = amount(self.margin - self.slack), self.case.question.max_changed
+            some = "the free features" if few is None or few >= len(self.free) else f"{few} of the free features"
+            use = "uses" if some.startswith("1 ") else "use"
+            told = f"in the worst case {some} {use} {used} of the margin; {amount(self.slack)} is left."
+            facts.append(Fact("Slack", told))
         strong = [f"{name} ({amount(self.drops[name])})" for name in self.strongest_free]
         return [*facts, *([Fact("Strongest free", f"{', '.join(strong)}.")] if strong else [])]
 

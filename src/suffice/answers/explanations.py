@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 from suffice.answers.answer import Answer
-from suffice.answers.words import headline
+from suffice.answers.words import allowed, headline
 from suffice.core.case import Case
-from suffice.errors import OptionError
+from suffice.errors import BudgetError, OptionError, Undecided
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.numbers.exact import brief
 from suffice.question.budget import Budget
 from suffice.question.documents import Json
-from suffice.solvers.enumeration import Count
+from suffice.solvers.covering import Cover
+from suffice.solvers.enumeration import Count, Items, count_minimal, count_smallest, minimal_sets, smallest_sets
+from suffice.solvers.problem import Problem
 
 _SHOWN = 20
 
@@ -28,10 +30,10 @@ class Explanations:
     ----------
     case : Case
         The question and the row.
-    sets : callable
-        Begins a new walk through the sets.
-    number : callable
-        Counts them within a number of nodes.
+    problem : Problem
+        Which sets may be freed.
+    cover : Cover, optional
+        A smallest set: all of its size are meant. Without it, all sets of which no proper subset suffices.
 
     Examples
     --------
@@ -42,14 +44,14 @@ class Explanations:
     ([('age',)], Count(low=1, high=1))
     """
 
-    def __init__(
-        self, case: Case, sets: Callable[[], Iterator[tuple[str, ...]]], number: Callable[[int], Count]
-    ) -> None:
-        self.case = case
-        self._sets, self._number = sets, number
+    def __init__(self, case: Case, problem: Problem, cover: Cover | None) -> None:
+        self.case, self.problem, self.cover = case, problem, cover
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
-        return self._sets()
+        names, features = self.case.model.names, self.problem.choices.features
+        found = minimal_sets(self.problem) if self.cover is None else smallest_sets(self.problem, self.cover)
+        for items in _decided(found):
+            yield tuple(names[i] for i in sorted(features(items)))
 
     def count(self, *, max_nodes: int = 100_000) -> Count:
         """Return proven bounds on how many there are; they are equal unless the budget runs out.
@@ -69,18 +71,20 @@ class Explanations:
             If `max_nodes` is not a whole number from 0 up.
         """
         Budget(max_nodes)
-        return self._number(max_nodes)
+        if self.cover is None:
+            return count_minimal(self.problem, max_nodes=max_nodes)
+        return count_smallest(self.problem, self.cover, max_nodes=max_nodes)
 
     def listing(self, limit: int = _SHOWN) -> Listing:
         """Return the first sets, as an answer that can be shown."""
         if type(limit) is not int or limit < 1:
             raise OptionError(f"limit must be a whole number from 1 up, got {brief(limit)}")
         sets = tuple(islice(self, limit + 1))
-        return Listing(self.case, sets[:limit], None, has_more=len(sets) > limit)
+        return Listing(self.case, self.cover is not None, sets[:limit], None, has_more=len(sets) > limit)
 
     def counted(self, max_nodes: int = 100_000) -> Listing:
         """Return how many there are, as an answer that can be shown."""
-        return Listing(self.case, (), self.count(max_nodes=max_nodes), has_more=False)
+        return Listing(self.case, self.cover is not None, (), self.count(max_nodes=max_nodes), has_more=False)
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,7 @@ class Listing(Answer):
     """Some of all minimal explanations, or how many there are."""
 
     case: Case
+    is_by_size: bool  # whether all of the smallest size are meant, or all of which no proper subset suffices
     sets: tuple[tuple[str, ...], ...]
     number: Count | None
     has_more: bool
@@ -97,17 +102,27 @@ class Listing(Answer):
         facts = headline(self.case)
         if self.number is not None:
             low, high = self.number
-            told = "there is 1 minimal set" if low == high == 1 else f"there are {low} minimal sets"
+            kind = f"{'smallest' if self.is_by_size else 'subset-minimal'} set"
+            among = allowed(self.case.question)
+            told = f"there is 1 {kind}{among}" if low == high == 1 else f"there are {low} {kind}s{among}"
             if low < high:
-                told = f"there are {low} to {high} minimal sets (the count ran out of its budget)"
+                told = f"there are {low} to {high} {kind}s{among} (the count ran out of its budget)"
             return (*facts, Fact("Proven", f"{told}."))
         rows = [Row((", ".join(names) or "(no feature)",)) for names in self.sets]
         more = [Row(("... and more",))] if self.has_more else []
-        among = "" if self.case.question.choices.is_plain else " that the preferences allow"
-        return (*facts, Fact("Proven", f"each of these sets is enough, and no proper subset{among} is."),
-                Grid(("features",), (*rows, *more)))  # fmt: skip
+        what = "and none smaller" if self.is_by_size else "and no proper subset"
+        proven = Fact("Proven", f"each of these sets is enough, {what}{allowed(self.case.question)} is.")
+        return (*facts, proven, Grid(("features",), (*rows, *more)))
 
     def _document(self) -> Json:
         if self.number is not None:
             return {"low": self.number.low, "high": self.number.high}
         return {"sets": [list(names) for names in self.sets], "has_more": self.has_more}
+
+
+def _decided(sets: Iterator[Items]) -> Iterator[Items]:
+    """Pass sets on; a threshold that is not known well enough for the next one ends them with an error."""
+    try:
+        yield from sets
+    except Undecided:
+        raise BudgetError("a sum of drops is too close to the threshold; change the threshold slightly") from None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from suffice.answers.answer import Answer
+from suffice.answers.answer import Answer, Status
 from suffice.answers.documents import number_document, value_document
 from suffice.answers.words import amount, headline, others, spoken, stays
 from suffice.core.case import Case
@@ -20,6 +20,17 @@ from suffice.solvers.ranges import AllowedRange
 
 class Range(NamedTuple):
     """Values of a fixed feature for which the claim still holds: those of its domain in an interval, or some labels.
+
+    Parameters
+    ----------
+    low, high : Fraction or None
+        Ends of the interval; None where there is none.
+    has_low, has_high : bool
+        Whether the ends belong to it.
+    is_integers : bool
+        Whether only integers are meant.
+    values : tuple
+        Categories or codes; then there is no interval.
 
     Examples
     --------
@@ -90,6 +101,8 @@ class Inflated(Answer):
         For each fixed feature the values it may take.
     free : tuple of str
         Names of all other features.
+    caveat : str, optional
+        How much wider a range may be, where its end is not a rational number.
 
     Examples
     --------
@@ -102,15 +115,22 @@ class Inflated(Answer):
     case: Case
     ranges: dict[str, Range]
     free: tuple[str, ...]
+    caveat: str | None = None
+
+    @property
+    def status(self) -> Status:
+        """Whether each range is proven to be as wide as can be."""
+        return Status.BOUNDED if self.caveat else Status.PROVEN
 
     def facts(self) -> Facts:
         """Return the range of each fixed feature."""
         moving = f", whatever {others(len(self.free))} within the region" if self.free else ""
         proven = f"within these ranges, {stays(self.case)}{moving}:" if self.ranges else f"{stays(self.case)}{moving}."
         rows = tuple(Row((name, f"in {range_}")) for name, range_ in self.ranges.items())
-        table = [Grid(("feature", "range"), rows)] if rows else []
-        return (*headline(self.case), Fact("Proven", proven), *table)
+        table: list[Fact | Grid] = [Grid(("feature", "range"), rows)] if rows else []
+        note = [Fact("Note", f"{self.caveat}.")] if self.caveat else []
+        return (*headline(self.case), Fact("Proven", proven), *table, *note)
 
     def _document(self) -> Json:
         ranges = {name: range_.document() for name, range_ in self.ranges.items()}
-        return {"ranges": ranges, "free": list(self.free)}
+        return {"ranges": ranges, "free": list(self.free), "status": self.status.value, "caveat": self.caveat}

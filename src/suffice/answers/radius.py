@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from suffice.answers.answer import Answer, Status
 from suffice.answers.documents import cost_document, number_document
-from suffice.answers.words import approximately, can_fail, headline, stays, unit_words
+from suffice.answers.words import allowed, approximately, can_fail, headline, stays, unit_words
 from suffice.certificate.document import Certificate
 from suffice.certificate.radius import certify_radius
 from suffice.core.case import Case
@@ -27,6 +27,12 @@ class Limit(NamedTuple):
 
     Infinity stands for every radius; `is_attained` then says whether it holds on the whole domain, special codes
     included.
+
+    Parameters
+    ----------
+    radius : Fraction, or infinity
+    is_attained : bool
+        Whether it holds at this radius itself.
 
     Examples
     --------
@@ -114,7 +120,7 @@ class LargestRadius(Answer):
     def facts(self) -> Facts:
         """Return the largest radius in words."""
         with_fixed = f"with {', '.join(self.features)} fixed" if self.fixed else "with nothing fixed"
-        return (*headline(self.case, has_region=False), Fact("Proven", f"{with_fixed}, {self._said()}."))
+        return (*headline(self.case, has_distance=False), Fact("Proven", f"{with_fixed}, {self._said()}."))
 
     def _said(self) -> str:
         limit, unit = self.limit, unit_words(self.case.question)
@@ -133,6 +139,14 @@ class LargestRadius(Answer):
 
 class Step(NamedTuple):
     """A stretch of radii that ends at `limit` and begins where the one before ends; no smaller set suffices there.
+
+    Parameters
+    ----------
+    limit : Limit
+    cost : int or Fraction
+        How many features are fixed, or what they cost.
+    features : tuple of str
+        A set of that cost which suffices on all of the stretch.
 
     Examples
     --------
@@ -155,6 +169,8 @@ class Curve(Answer):
         The question and the row.
     steps : tuple of Step
         Stretches of radii with one size each, in order.
+    caveat : str, optional
+        How much further a stretch may reach, where its true end is not a rational number.
 
     Examples
     --------
@@ -166,6 +182,12 @@ class Curve(Answer):
 
     case: Case
     steps: tuple[Step, ...]
+    caveat: str | None = None
+
+    @property
+    def status(self) -> Status:
+        """Whether the ends of all stretches are exact."""
+        return Status.BOUNDED if self.caveat else Status.PROVEN
 
     def at(self, radius: Number) -> Step:
         """Return the step that a radius is in.
@@ -200,14 +222,20 @@ class Curve(Answer):
             noun = "feature" if step.cost == 1 else "features"
             size = f"cost {step.cost}" if has_costs else f"{step.cost} {noun}"
             is_last = step.limit.radius == math.inf
-            end = str(step.limit).replace("any", "any larger", 1) if is_last else f"radius {step.limit}"
+            larger = "any" if len(self.steps) == 1 else "any larger"
+            end = str(step.limit).replace("any", larger, 1) if is_last else f"radius {step.limit}"
             rows.append(Row((f"{end}:", size, ", ".join(step.features))))
-        proven = f"smallest sets that are enough, by radius (in {unit_words(self.case.question)})."
-        return (*headline(self.case, has_region=False), Fact("Proven", proven), Grid(("", "", ""), tuple(rows)))
+        question = self.case.question
+        best = "cheapest" if has_costs else "smallest"
+        among = f" among those{allowed(question)}" if allowed(question) else ""
+        proven = f"{best} sets that are enough{among}, by radius (in {unit_words(question)})."
+        note = [Fact("Note", f"of a stretch, {self.caveat}.")] if self.caveat else []
+        table = Grid(("", "", ""), tuple(rows))
+        return (*headline(self.case, has_distance=False), Fact("Proven", proven), table, *note)
 
     def _document(self) -> Json:
         steps = [
             {**step.limit.document(), "cost": cost_document(step.cost), "features": list(step.features)}
             for step in self.steps
         ]
-        return {"steps": steps}
+        return {"steps": steps, "status": self.status.value, "caveat": self.caveat}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from suffice.answers.answer import Answer, Status
-from suffice.answers.words import headline
+from suffice.answers.words import allowed, headline
 from suffice.core.case import Case
 from suffice.layout.facts import Fact, Facts
 from suffice.question.documents import Json
@@ -49,14 +49,16 @@ class Relevance(Answer):
 
     def facts(self) -> Facts:
         """Return a sentence for each kind of feature."""
+        among = allowed(self.case.question)
         parts = {
-            "Necessary (in every sufficient set)": self.necessary,
-            "Relevant (in some minimal set)": self.relevant,
-            "Irrelevant (in no minimal set)": self.irrelevant,
+            f"Necessary (in every sufficient set{among})": self.necessary,
+            f"Relevant (in some minimal set{among})": self.relevant,
+            f"Irrelevant (in no minimal set{among})": self.irrelevant,
             "Undecided (the search ran out of its budget)": self.undecided,
         }
-        told = (Fact(what, ", ".join(names)) for what, names in parts.items() if names)
-        return (*headline(self.case), *told)
+        told = [Fact(what, ", ".join(names)) for what, names in parts.items() if names]
+        nothing = Fact("Proven", "the preferences decide every feature, so none has a role.")
+        return (*headline(self.case), *(told or [nothing]))
 
     def _document(self) -> Json:
         return {

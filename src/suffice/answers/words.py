@@ -13,7 +13,7 @@ from suffice.core.case import Case
 from suffice.layout.facts import Fact
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import format_value
-from suffice.numbers.exact import ONE, Rational, nearest_float, rational, to_fraction
+from suffice.numbers.exact import ONE, Rational, nearest_float, rational
 from suffice.numbers.values import Value
 from suffice.question.claims import Same
 from suffice.question.question import Question
@@ -26,8 +26,9 @@ def amount(value: Fraction | float) -> str:
 
 def approximately(value: Fraction) -> str:
     """Return a number as people read it, marked where it is rounded: for bounds, which must not say too much."""
-    text = format_value(rational(value))
-    return text if to_fraction(rational(text)) == value else f"about {text}"
+    text, exact = format_value(rational(value)), rational(value)
+    is_short = exact.height_bits() <= 200  # of longer numbers the text is none
+    return text if is_short and rational(text) == exact else f"about {text}"
 
 
 def spoken(value: Any) -> str:
@@ -45,6 +46,11 @@ def in_full(value: Value) -> str:
     text = repr(near).removesuffix(".0")
     # A short decimal is exact too, such as 0.3, which no float is.
     return text if value in (rational(near), rational(text)) else f"about {text}"
+
+
+def not_rational(more: Rational) -> str | None:
+    """Return how much further something reaches whose true end is not a rational number; None where it is the end."""
+    return f"the true end, which is not rational, lies less than {format_value(more)} beyond" if more else None
 
 
 def counted(number: int, noun: str) -> str:
@@ -80,16 +86,18 @@ def moves(case: Case, point: Sequence[Value], first: int | None = None) -> list[
 # --- what was asked ---------------------------------------------------------------------------------------------------
 
 
-def headline(case: Case, margin: str = "", *, has_region: bool = True, has_fixed: bool = False) -> list[Fact]:
+def headline(case: Case, margin: str = "", *, has_distance: bool = True, has_fixed: bool = False) -> list[Fact]:
     """Return what was predicted, what must stay true if that is not just the prediction, and what may move.
 
-    That some features are fixed in any case is said where it limits what may move (`has_fixed`).
+    How far is left out where that is what was asked (`has_distance`). That some features are fixed in any case is said
+    where it limits what may move (`has_fixed`).
     """
     is_plain = isinstance(case.question.claim, Same)
     facts = [Fact("Prediction", spoken(case.prediction) + (margin if is_plain else ""))]
     if not is_plain:
         facts.append(Fact("Claim", case.question.claim.sentence(case.model, case.prediction) + margin))
-    return [*facts, Fact("Region", region(case.question, case.model, has_fixed=has_fixed))] if has_region else facts
+    around = region(case.question, case.model, has_distance=has_distance, has_fixed=has_fixed)
+    return [*facts, Fact("Region", around)] if around else facts
 
 
 def stays(case: Case) -> str:
@@ -107,10 +115,10 @@ def break_it(case: Case) -> str:
     return "change the prediction" if isinstance(case.question.claim, Same) else "break the claim"
 
 
-def region(question: Question, model: AdditiveModel, *, has_fixed: bool = False) -> str:
+def region(question: Question, model: AdditiveModel, *, has_distance: bool = True, has_fixed: bool = False) -> str:
     """Return what free features may do, in words."""
     ball = f" in the ball of the {int(question.norm)}-norm" if question.is_ball else ""
-    parts = [f"{_reach(question)}{ball}"]
+    parts = [f"{_reach(question)}{ball}"] if has_distance else []
     if any(radius and domain.categories_ for radius, domain in zip(question.radii, model.domains, strict=True)):
         parts.append("a category may become any other")
     if question.max_changed is not None:
@@ -120,6 +128,11 @@ def region(question: Question, model: AdditiveModel, *, has_fixed: bool = False)
         fixed = question.choices.features(sorted(question.choices.fix))
         parts += _named(question, fixed, "stays fixed" if len(fixed) == 1 else "stay fixed")
     return "; ".join(parts)
+
+
+def allowed(question: Question) -> str:
+    """Return the words that limit what is said of sets to those that the preferences allow."""
+    return "" if question.choices.is_plain else " that the preferences allow"
 
 
 def unit_words(question: Question) -> str:

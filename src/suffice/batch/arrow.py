@@ -25,6 +25,7 @@ from suffice.model.reading import file_hash
 from suffice.model.reading import load_model as load_own
 from suffice.question.question import HALF, Options, Question
 from suffice.question.region import Radius
+from suffice.tables.reading import first_twice
 
 
 class ArrowExplainer:
@@ -56,9 +57,9 @@ class ArrowExplainer:
         threads: int | None = None,
         **options: Unpack[Options],
     ) -> None:
-        twice = [name for k, name in enumerate(carry) if name in carry[:k]]
-        if twice:
-            raise DataError(f"carry names the column {twice[0]!r} twice; name it once")
+        twice = first_twice(carry)
+        if twice is not None:
+            raise DataError(f"carry names the column {twice!r} twice; name it once")
         self.path = Path(model)
         self.carry, self.threads = tuple(carry), threads
         compiled = Compiled(load_model(model))
@@ -95,7 +96,8 @@ class ArrowExplainer:
         for name in self.carry:
             if name not in names:
                 raise DataError(f"the table has no column {name!r} to carry over")
-        wanted = table.select([name for name in names if name in self.model.names])
+        features = set(self.model.names)
+        wanted = table.select([name for name in names if name in features])
         found = self.question.answer(read_source(self.model, wanted), threads=self.threads).to_arrow()
         for place, name in enumerate(self.carry):
             found = found.add_column(place, name, table.column(name))

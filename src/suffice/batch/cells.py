@@ -9,6 +9,7 @@ that the way of one row reads it again and says what is wrong with it.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.batch.lookup import LABELS, Floats, place_of_label
-from suffice.errors import DataError, FeatureNameError, NumberError
+from suffice.errors import DataError, FeatureNameError, NumberError, RowError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain, is_missing
 from suffice.numbers.exact import brief, nearest_float, rational
@@ -25,7 +26,9 @@ from suffice.numbers.values import Missing
 
 Mask = NDArray[np.bool_]
 
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+# What `rational` surely takes: at most `_MOST_LENGTH` characters and 3 digits of exponent are well below its limit.
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
+_MOST_LENGTH = 1000
 _SURE_LENGTH = 15  # two decimals of so many digits are never nearest to the same float
 
 
@@ -38,8 +41,14 @@ class Source:
     rows: int
 
     def row(self, k: int) -> list[Any]:
-        """Return the original cells of a row."""
-        return [_plain(column[k]) for column in self.columns]
+        """Return the original cells of a row; `RowError` if Python has no value for one of them."""
+        cells = []
+        for name, column in zip(self.model.names, self.columns, strict=True):
+            try:
+                cells.append(_plain(column[k]))
+            except (ValueError, ArithmeticError):  # a date beyond the year 9999, text that is not UTF-8
+                raise RowError(f"feature {name!r} has a cell of type {column.type} that cannot be read") from None
+        return cells
 
     def cells(self, start: int, stop: int) -> tuple[Floats, Mask]:
         """Return the cells of some rows, of shape (features, rows), and which are vague (empty if none is)."""
@@ -73,21 +82,23 @@ def read_source(model: AdditiveModel, table: Any) -> Source:
             )
         return Source(model, tuple(table.T), len(table))
     names, column, rows = _named_columns(table)
+    known = set(model.names)
     if names == list(range(len(model.features))):  # a DataFrame made from an array
         return Source(model, tuple(column(name) for name in names), rows)
     for name in names:
-        if name not in model.names:
+        if name not in known:
             raise FeatureNameError(name, model.names)
     return Source(model, tuple(column(name) for name in _checked(model, names)), rows)
 
 
 def _checked(model: AdditiveModel, names: Sequence[Any]) -> tuple[str, ...]:
     """Return the names of the features, after checking that a table has each of them once."""
-    absent = [name for name in model.names if name not in names]
+    times = Counter(names)
+    absent = [name for name in model.names if name not in times]
     if absent:
         more = f" ({len(absent)} are missing in all)" if len(absent) > 1 else ""
         raise DataError(f"the table has no column {absent[0]!r}, a feature of the model{more}")
-    twice = [name for name in model.names if list(names).count(name) > 1]
+    twice = [name for name in model.names if times[name] > 1]
     if twice:
         raise DataError(f"two columns are called {twice[0]!r}; give each its own name")
     return model.names
@@ -105,6 +116,14 @@ def _named_columns(table: Any) -> tuple[list[Any], Any, int]:
 
 
 def _one_chunk(column: Any) -> Any:
+    """Return an Arrow column as one array, of a type that Arrow can compute with."""
+    arrow = _arrow()
+    kind = str(column.type)
+    if kind in ("string_view", "binary_view"):
+        column = column.cast(arrow.large_string() if kind == "string_view" else arrow.large_binary())
+    elif kind.startswith("run_end_encoded"):
+        column = arrow.compute.run_end_decode(column)
+        return _one_chunk(column)
     return column.combine_chunks() if hasattr(column, "combine_chunks") else column
 
 
@@ -117,10 +136,21 @@ def _pandas_column(series: Any) -> Any:
     if not isinstance(series.dtype, np.dtype):
         arrow = _arrow()
         try:
-            return _one_chunk(arrow.array(series, from_pandas=True))
-        except (arrow.ArrowInvalid, arrow.ArrowTypeError, arrow.ArrowNotImplementedError):
+            column = arrow.array(series, from_pandas=True)
+        except (arrow.ArrowException, ValueError, TypeError):
             pass
+        else:
+            if _is_plain_type(column.type):  # a Period is an ordinal there, which is not what its cells are
+                return _one_chunk(column)
     return series.to_numpy(dtype=object)
+
+
+def _is_plain_type(kind: Any) -> bool:
+    """Whether Arrow's cells of a type are what pandas' are: numbers, truth values, text, or an index of such."""
+    types = _arrow().types
+    value = kind.value_type if types.is_dictionary(kind) else kind
+    is_number = types.is_integer(value) or types.is_floating(value) or types.is_boolean(value)
+    return is_number or str(value) in ("string", "large_string", "string_view")
 
 
 def _arrow() -> Any:
@@ -142,11 +172,25 @@ def _encode(domain: Domain, column: Any, cells: Floats) -> Mask | None:
             _encode_numbers(domain, column, cells)
             return None
         return _encode_objects(domain, column.tolist() if column.dtype == object else list(column), cells)
+    try:
+        return _encode_arrow(domain, column, cells)
+    except (_arrow().ArrowException, ValueError, ArithmeticError):  # some cell cannot be read: each by itself then
+        return _encode_objects(domain, [_plain_or_none_such(cell) for cell in column], cells)
+
+
+def _plain_or_none_such(cell: Any) -> Any:
+    try:
+        return _plain(cell)
+    except (ValueError, ArithmeticError):
+        return math.inf  # the way of one row says what is wrong with it
+
+
+def _encode_arrow(domain: Domain, column: Any, cells: Floats) -> Mask | None:
     types = _arrow().types
     kind = column.type
     if types.is_dictionary(kind):
         return _encode_dictionary(domain, column, cells)
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+    if types.is_string(kind) or types.is_large_string(kind):
         return _encode_text(domain, column, cells)
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
         is_null = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
@@ -175,7 +219,8 @@ def _encode_text(domain: Domain, column: Any, cells: Floats) -> Mask | None:
     compute = _arrow().compute
     if not _has_numbers(domain):
         return _encode_dictionary(domain, column.dictionary_encode(), cells)
-    is_plain = compute.match_substring_regex(column, _NUMBER)
+    is_short = compute.less_equal(compute.binary_length(column), _MOST_LENGTH)
+    is_plain = compute.and_(compute.match_substring_regex(column, _NUMBER), is_short)
     for label in domain.labels:  # "1" may be the name of a category
         if isinstance(label, str):
             is_plain = compute.and_(is_plain, compute.not_equal(column, label))

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from suffice.errors import DataError
+from suffice.errors import DataError, SufficeError
+from suffice.tables.reading import first_twice
 
 _BLOCK_BYTES = 8 << 20
 
@@ -29,7 +30,9 @@ class TableFile:
         if not name.endswith((".csv", ".csv.gz", ".parquet")):
             raise DataError(f"{path}: the name must end in .csv, .csv.gz or .parquet, which says what format it is")
         self.is_parquet = name.endswith(".parquet")
+        self.kind = "parquet" if self.is_parquet else "csv.gz" if name.endswith(".gz") else "csv"
         with _errors_of(path):
+            self.size = path.stat().st_size
             if self.is_parquet:
                 with pa.parquet.ParquetFile(path) as file:
                     self.schema = file.schema_arrow
@@ -42,9 +45,20 @@ class TableFile:
                 self.schema = pa.schema([(name, pa.string()) for name in names])
                 self.rows = None
         self.columns = tuple(self.schema.names)
-        twice = [name for k, name in enumerate(self.columns) if name in self.columns[:k]]
-        if twice:
-            raise DataError(f"{path}: two columns are called {twice[0]!r}; give each its own name")
+        twice = first_twice(self.columns)
+        if twice is not None:
+            raise DataError(f"{path}: two columns are called {twice!r}; give each its own name")
+
+    def state(self) -> tuple[int, int, int]:
+        """Return what changes whenever the file is written again, and now and then without."""
+        with _errors_of(self.path):
+            state = self.path.stat()
+        return state.st_size, state.st_mtime_ns, state.st_ino
+
+    def check_size(self) -> None:
+        """Refuse a file of another size than this one: on another machine the name may be that of another file."""
+        if self.state()[0] != self.size:
+            raise DataError(f"{self.path}: is not the same file on every machine, or was changed")
 
     def parts(self, columns: Sequence[str], size: int, start: int = 0) -> Iterator[Any]:
         """Yield tables of `size` rows (the last may have fewer) with these columns, from row `start` on."""
@@ -110,9 +124,13 @@ def _errors_of(path: Path) -> Iterator[None]:
     """Say in one sentence what is wrong with a file."""
     try:
         yield
+    except SufficeError:
+        raise
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file") from None
-    except pa.ArrowException as error:
-        raise DataError(f"{path}: cannot be read as a table ({' '.join(str(error).split())})") from None
     except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
+        raise DataError(f"{path}: cannot be read ({' '.join((error.strerror or str(error)).split())})") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: is not UTF-8 text; save it in that encoding") from None
+    except (pa.ArrowException, ValueError, TypeError, LookupError, ArithmeticError, MemoryError) as error:
+        raise DataError(f"{path}: cannot be read as a table ({' '.join(str(error).split())})") from None

@@ -1,7 +1,8 @@
 """The compiled loops: look every cell up, add up, sort as far as needed, cut. Float64 with error bounds throughout.
 
 In: `Tables` and cells. Out: for each row its margin, and what to keep; a size of -1 where the error bounds leave
-anything open. Every test below is written so that a NaN leaves the row open.
+anything open. Every test below is written so that a NaN leaves the row open, and no row is settled unless its claim
+surely holds at the row itself (`holds`): every other test takes that for granted.
 Guaranteed: a row that is not left open has exactly the fixed features, in the order, of `smallest_sufficient`.
 Rows do not touch each other, so results do not depend on how rows are shared out among threads.
 """
@@ -36,6 +37,7 @@ def inlined(function: Function) -> Function:
 
 
 OPEN = -1  # size of a row that is left to exact arithmetic
+MOST = 2.0**1000  # a margin from here up is left open: near the largest float, sums overflow
 
 
 class Sides(NamedTuple):
@@ -193,7 +195,7 @@ def choose_side(sides: Sides, sums: Any, off: Any, side: Any, margins: Any, erro
         for s in range(len(sides.signs)):
             margin = sides.signs[s] * sums[r] + sides.constants[s]
             error = (off[r] + sides.errors[s]) * WIDER
-            if margin > error:
+            if holds(margin, error):
                 side[r], margins[r], errors[r] = s, margin, error
 
 
@@ -224,6 +226,8 @@ def cut_rows(keys: Any, drops: Any, bounds: Any, margins: Any, errors: Any) -> A
     used = 0
     for r in range(rows):
         margin, error = margins[r], errors[r]
+        if not holds(margin, error):
+            continue
         total, doubt, freed = 0.0, 0.0, 0
         highest, earliest = -np.inf, features  # the most that a freed drop can be, and the first feature of those
         while freed < features:
@@ -257,6 +261,12 @@ def cut_rows(keys: Any, drops: Any, bounds: Any, margins: Any, errors: Any) -> A
 
 
 @inlined
+def holds(margin: float, error: float) -> bool:
+    """Whether a claim surely holds at the row; not where a sum has overflowed, for then its error bound is void."""
+    return error < margin < MOST
+
+
+@inlined
 def slack_error(total: float, doubt: float, margin: float, error: float, count: int) -> float:
     """Return how far `margin - total` may be off: both were rounded, and the sum of up to `count` drops with them."""
     return (doubt + error + (count + 8) * ROUNDING * (total + margin)) * WIDER
@@ -264,14 +274,14 @@ def slack_error(total: float, doubt: float, margin: float, error: float, count: 
 
 @inlined
 def fits(total: float, doubt: float, margin: float, error: float, count: int) -> bool:
-    """Whether a fall is surely allowed; one of exactly 0 always is, for the claim holds at the row."""
+    """Whether a fall is surely allowed; one of exactly 0 always is where the claim `holds` at the row."""
     is_nothing = total == 0.0 and doubt == 0.0
     return is_nothing or margin - total > slack_error(total, doubt, margin, error, count)
 
 
 @inlined
 def exceeds(total: float, doubt: float, margin: float, error: float, count: int) -> bool:
-    """Whether a fall surely breaks the claim."""
+    """Whether a fall surely breaks the claim; one that is infinite, or overflows, is above any margin that `holds`."""
     return total == np.inf or total - margin > slack_error(total, doubt, margin, error, count)
 
 
@@ -343,6 +353,9 @@ def fix_necessary(drops: Any, bounds: Any, margins: Any, errors: Any, fixed: Any
     """Write the features that alone break a part, if freeing all others breaks none; `OPEN` if that is not sure."""
     parts, features = drops.shape
     size = 0
+    for c in range(parts):
+        if not holds(margins[c], errors[c]):
+            return OPEN
     for i in range(features):
         breaks, harmless = False, True
         for c in range(parts):

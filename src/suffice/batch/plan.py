@@ -195,12 +195,12 @@ def predicted_classes(model: AdditiveModel, scores: Floats, errors: Floats) -> t
         return np.full(len(scores), NO_CLASS), is_finite
     if model.task == "binary":
         classes = np.where(scores[:, 0] > errors[:, 0], 1, np.where(scores[:, 0] < -errors[:, 0], 0, -1))
-        return classes, classes >= 0
+        return classes, (classes >= 0) & is_finite
     each, winners = np.arange(len(scores)), np.argmax(scores, axis=1)
     ahead = scores[each, winners][:, None] - scores
     is_ahead = ahead > (errors[each, winners][:, None] + errors) * WIDER
     is_ahead[each, winners] = True
-    is_sure = is_ahead.all(axis=1)
+    is_sure = is_ahead.all(axis=1) & is_finite
     return np.where(is_sure, winners, -1), is_sure
 
 

@@ -1,15 +1,23 @@
-"""The same Arrow function on a Ray cluster: partitions, retries and back-pressure are Ray Data's."""
+"""The same Arrow function on a Ray cluster: scheduling, retries and transport are Ray's.
+
+A task gets the number of a part and gives it back with the results, so that nothing depends on when it ends. Workers
+read the rows of a Parquet file themselves; those of a CSV file, which has no places to start from, are sent to them.
+"""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from suffice.batch.arrow import ArrowExplainer
-from suffice.batch.files import TableFile, csv_options
-from suffice.batch.stream import PART_ROWS, Progress, Summary, check_files, write_table
-from suffice.errors import DataError
+from suffice.batch.files import TableFile
+from suffice.batch.stream import PART_ROWS, PartExplainer, Progress, Shares, Summary, check_files, explain_file
+from suffice.errors import DataError, SufficeError
+
+_TASKS_PER_CORE = 2  # given out at once: enough that no core waits, few enough that memory does not grow
 
 
 def explain_on_ray(
@@ -18,7 +26,7 @@ def explain_on_ray(
     output: Path,
     *,
     address: str | None = None,
-    batch_rows: int = PART_ROWS // 4,
+    batch_rows: int = PART_ROWS,
     progress: Progress,
 ) -> Summary:
     """Explain every row of a file on a Ray cluster, and write the results here as one Parquet file.
@@ -34,28 +42,47 @@ def explain_on_ray(
     ray = _ray()
     if not ray.is_initialized():
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=False)
-    return write_table(explain, _results(ray, explain, table, batch_rows), output, progress)
+    if explain.threads is None:
+        explain = copy.copy(explain)
+        explain.threads = 1  # a task has one core
+    engine = partial(_on_ray, ray)
+    return explain_file(
+        explain, table, output, part_rows=batch_rows, progress=progress, engine=engine, reads_itself=True
+    )
 
 
-def _results(ray: Any, explain: ArrowExplainer, table: TableFile, batch_rows: int) -> Iterator[Any]:
-    """Yield result tables in the order of the rows."""
-    context = ray.data.DataContext.get_current()
-    context.execution_options.preserve_order = True
-    context.enable_progress_bars = False
-    columns = [name for name in table.columns if name in (*explain.model.names, *explain.carry)]
-    if table.is_parquet:
-        data = ray.data.read_parquet(str(table.path), columns=columns)
-    else:
-        data = ray.data.read_csv(str(table.path), partitioning=None, **csv_options(columns))
-    # A task for each batch: if its worker dies Ray runs it again, elsewhere, with the same rows.
-    found = data.map_batches(explain, batch_size=batch_rows, batch_format="pyarrow", zero_copy_batch=True)
-    yield from found.iter_batches(batch_size=PART_ROWS, batch_format="pyarrow")
+def _on_ray(ray: Any, ask: PartExplainer, shares: Shares) -> Iterator[tuple[int, Any]]:
+    """Give every part to a task; yield results as they come. If a worker dies, Ray runs its task again elsewhere."""
+    task, shared = ray.remote(_explain_part), ray.put(ask)
+    most = _TASKS_PER_CORE * max(1, int(ray.cluster_resources().get("CPU", 1)))
+    running: list[Any] = []
+    for k, rows in shares:
+        if len(running) >= most:
+            done, running = ray.wait(running, num_returns=1)
+            yield _result(ray, done[0])
+        running.append(task.remote(shared, k, rows))
+    while running:
+        done, running = ray.wait(running, num_returns=1)
+        yield _result(ray, done[0])
+
+
+def _explain_part(ask: PartExplainer, k: int, rows: Any) -> tuple[int, Any]:
+    return k, ask(k, rows)
+
+
+def _result(ray: Any, reference: Any) -> Any:
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayError as error:
+        cause = getattr(error, "cause", None)
+        if isinstance(cause, SufficeError):
+            raise cause from None
+        raise DataError(f"the engine ray failed ({' '.join(str(cause or error).split())})") from None
 
 
 def _ray() -> Any:
     try:
         import ray
-        import ray.data
     except ImportError as error:
         raise DataError(f"the engine ray is not installed ({error}): pip install 'suffice[ray]'") from None
     return ray

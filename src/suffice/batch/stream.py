@@ -1,18 +1,17 @@
 """Files larger than memory: a part at a time, so that a killed run goes on where it stopped.
 
-Finished parts lie in a folder beside the output, `<output>.parts`, with a description of the work. The same command
-finds them and does only the rest; a different question, model or input starts anew. Each part, and at the end the whole
-output, is written under another name and then renamed: a file that bears its name is whole.
+Finished parts lie in a folder beside the output, `<output>.parts`. The same command finds them and does only the rest;
+a different question, model or input (by its content) starts anew. Parts are numbered by the rows of the input and may
+be done in any order, anywhere: what comes back says which part it is, and the order of arrival means nothing.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
-import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,10 +23,13 @@ import pyarrow.parquet
 
 import suffice
 from suffice.batch.arrow import ArrowExplainer
+from suffice.batch.disk import locked, whole_file
 from suffice.batch.files import TableFile
+from suffice.batch.parts import Parts
 from suffice.errors import DataError
 
 PART_ROWS = 1 << 18
+_MOST_REPAIRS = 3  # a disk that has changed finished parts so often does not keep them
 
 
 @dataclass
@@ -71,8 +73,8 @@ Progress = Callable[[int], None]  # is told how many rows are done
 
 def check_files(explain: ArrowExplainer, table: TableFile, output: Path) -> None:
     """Refuse, before any work, a table without the columns that are needed, and an output that cannot be."""
-    needed = (*explain.model.names, *explain.carry)
-    absent = [name for name in needed if name not in table.columns]
+    there = set(table.columns)
+    absent = [name for name in (*explain.model.names, *explain.carry) if name not in there]
     if absent:
         what = "a feature of the model" if absent[0] in explain.model.names else "which is to be carried over"
         more = f" ({len(absent)} are missing in all)" if len(absent) > 1 else ""
@@ -82,6 +84,8 @@ def check_files(explain: ArrowExplainer, table: TableFile, output: Path) -> None
         raise DataError(f"the column {clash[0]!r} cannot be carried over: the result has one of that name; rename it")
     if output.suffix.lower() != ".parquet":
         raise DataError(f"{output}: results are written as Parquet; give a name that ends in .parquet")
+    if output.is_symlink():
+        raise DataError(f"{output}: is a symbolic link; give the name of the file itself")
     if output.is_dir():
         raise DataError(f"{output}: cannot be written: it is a folder")
     if output.exists() and output.samefile(table.path):
@@ -92,131 +96,179 @@ def check_files(explain: ArrowExplainer, table: TableFile, output: Path) -> None
         raise DataError(f"{output}: cannot be written: there is no folder {output.parent}")
 
 
+@dataclass(frozen=True)
+class PartExplainer:
+    """Explains a part of a file, given its number; can be sent to another process, which then reads the rows itself."""
+
+    explain: ArrowExplainer
+    table: TableFile
+    part_rows: int
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are needed, in the order of the file."""
+        wanted = {*self.explain.model.names, *self.explain.carry}
+        return [name for name in self.table.columns if name in wanted]
+
+    def read(self, first: int) -> Iterator[Any]:
+        """Yield the rows of part `first` and of those after it."""
+        return self.table.parts(self.columns, self.part_rows, first * self.part_rows)
+
+    def __call__(self, k: int, rows: Any = None) -> Any:
+        """Return the results of part `k`, with the number of each row in the input, and the question as metadata."""
+        if rows is None:
+            self.table.check_size()
+            rows = next(self.read(k))
+        found = self.explain(rows)
+        start = k * self.part_rows
+        numbers = pa.array(np.arange(start, start + found.num_rows))
+        asked = {
+            "suffice": suffice.__version__,
+            "model_sha256": self.explain.model_hash,
+            "question": self.explain.document,
+        }
+        place = found.schema.get_field_index("prediction")
+        return found.add_column(place, "row", numbers).replace_schema_metadata({"suffice": json.dumps(asked)})
+
+
+Shares = Iterator[tuple[int, Any]]  # the number of a part, and its rows, or None where they are to be read
+Engine = Callable[[PartExplainer, Shares], Iterator[tuple[int, Any]]]  # yields (number, results), in any order
+
+
+def on_this_machine(ask: PartExplainer, shares: Shares) -> Iterator[tuple[int, Any]]:
+    """Do one part after the other, here."""
+    for k, rows in shares:
+        yield k, ask(k, rows)
+
+
 def explain_file(
-    explain: ArrowExplainer, table: TableFile, output: Path, *, part_rows: int = PART_ROWS, progress: Progress
+    explain: ArrowExplainer,
+    table: TableFile,
+    output: Path,
+    *,
+    part_rows: int = PART_ROWS,
+    progress: Progress,
+    engine: Engine = on_this_machine,
+    reads_itself: bool = False,
 ) -> Summary:
-    """Explain every row of a file, and write the results as one Parquet file."""
+    """Explain every row of a file, and write the results as one Parquet file.
+
+    Parameters
+    ----------
+    part_rows : int
+        How many rows are done, and kept, at once.
+    engine : function
+        What does the parts, in any order.
+    reads_itself : bool
+        Whether the engine reads the rows of a Parquet file where it does them; those of a CSV file are read here.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read or written, another run is writing the output, or the engine gives back other parts
+        than it was given.
+    """
     check_files(explain, table, output)
     folder = output.with_name(output.name + ".parts")
-    with _disk_errors(output, folder):
-        done = _open_folder(folder, _work(explain, table, part_rows))
-        progress(done * part_rows)
-        columns = [name for name in table.columns if name in (*explain.model.names, *explain.carry)]
-        for k, part in enumerate(table.parts(columns, part_rows, done * part_rows), start=done):
-            write_whole(_part_path(folder, k), [_numbered(explain, explain(part), k * part_rows)])
-            progress(k * part_rows + part.num_rows)
-        return _collect(folder, output)
+    ask = PartExplainer(explain, table, part_rows)
+    with _disk_errors(output, folder), locked(output):
+        before, identity = table.state(), _sha256(table)
+        parts = Parts.open(folder, _description(explain, table, identity), part_rows)
+        for _ in range(_MOST_REPAIRS):
+            count = _do_missing(ask, parts, engine, progress, reads_itself=reads_itself and table.is_parquet)
+            if table.state() != before and _sha256(table) != identity:
+                parts.remove()
+                raise DataError(f"{table.path}: was changed while it was read; run the command again")
+            summary = _collect(parts, count, table, output)
+            if summary is not None:
+                parts.remove()
+                return summary
+        raise DataError(f"{folder}: finished parts keep changing on the disk; give the results a place elsewhere")
 
 
-def write_table(explain: ArrowExplainer, tables: Iterable[Any], output: Path, progress: Progress) -> Summary:
-    """Write results that come in the order of the rows, from another engine say, as one file."""
+def _do_missing(ask: PartExplainer, parts: Parts, engine: Engine, progress: Progress, *, reads_itself: bool) -> int:
+    """Do the parts that are not done yet; return how many there are in all."""
+    progress(parts.rows)
+    given: set[int] = set()
+    count = 0
+
+    def shares() -> Shares:
+        nonlocal count
+        for k, rows in _numbers(ask) if reads_itself else _rows(ask, parts):
+            count = k + 1
+            if k not in parts.done:
+                given.add(k)
+                yield k, rows
+
+    for k, found in engine(ask, shares()):
+        if k not in given:
+            raise DataError(f"part {k} came back twice, or was never given out; run the command again")
+        given.remove(k)
+        parts.add(k, found)
+        progress(parts.rows)
+    if given:
+        raise DataError(f"part {min(given)} did not come back; run the command again")
+    return count or len(parts.done)
+
+
+def _numbers(ask: PartExplainer) -> Shares:
+    for k in range(max(1, -(-(ask.table.rows or 0) // ask.part_rows))):
+        yield k, None
+
+
+def _rows(ask: PartExplainer, parts: Parts) -> Shares:
+    first = next(k for k in range(len(parts.done) + 1) if k not in parts.done)
+    yield from enumerate(ask.read(first), start=first)
+
+
+def _collect(parts: Parts, count: int, table: TableFile, output: Path) -> Summary | None:
+    """Join all parts into the output; None, and no output, if one of them is not as it was added."""
     summary = Summary()
-
-    def counted() -> Iterator[Any]:
-        for table in tables:
-            numbered = _numbered(explain, table, summary.rows)
-            summary.add(numbered)
-            progress(summary.rows)
-            yield numbered
-
-    with _disk_errors(output, None):
-        write_whole(output, counted())
+    try:
+        with whole_file(output, parts.folder) as file, ExitStack() as stack:
+            writer = None
+            for k in range(count):
+                part = parts.read(k)
+                # All parts are full but the last: then no row is missing, and no two have the same number.
+                if part is None or summary.rows != k * parts.part_rows:
+                    raise _DamagedPartError(k if part is None else k - 1)
+                summary.add(part)
+                writer = writer or stack.enter_context(pa.parquet.ParquetWriter(file, part.schema))
+                writer.write_table(part)
+            if table.rows is not None and summary.rows != table.rows:
+                raise DataError(f"{output}: {summary.rows} rows came back of {table.rows}; run the command again")
+    except _DamagedPartError as damaged:
+        parts.forget(damaged.k)
+        return None
     return summary
 
 
-def _numbered(explain: ArrowExplainer, table: Any, start: int) -> Any:
-    """Return results with the number of each row in the input, and with the question in the file's metadata."""
-    place = table.schema.get_field_index("prediction")
-    numbers = pa.array(np.arange(start, start + table.num_rows))
-    asked = {"suffice": suffice.__version__, "model_sha256": explain.model_hash, "question": explain.document}
-    return table.add_column(place, "row", numbers).replace_schema_metadata({"suffice": json.dumps(asked)})
+class _DamagedPartError(Exception):
+    def __init__(self, k: int) -> None:
+        super().__init__(k)
+        self.k = k
 
 
-def _work(explain: ArrowExplainer, table: TableFile, part_rows: int) -> str:
+def _description(explain: ArrowExplainer, table: TableFile, identity: str) -> dict[str, Any]:
     """Return what tells one piece of work from another."""
-    state = table.path.stat()
-    return json.dumps(
-        {
-            "suffice": suffice.__version__,
-            "model": explain.model_hash,
-            "question": explain.document,
-            "carry": explain.carry,
-            "input": [str(table.path.resolve()), state.st_size, state.st_mtime_ns],
-            "part_rows": part_rows,
-        }
-    )
+    return {
+        "suffice": suffice.__version__,
+        "model": explain.model_hash,
+        "question": explain.document,
+        "carry": list(explain.carry),
+        "input": [table.kind, identity],
+    }
 
 
-def _part_path(folder: Path, k: int) -> Path:
-    return folder / f"part-{k:08d}.parquet"
-
-
-def _open_folder(folder: Path, work: str) -> int:
-    """Return how many parts of this very work are finished; parts of another are thrown away."""
-    note = folder / "work.json"
-    if folder.exists() and not (note.exists() and note.read_text() == work):
-        if any(not path.name.startswith(("part-", "work.json")) for path in folder.iterdir()):
-            raise DataError(f"{folder}: contains files suffice did not write; move them, finished parts go there")
-        shutil.rmtree(folder)
-    if not folder.exists():
-        folder.mkdir()
-        partial = note.with_suffix(".json.partial")
-        partial.write_text(work)
-        os.replace(partial, note)
-    done = 0
-    while _is_whole(_part_path(folder, done)):
-        done += 1
-    return done
-
-
-def _is_whole(part: Path) -> bool:
-    """Whether a part is there and can be read to its end; one that the disk has lost some of is done again."""
-    try:
-        with pa.parquet.ParquetFile(part) as file:
-            for _ in file.iter_batches(use_threads=False):
-                pass
-    except (FileNotFoundError, pa.ArrowException, OSError):
-        return False
-    return True
-
-
-def _collect(folder: Path, output: Path) -> Summary:
-    """Join all parts into the output, and remove them."""
-    summary = Summary()
-
-    def tables() -> Iterator[Any]:
-        for path in sorted(folder.glob("part-*.parquet")):
-            table = pa.parquet.read_table(path)
-            summary.add(table)
-            yield table
-
-    write_whole(output, tables())
-    shutil.rmtree(folder)
-    return summary
-
-
-def write_whole(path: Path, tables: Iterable[Any]) -> None:
-    """Write tables as one Parquet file that bears its name only once it is whole and on the disk."""
-    partial = path.with_name(path.name + ".partial")
-    writer = None
-    try:
-        with partial.open("wb") as file:
-            for table in tables:
-                writer = writer or pa.parquet.ParquetWriter(file, table.schema)
-                writer.write_table(table)
-            if writer is not None:
-                writer.close()
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+def _sha256(table: TableFile) -> str:
+    with table.path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
-def _disk_errors(output: Path, folder: Path | None) -> Iterator[None]:
+def _disk_errors(output: Path, folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        kept = f"; finished parts are kept in {folder}, the same command goes on from there" if folder else ""
+        kept = f"; finished parts are kept in {folder}, the same command goes on from there"
         raise DataError(f"{output}: cannot be written ({error.strerror or error}){kept}") from None

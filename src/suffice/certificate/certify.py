@@ -28,7 +28,7 @@ def certify_explanation(
         "fixed": list(fixed),
         "lower_bound": str(case.question.choices.unit * lower_bound),
     }
-    evidence: Json = {"points": affine_points(case.model, case.region, free), "witnesses": [], "tree": []}
+    evidence: Json = {"points": affine_points(case.compiled, case.region, free), "witnesses": [], "tree": []}
     if lower_bound:
         # Without a tree, one inequality is its own surrogate: the smallest drops are past its margin.
         tree = [{"bound": ["1"]}] if proof is None else _tree(proof)
@@ -61,7 +61,7 @@ def certify_contrast(
         return certify_sufficient(case, fixed, model_file)
     others = [i for i in case.features if i not in set(fixed)]
     evidence = {
-        "points": affine_points(case.model, case.region, others) if lower_bound > 1 else [],
+        "points": affine_points(case.compiled, case.region, others) if lower_bound > 1 else [],
         "input": [value_document(x) for x in point],
     }
     result = {"kind": "contrast", "changed": list(changed), "lower_bound": lower_bound}

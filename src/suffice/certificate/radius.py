@@ -16,7 +16,7 @@ from suffice.core.counterexamples import breaking_input, easiest_break
 from suffice.core.drops import Drop, Worst, bound_drops, total
 from suffice.core.radius_path import Extent, RadiusPath, goes_on
 from suffice.errors import CertificateError
-from suffice.model.additive import AdditiveModel
+from suffice.model.compiled import Compiled
 from suffice.model.domain import Span
 from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Value
@@ -35,7 +35,7 @@ def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: 
     given = sorted(case.question.given & {"max_changed", "arithmetic"})
     if given:
         raise CertificateError(f"there are no certificates yet for radii with the option {given[0]!r}")
-    model, path = case.model, case.path()
+    compiled, path = case.compiled, case.path()
     free = [i for i in case.features if i not in set(fixed)]
     end, region = reach.radius, path.region(reach.radius)
     number = None if end is None else str(end)
@@ -44,14 +44,14 @@ def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: 
     # feature move at all whose unit is 0.
     numbers = [i for i in free if end is not None or reach.is_attained or (path.units[i] and _is_in_span(path, i))]
     evidence: Json = {
-        "points": affine_points(model, region, numbers, has_ends=reach.is_attained),
+        "points": affine_points(compiled, region, numbers, has_ends=reach.is_attained),
         "input": [],
         "beyond": [],
     }
     if not reach.is_attained:
         evidence["input"] = [value_document(x) for x in _breaking_at(path, region, free)]
     elif end is not None:
-        evidence["beyond"] = _beyond(model, path, end, free)
+        evidence["beyond"] = _beyond(compiled, path, end, free)
     return write(case, result=result, evidence=evidence, model_file=model_file)
 
 
@@ -71,7 +71,7 @@ def _breaking_at(path: RadiusPath, region: Region, free: Sequence[int]) -> list[
     raise AssertionError("nothing breaks the claim at a radius that is not attained")
 
 
-def _beyond(model: AdditiveModel, path: RadiusPath, radius: Rational, free: Sequence[int]) -> list[Json | None]:
+def _beyond(compiled: Compiled, path: RadiusPath, radius: Rational, free: Sequence[int]) -> list[Json | None]:
     """Return values that break the claim just beyond a radius: limits past the margin, or at it and falling."""
     # Beyond any radius a category may become any other, so that a tiny one tells what is in reach.
     region = tuple(
@@ -82,7 +82,7 @@ def _beyond(model: AdditiveModel, path: RadiusPath, radius: Rational, free: Sequ
         drops, worst = bound_drops(functions, here, path.row, region)
         ways = {i: _best_way(path, i, functions[i], here[i], _Way(drops[i], worst[i]), radius) for i in free}
         if not constraint.allows(total(way.drop for way in ways.values())):
-            return [_document(model, path, i, ways[i]) if i in ways else None for i in range(len(path.row))]
+            return [_document(compiled, path, i, ways[i]) if i in ways else None for i in range(len(path.row))]
     raise AssertionError("nothing breaks the claim beyond a radius that is attained")
 
 
@@ -118,12 +118,14 @@ def _best_way(path: RadiusPath, i: int, function: Pieces, here: Rational, within
     return max(ways, key=lambda way: way.drop)  # the first of equal ones
 
 
-def _document(model: AdditiveModel, path: RadiusPath, i: int, way: _Way) -> Json | None:
+def _document(compiled: Compiled, path: RadiusPath, i: int, way: _Way) -> Json | None:
     """Return where a way leads; of one beyond a radius also how far the shape stays affine."""
     if isinstance(way.by, Worst):
         return witness(way.drop, way.by, path.row[i], ZERO)
     end, side, span = way.by
     last = span.high if side > 0 else span.low
-    places = [bend for bend in bends_of(model, i) if (bend - end) * side > 0]
-    to = (min if side > 0 else max)([*places, *([] if last is None else [last])], default=end + side)
+    known = bends_of(compiled, i)
+    beyond = known.places[known.between(end, None) if side > 0 else known.between(None, end)]
+    nearest = beyond[:1] if side > 0 else beyond[-1:]
+    to = (min if side > 0 else max)([*nearest, *([] if last is None else [last])], default=end + side)
     return {"number": str(end), "side": side, "to": str(to)}

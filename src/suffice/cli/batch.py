@@ -20,6 +20,7 @@ from suffice.adapters.files import load_any as load_model
 from suffice.answers.documents import to_text
 from suffice.cli.options import AsJson, ModelPath, Quiet, TablePath, parameters_of, read_question, with_question
 from suffice.errors import DataError
+from suffice.layout.visible import visible
 from suffice.question.documents import Json
 from suffice.search.explain import explain
 
@@ -111,7 +112,7 @@ def _progress(rows: int | None, *, is_shown: bool) -> Iterator[Progress]:
 def _told(document: Json, output: Path, seconds: float) -> str:
     """Return what became of the rows, as a person reads it."""
     rows = document["rows"]
-    lines = [f"{rows:,} rows in {seconds:.1f} s, written to {output}"]
+    lines = [f"{rows:,} rows in {seconds:.1f} s, written to {visible(str(output))}"]
     for what in ("proven", "bounded", "failed"):
         if document[what]:
             lines.append(f"  {what:<8} {document[what]:>12,}")
@@ -120,7 +121,7 @@ def _told(document: Json, output: Path, seconds: float) -> str:
         lines.append("  size     " + ", ".join(f"{size}: {count:,}" for size, count in document["sizes"].items()))
     if document["features"]:
         most = list(document["features"].items())[:5]
-        lines.append("  fixed    " + ", ".join(f"{name} {count:,}" for name, count in most))
+        lines.append("  fixed    " + ", ".join(f"{visible(name)} {count:,}" for name, count in most))
     if document["failed"]:
         lines.append('Some rows failed; the column "message" says why.')
     return "\n".join(lines)

@@ -13,6 +13,7 @@ from suffice.adapters.files import Found, read_file
 from suffice.adapters.layout import LAYOUTS
 from suffice.answers.documents import to_text
 from suffice.errors import AdapterError, DataError, ModelFileError, SufficeError
+from suffice.present.terminal import tell
 from suffice.tables.reading import read_table
 
 _SOURCE = "EBM, XGBoost or CatBoost JSON, LightGBM text, ONNX, or a state_dict in safetensors."
@@ -88,8 +89,8 @@ def _tell(imported: Imported, output: Path, *, as_json: bool) -> None:
         }
         typer.echo(to_text(document))
         return
-    typer.echo(f"Wrote {output}: {model.task}, {len(model.names)} features, from {imported.source}.")
+    tell(f"Wrote {output}: {model.task}, {len(model.names)} features, from {imported.source}.")
     if check.rows:
-        typer.echo(f"Checked on {check.rows} rows: largest difference {check.error:.1g} of the score's size.")
+        tell(f"Checked on {check.rows} rows: largest difference {check.error:.1g} of the score's size.")
     else:
-        typer.echo("Not checked: give rows with the original's predictions, --reference TABLE --score COLUMN.")
+        tell("Not checked: give rows with the original's predictions, --reference TABLE --score COLUMN.")

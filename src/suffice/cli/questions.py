@@ -22,7 +22,7 @@ from suffice.cli.options import AsJson, ModelPath, TablePath, file_facts, parame
 from suffice.errors import DataError, ModelFileError, RowError
 from suffice.explainer import Explainer
 from suffice.model.additive import AdditiveModel
-from suffice.present.terminal import new_console, show_answer
+from suffice.present.terminal import new_console, show_answer, tell
 from suffice.question.documents import Json
 from suffice.question.question import Question
 from suffice.search.registry import SEARCHES
@@ -87,7 +87,7 @@ class Asked:
         """Return the answer for each row."""
         found = [(k, _of_row(k, cells, ask)) for k, cells in self.rows]
         if self.ignored:
-            typer.echo(f"Ignored (not features of the model): {_some(self.ignored)}", err=True)
+            tell(f"Ignored (not features of the model): {_some(self.ignored)}", err=True)
         return found
 
     def save_certificates(self, path: Path | None, answers: Sequence[tuple[int, Certified]]) -> None:

@@ -11,7 +11,9 @@ from suffice import __version__
 from suffice.answers.words import region
 from suffice.cli.options import ModelPath, TablePath, check_is_other_file, file_facts, parameters_of, with_question
 from suffice.cli.questions import Asked, certificate_of
-from suffice.errors import DataError
+from suffice.errors import DataError, ModelFileError
+from suffice.model.compiled import Compiled
+from suffice.present.terminal import tell
 from suffice.search.explain import explain
 
 _MOST_ROWS = 1_000
@@ -38,10 +40,9 @@ def _report(
     decisions = [
         Decision(f"Row {k}", why, certificate_of(why, model).text if certificates else None) for k, why in answers
     ]
-    file, additive = file_facts(model), asked.explainer.model
+    additive = asked.explainer.model
     facts = {
-        "Model": f"{model.name}, {file['bytes']:,} bytes",
-        "SHA-256": file["sha256"],
+        **_model_facts(model, asked.explainer.compiled),
         "Task": f"{additive.task}, {len(additive.features)} features",
         "Table": table.name,
         "Region": region(asked.question, additive),
@@ -52,12 +53,23 @@ def _report(
         output.write_text(text, encoding="utf-8")
     except OSError as error:
         raise DataError(f"{output}: cannot be written: {error.strerror}") from None
-    typer.echo(f"{output}: {len(decisions)} decision{'s' if len(decisions) > 1 else ''}, {len(text.encode()):,} bytes")
+    tell(f"{output}: {len(decisions)} decision{'s' if len(decisions) > 1 else ''}, {len(text.encode()):,} bytes")
 
 
 report_command = with_question(
     explain, _report, [one for one in parameters_of(_report) if one.name != "given"], _report.__doc__
 )
+
+
+def _model_facts(path: Path, compiled: Compiled) -> dict[str, str]:
+    """Return which model the decisions are of: the file's hash only if the file holds that very model."""
+    file = file_facts(path)
+    known = {"Model": f"{path.name}, {file['bytes']:,} bytes"}
+    try:
+        return known | {"SHA-256": compiled.file_hash(path)}
+    except ModelFileError:  # of another package
+        converted = f"{compiled.file_hash()}, of the model file that `suffice convert` makes of it"
+        return known | {"SHA-256 of this file": file["sha256"], "Explained and proven": f"SHA-256 {converted}"}
 
 
 def _rows(text: str) -> list[int]:

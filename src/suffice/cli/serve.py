@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from suffice.cli.options import ModelPath
+from suffice.present.terminal import tell
 
 
 def serve_command(
@@ -22,6 +23,18 @@ def serve_command(
     max_bytes: Annotated[int, typer.Option(min=1_000, help="Maximum bytes in the body of a request.")] = 1_000_000,
     max_rows: Annotated[int, typer.Option(min=1, help="Maximum rows in one request.")] = 100,
     max_seconds: Annotated[float, typer.Option(min=0.1, help="Maximum seconds for one request.")] = 10.0,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="SUFFICE_TOKEN",
+            help="What requests must send to be answered; needed if other machines can reach the address.",
+            show_default=False,
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A name that requests may use for this server; can be given again.", show_default=False),
+    ] = None,
 ) -> None:
     """Serve a web page and an HTTP API to ask about a model's decisions."""
     from suffice.serve import Limits, serve
@@ -32,5 +45,7 @@ def serve_command(
         host=host,
         port=port,
         limits=Limits(max_bytes=max_bytes, max_rows=max_rows, max_seconds=max_seconds),
-        announce=typer.echo,
+        token=token or None,
+        allow_hosts=allow_host or (),
+        announce=tell,
     )

@@ -8,7 +8,7 @@ is not rational and a decision needs it more closely, only its enclosure is made
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -46,6 +46,7 @@ class Case:
     scores: tuple[Rational, ...]
     inequalities: tuple[Inequality, ...]
     bits: int  # how closely numbers of the claim that are not rational are enclosed
+    still: frozenset[int] = frozenset()  # features that are fixed in any case, so that rounding is charged at the row
     began: float = field(default_factory=time.monotonic, compare=False)
     _bounds: dict[tuple[int, ...], tuple[tuple[Drop, ...], tuple[Worst, ...]]] = field(
         default_factory=dict, compare=False, repr=False
@@ -67,7 +68,12 @@ class Case:
         parts = compiled.parts(row)
         scores = compiled.scores(parts)
         inequalities, bits = _enclosed(compiled.model, question, scores, FIRST_BITS)
-        return cls(compiled, question, row, region, parts, scores, inequalities, bits)
+        still = frozenset(question.choices.features(sorted(question.choices.fix)))
+        return cls(compiled, question, row, region, parts, scores, inequalities, bits, still)
+
+    def with_fixed(self, fixed: Collection[int]) -> Case:
+        """Return the same case about a given set: rounding is charged only where the other features may go."""
+        return replace(self, still=self.still.union(fixed))
 
     def refined(self) -> Case:
         """Return the same case with numbers that are not rational enclosed in twice as many bits."""
@@ -135,10 +141,14 @@ class Case:
         return self.charges_over(self.region)
 
     def charges_over(self, region: Region) -> tuple[Rational, ...]:
-        """Return what rounding may take from the margin of each part of the claim, anywhere in a region."""
+        """Return what rounding may take from the margin of each part, anywhere in a region; `still` features stay."""
         if self.question.arithmetic == "exact":
             return (ZERO,) * len(self.inequalities)
-        errors = rounding_errors(self.model, region, self.question.arithmetic)
+        moving = (
+            reach.around(value, ZERO) if i in self.still else reach
+            for i, (value, reach) in enumerate(zip(self.row, region, strict=True))
+        )
+        errors = rounding_errors(self.model, tuple(moving), self.question.arithmetic)
         times = 2 if self.question.claim.reads_own_score else 1
         return tuple(
             sum((times * abs(factor) * error for factor, error in zip(one.factors, errors, strict=True)), ZERO)
@@ -165,9 +175,9 @@ class Case:
             raise RadiusError("changes are counted in radii, so every radius must be finite")
         functions = tuple(self.compiled.oriented(inequality.factors) for inequality in self.inequalities)
         here = tuple(tuple(dot(one.factors, part) for part in self.parts) for one in self.inequalities)
-        constraints = tuple(replace(one, gap=ZERO) for one in self.constraints)
-        shifted = constraints if slack is None else with_slack(constraints, slack)
-        return RadiusPath(functions, here, shifted, self.row, self.model.domains, tuple(units))
+        shifted = self.constraints if slack is None else with_slack(self.constraints, slack)
+        immutable = self.question.immutable
+        return RadiusPath(functions, here, shifted, self.row, self.model.domains, tuple(units), immutable)
 
 
 def with_slack(constraints: Sequence[Constraint], slack: Sequence[Rational]) -> tuple[Constraint, ...]:

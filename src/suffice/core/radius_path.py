@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
 from flint import fmpq, fmpz
 
 from suffice.core.drops import NO_DROP, Constraint, Drop, bound_drops
+from suffice.errors import Undecided
 from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
 from suffice.question.row import Row
@@ -36,7 +37,8 @@ class RadiusPath:
     here : for each constraint the value of each part at the row
     constraints : for each constraint its margin and strictness; the drops do not matter
     row, domains : the row, and what each feature can be
-    units : how far each feature moves for a radius of 1; 0 for one that is held
+    units : how far each feature moves for a radius of 1; 0 for one that moves at no radius
+    immutable : features that stay even where the whole domain is asked about
     """
 
     functions: tuple[tuple[Pieces, ...], ...]
@@ -45,6 +47,7 @@ class RadiusPath:
     row: Row
     domains: tuple[Domain, ...]
     units: tuple[Rational, ...]
+    immutable: frozenset[int]
 
     def at(self, radius: Rational | None, features: Collection[int] | None = None) -> tuple[Constraint, ...]:
         """Return the constraints at a radius (None: the whole domain); only these features move, if any are named."""
@@ -64,8 +67,8 @@ class RadiusPath:
         return tuple(self._around(i, radius) for i in range(len(self.row)))
 
     def _around(self, i: int, radius: Rational | None) -> Domain:
-        unit = self.units[i]
-        reach = ZERO if not unit else None if radius is None else radius * unit
+        # A feature with a unit of 0 (a constant column) moves at no radius, but is free on the whole domain.
+        reach = ZERO if i in self.immutable else None if radius is None else radius * self.units[i]
         return self.domains[i].around(self.row[i], reach)
 
     def above(self, radius: Rational) -> tuple[Constraint, ...]:
@@ -81,7 +84,7 @@ class RadiusPath:
 
     def _with_drops(self, drops: Iterable[tuple[Drop, ...]]) -> tuple[Constraint, ...]:
         return tuple(
-            Constraint(c.margin, row, c.is_strict, c.max_changed)
+            Constraint(c.margin, row, c.is_strict, c.max_changed, c.gap)
             for c, row in zip(self.constraints, drops, strict=True)
         )
 
@@ -104,7 +107,7 @@ class RadiusPath:
 
     @cached_property
     def _moving(self) -> tuple[int, ...]:
-        """The features whose region grows with the radius: numbers of a span that are not held."""
+        """The features whose region grows with the radius: numbers of a span, with a unit above 0."""
         return tuple(
             i
             for i, (value, domain, unit) in enumerate(zip(self.row, self.domains, self.units, strict=True))
@@ -212,8 +215,14 @@ class RadiusPath:
                 self._cut_at_integers(cell, i, first)
         cell.cut(self.bends(features, cell.low, cell.high))
         cell.cut(self._overtaken(freed, cell))
-        cell.cut(self._used_up(freed, cell))
-        return cell.result()
+        used_up = self._used_up(freed, cell)
+        cell.cut(used_up)
+        # A margin that is not rational is used up at a radius that is not: the last one that is safe stands for it.
+        more = used_up.get(cell.low, ZERO)
+        if more and cell.high is not None and cell.low + 2 * more >= cell.high:
+            raise Undecided
+        extent = cell.result()
+        return replace(extent, more=more) if extent.radius == cell.low else extent
 
     def _cut_at_integers(self, cell: _Cell, i: int, first: Rational) -> None:
         """Narrow a cell to one between two of the radii `first`, `first + 1 / unit`, ..."""
@@ -255,15 +264,23 @@ class RadiusPath:
             found |= {first + (b - a) / (m - n) for (a, m), (b, n) in combinations(lines, 2) if m != n}
         return sorted(found)
 
-    def _used_up(self, freed: Collection[int], cell: _Cell) -> list[Rational]:
-        """Return the radii of a cell at which a margin is used up exactly, every drop being affine there."""
+    def _used_up(self, freed: Collection[int], cell: _Cell) -> dict[Rational, Rational]:
+        """Return the radii inside a cell at which a margin is used up, every drop being affine there.
+
+        With each, how much further its gap may reach.
+        """
         first, second = self._inside(cell.low, cell.low + 1 if cell.high is None else cell.high)
-        found = []
+        found: dict[Rational, Rational] = {}
         for one, other in zip(self.at(first, freed), self.at(second, freed), strict=True):
             fall = one.fall(freed).value
             slope = (other.fall(freed).value - fall) / (second - first)
-            if slope:
-                found.append(first + (one.margin - fall) / slope)
+            if not slope:
+                continue
+            radius, more = first + (one.margin - fall) / slope, one.gap / slope
+            if radius <= cell.low < radius + more:
+                raise Undecided
+            if cell.low < radius and (cell.high is None or radius < cell.high):
+                found[radius] = max(more, found.get(radius, ZERO))
         return found
 
 
@@ -272,11 +289,13 @@ class Extent:
     """Up to which radius something holds: at every radius below, and at this one if `is_attained`.
 
     A radius of None stands for all: `is_attained` then says whether it holds on the whole domain too, special codes
-    included.
+    included. Where the true radius is not a rational number, `radius` is one at which it holds, and the true one is
+    less than `more` above it.
     """
 
     radius: Rational | None
     is_attained: bool
+    more: Rational = ZERO
 
 
 class _Cell:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from suffice.layout.facts import Fact, Facts, Grid
+from suffice.layout.visible import visible
 
 _MOST_ROWS = 12
 
@@ -14,8 +15,8 @@ def to_text(facts: Facts, most_rows: int = _MOST_ROWS) -> str:
 
 def _lines(fact: Fact | Grid, most: int) -> list[str]:
     if isinstance(fact, Fact):
-        return [f"{fact.label}: {fact.text}"]
-    shown = [row.cells for row in fact.rows[:most]]
+        return [f"{visible(fact.label)}: {visible(fact.text)}"]
+    shown = [tuple(visible(cell) for cell in row.cells) for row in fact.rows[:most]]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     lines = ["  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in shown]
     more = len(fact.rows) - len(shown)

@@ -236,10 +236,15 @@ def _classes(task: str, scores: int, given: Sequence[Any] | None) -> tuple[Any, 
         () if given is None else given, (Sequence, np.ndarray)
     ):
         raise ModelError(f"classes must be a list, got {brief(given)}")
-    classes = tuple(range(wanted) if given is None else given)
+    # Plain Python values, so that a model made with NumPy's is the same model, in files and certificates too.
+    classes = tuple(one.item() if isinstance(one, np.generic) else one for one in _listed(given, wanted))
     if len(classes) != wanted or _has_twins(classes):
         raise ModelError(f"a {task} model with {scores} scores has {wanted} different classes, got {classes!r}")
     return classes
+
+
+def _listed(given: Sequence[Any] | None, wanted: int) -> Iterable[Any]:
+    return range(wanted) if given is None else given
 
 
 def _domain(feature: Feature, shape: Shape) -> Domain:

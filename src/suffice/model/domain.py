@@ -61,6 +61,13 @@ class Span(NamedTuple):
 class Domain:
     """Set of values of a feature; made by the constructors below and joined by `|`.
 
+    Parameters
+    ----------
+    spans : tuple of Span
+        Intervals, integers of an interval, or single numbers.
+    categories_, codes_ : tuples
+        Names of categories, and special codes, which have no distances.
+
     Examples
     --------
     >>> months = Domain.integers(0, 803) | Domain.codes(-9, -8)

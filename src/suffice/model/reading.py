@@ -33,10 +33,29 @@ class _Parts(NamedTuple):
 def load_model(path: str | os.PathLike[str]) -> AdditiveModel:
     """Read a model file.
 
+    Parameters
+    ----------
+    path : path
+        A file that `AdditiveModel.save` wrote.
+
+    Returns
+    -------
+    AdditiveModel
+
     Raises
     ------
     ModelFileError
         If the file is missing, damaged, of a newer version, or not a model file of suffice.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, suffice
+    >>> model = suffice.AdditiveModel([suffice.Steps([18], [-1, 2])], features=["age"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "model.safetensors"
+    ...     model.save(path)
+    ...     suffice.load(path).names
+    ('age',)
     """
     try:
         with safe_open(path, framework="numpy") as file:

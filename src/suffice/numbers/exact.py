@@ -72,9 +72,19 @@ def brief(value: object, most: int = 60) -> str:
     if isinstance(value, (int, fmpq, Fraction)) and not isinstance(value, bool):
         exact = rational(value)
         if exact.height_bits() > 200:
-            return f"a number near {nearest_float(exact):.6g}"
+            return f"a number near {_near(exact)}"
     text = " ".join(repr(value).split())
     return text if len(text) <= most else f"{text[:most]}..."
+
+
+def _near(value: Rational) -> str:
+    """Return a number in six digits, however large."""
+    near = nearest_float(value)
+    if math.isfinite(near):
+        return f"{near:.6g}"
+    exponent = int((int(value.p).bit_length() - int(value.q).bit_length()) * math.log10(2))
+    mantissa, _, rest = f"{nearest_float(value / fmpq(10) ** exponent):.5e}".partition("e")
+    return f"{mantissa.rstrip('0').rstrip('.')}e+{exponent + int(rest)}"
 
 
 def to_fraction(value: Rational) -> Fraction:

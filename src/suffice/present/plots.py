@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 DARK, LIGHT, LIMIT, REGION, WORST, INK = "#12355b", "#9cc3e6", "#a3182b", "#f1e7cd", "#e69f00", "#222222"
 _MOST_BARS = 60  # of a figure made here
+_LARGEST = 1e290  # number that can be drawn
 _DASHES = (0, (4, 2))
 
 Found = Iterable[Explanation | Collection[str]]  # explanations, or just the names each of them fixes
@@ -83,8 +84,10 @@ def waterfall(why: Explanation, ax: Axes | None = None) -> Axes:
     bars = _bars(why)
     ax = axis_of(ax, 7.2, 1.1 + min(len(bars), _MOST_BARS) * 1.25 * LINE / 72)
     bars = _merged(bars, lines_that_fit(ax))
-    _draw_bars(ax, bars, float(why.margin))
-    ax.axvline(float(why.margin), color=LIMIT, linewidth=1.5, linestyle=_DASHES)
+    margin = nearest_float(rational(why.margin))
+    _check_drawable(margin, *(bar.start + (bar.length or 0.0) for bar in bars))
+    _draw_bars(ax, bars, margin)
+    ax.axvline(margin, color=LIMIT, linewidth=1.5, linestyle=_DASHES)
     name_lines(ax, [bar.name for bar in bars], [bar.is_fixed for bar in bars])
     ax.set_xlabel(f"how far the margin can fall (slack {format_value(rational(why.slack))})")
     entries: list[Patch | Line2D] = [
@@ -100,10 +103,16 @@ def waterfall(why: Explanation, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def _check_drawable(*numbers: float) -> None:
+    """Refuse numbers at the end of all floats, which no axis can show."""
+    if not max(map(abs, numbers), default=0.0) < _LARGEST:
+        raise DataError(f"there are numbers beyond {_LARGEST:g} in this answer, which cannot be drawn")
+
+
 def _draw_bars(ax: Axes, bars: Sequence[_Bar], margin: float) -> None:
     """Draw bars with their lengths beside them; one that leaves the picture gets an arrow."""
     ends = [margin if bar.length is None else bar.start + bar.length for bar in bars]
-    # Kept features may fall so far that the margin, which matters, would be a hair's breadth.
+    # Fixed features may fall so far that the margin, which matters, would be a hair's breadth.
     reach = min(max([*ends, margin]), 5 * margin) if margin else max(ends)
     ax.set_xlim(0, reach * 1.06 or 1.0)
     edge = ax.get_xlim()[1]
@@ -311,6 +320,7 @@ def _merged(bars: list[_Bar], room: int) -> list[_Bar]:
 
 
 def _draw_outline(ax: Axes, drawn: Outline) -> None:
+    _check_drawable(*drawn.window, *(abs(x) + abs(y) for line in drawn.lines for x, y in line))
     for low, high in drawn.region:
         ax.axvspan(low, high, color=REGION, linewidth=0, zorder=0)
     half = (drawn.window[1] - drawn.window[0]) / 40

@@ -16,11 +16,14 @@ from rich.text import Text
 from suffice.answers import Answer
 from suffice.errors import SufficeError
 from suffice.layout.facts import Fact
+from suffice.layout.visible import visible
 from suffice.model.additive import AdditiveModel
 from suffice.numbers.exact import Rational, nearest_float
 from suffice.present.models import kinds
 from suffice.question.documents import Json
 from suffice.shapes import Pieces
+
+_HANGING = 2
 
 
 def new_console() -> Console:
@@ -37,17 +40,30 @@ def grid_of(*styles: str) -> Grid:
 
 
 def put(console: Console, what: RenderableType, indent: int = 0) -> None:
-    """Print without the spaces that rich fills lines up with."""
+    """Print without the spaces that rich fills lines up with.
+
+    What continues a line is indented, so that no name can be long enough to begin a line that looks like ours.
+    """
+    if isinstance(what, Text) and len(lines := what.wrap(console, max(console.width - indent - _HANGING, 1))) > 1:
+        put(console, lines[0], indent)
+        for more in lines[1:]:
+            put(console, more, indent + _HANGING)
+        return
     with console.capture() as captured:
         console.print(Padding(what, (0, 0, 0, indent)))
     for line in captured.get().splitlines():
         console.out(line.rstrip(), highlight=False)
 
 
+def tell(text: str, *, err: bool = False) -> None:
+    """Print a line with names or paths in it."""
+    typer.echo(visible(text), err=err)
+
+
 def show_error(error: SufficeError) -> None:
-    """Print an error on stderr."""
+    """Print an error on stderr, on one line."""
     typer.secho("Error: ", fg="red", bold=True, nl=False, err=True)
-    typer.echo(str(error), err=True)
+    tell(str(error), err=True)
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------
@@ -55,18 +71,22 @@ def show_error(error: SufficeError) -> None:
 
 def show_answer(console: Console, title: str, answer: Answer) -> None:
     """Print what `print(answer)` says, tables in full and in columns that fit."""
-    put(console, Text(title, style="bold"))
+    put(console, Text(visible(title), style="bold"))
     for fact in answer.facts():
         if isinstance(fact, Fact):
             put(
                 console,
-                Text.assemble((f"{fact.label}:", "bold green" if fact.label == "Proven" else "bold"), f" {fact.text}"),
+                Text.assemble((f"{visible(fact.label)}:", _label_style(fact)), f" {visible(fact.text)}"),
             )
             continue
         grid = grid_of("cyan", *[""] * (len(fact.rows[0].cells) - 1))
         for row in fact.rows:
-            grid.add_row(*(Text(cell) for cell in row.cells))
+            grid.add_row(*(Text(visible(cell)) for cell in row.cells))
         put(console, grid, indent=2)
+
+
+def _label_style(fact: Fact) -> str:
+    return "bold green" if fact.label == "Proven" else "bold"
 
 
 # --- models -----------------------------------------------------------------------------------------------------------
@@ -103,14 +123,14 @@ def _show_features(console: Console, model: AdditiveModel, pieces: Mapping[str, 
         has_numbers = bool(domain.spans)
         count = sum(len(one.slopes) for one in pieces[feature.name])
         grid.add_row(
-            Text(feature.name),
-            Text(textwrap.shorten(str(domain), 60, placeholder=" ...")),
+            Text(visible(feature.name)),
+            Text(textwrap.shorten(visible(str(domain)), 60, placeholder=" ...")),
             " + ".join(f"{n} x {kind}" if n > 1 else kind for kind, n in Counter(kinds(term.shape)).items()),
             str(count) if has_numbers else "-",
             _short(feature.center) if has_numbers else "-",
             _short(feature.scale) if has_numbers else "-",
         )
-    put(console, grid)
+    put(console, grid, indent=2)  # a long name goes on below itself, and must not begin a line
 
 
 def show_training(console: Console, document: Json, model: AdditiveModel) -> None:
@@ -138,7 +158,7 @@ def _show_facts(console: Console, facts: Mapping[str, str]) -> None:
     grid = grid_of("bold", "")
     for name, fact in facts.items():
         if fact:
-            grid.add_row(name, Text(fact))
+            grid.add_row(name, Text(visible(fact)))
     put(console, grid)
 
 

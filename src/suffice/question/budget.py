@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from suffice.errors import BudgetError
 from suffice.numbers.exact import brief
 
@@ -21,11 +23,19 @@ class Budget:
     max_seconds: float = MAX_SECONDS
 
     def __post_init__(self) -> None:
-        if self.max_nodes is not None and (type(self.max_nodes) is not int or self.max_nodes < 0):
+        nodes, seconds = whole_number(self.max_nodes), self.max_seconds
+        if self.max_nodes is not None and (nodes is None or nodes < 0):
             raise BudgetError(f"max_nodes must be a whole number, 0 or more, got {brief(self.max_nodes)}")
-        seconds: Any = self.max_seconds
-        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds < 1e9:
+        is_number = isinstance(seconds, (int, float, np.number)) and not isinstance(seconds, bool)
+        if not is_number or not 0 <= seconds < 1e9:
             raise BudgetError(f"max_seconds must be a number of seconds, 0 or more, got {brief(seconds)}")
+        object.__setattr__(self, "max_nodes", nodes)
+        object.__setattr__(self, "max_seconds", float(seconds))
+
+
+def whole_number(given: Any) -> int | None:
+    """Return a whole number of Python's or NumPy's as Python's own; None for anything else."""
+    return int(given) if isinstance(given, (int, np.integer)) and not isinstance(given, bool) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,8 +209,8 @@ class ProbabilityAtLeast(Claim):
 
     It applies to models whose probability is `1 / (1 + exp(-score))`, such as logistic models; a support vector
     machine, a perceptron or a ridge classifier has no such probability. The claim is a threshold on the score,
-    `logit(p)`, which is irrational unless p is 1/2, so it is enclosed as closely as a decision needs. Radii and ranges
-    are those of the upper end of the enclosure.
+    `logit(p)`, which is irrational unless p is 1/2, so it is enclosed as closely as a decision needs. A radius or a
+    range that ends where the threshold is reached is irrational too: it is given from the safe side, as `BOUNDED`.
 
     Parameters
     ----------
@@ -270,12 +270,12 @@ def read_claim(model: AdditiveModel, document: Any) -> Claim:
     """
     if isinstance(document, Claim):
         return document
-    if not isinstance(document, Mapping) or document.get("kind") not in CLAIMS:
+    if not isinstance(document, Mapping) or str(document.get("kind")) not in CLAIMS:
         raise ClaimError(
             f"a claim is Same(), Beats(...), Within(...), AtLeast(...), AtMost(...) or ProbabilityAtLeast(...), or an "
             f"object whose kind is one of {', '.join(CLAIMS)}; got {brief(document)}"
         )
-    kind = CLAIMS[document["kind"]]
+    kind = CLAIMS[str(document["kind"])]
     given = {name: value for name, value in document.items() if name != "kind"}
     wanted = kind.field_names()
     for name in (*given, *wanted):

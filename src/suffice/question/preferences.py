@@ -136,7 +136,7 @@ def read_choices(
     for k in sorted(fixed & freed):
         what = f"{names[k]!r}" if len(items[k]) == 1 else f"the group {names[k]!r}"
         raise PreferenceError(f"{what} is named both in fix and in free; remove it from one of them")
-    costs, unit = _read_costs(names, member, model.names, cost or {})
+    costs, unit = _read_costs(names, member, model.names, {} if cost is None else cost)
     return Choices(tuple(items), tuple(names), costs, fixed, freed, unit)
 
 

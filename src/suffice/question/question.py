@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, NotRequired, Required, TypeAlias, TypedDict, Unpack, get_type_hints
 
+import numpy as np
+
 from suffice.errors import OptionError, PreferenceError, RadiusError
 from suffice.model.additive import AdditiveModel
 from suffice.numbers.exact import ONE, ZERO, Number, brief
-from suffice.question.budget import MAX_SECONDS, Budget
+from suffice.question.budget import MAX_SECONDS, Budget, whole_number
 from suffice.question.claim import Claim
 from suffice.question.claims import SAME, read_claim
 from suffice.question.documents import Json
@@ -32,6 +34,19 @@ class Options(TypedDict, total=False):
     """The options that every question takes besides the radius, shared by Python, the command line and HTTP.
 
     Each question honours some of them and refuses the others, with the reason.
+
+    Parameters
+    ----------
+    unit, immutable, claim, fix, free, cost, groups, max_changed, norm, arithmetic, max_nodes, max_seconds
+        See `Explainer.explain`; all may be left out.
+
+    Examples
+    --------
+    >>> from suffice import AdditiveModel, Explainer, Steps
+    >>> options: Options = {"unit": "raw", "immutable": ["age"]}
+    >>> explainer = Explainer(AdditiveModel([Steps([18], [-1, 2])], features=["age"]))
+    >>> explainer.explain([20], radius=5, **options).features
+    ()
     """
 
     unit: Unit
@@ -179,7 +194,15 @@ class Question:
             raise OptionError(f"a Question already has its options; set {next(iter(options))!r} when you make it")
         if self.names != model.names:
             raise OptionError("the question was made for a model with other features; make a new one for this model")
+        self.claim.check(model)
+        if self.radii != self._in_own_units(model, self.reach):
+            raise OptionError("the question was made for a model with other scales; make a new one for this model")
         return self
+
+    def _in_own_units(self, model: AdditiveModel, reach: Radii) -> Radii:
+        """Return radii in the features' own units, 0 for those that are immutable."""
+        moving = tuple(ZERO if i in self.immutable else one for i, one in enumerate(reach))
+        return in_own_units(model, moving, self.unit)
 
     @property
     def given(self) -> frozenset[str]:
@@ -206,8 +229,8 @@ class Question:
 
     def with_unit_radius(self, model: AdditiveModel) -> Question:
         """Return the same question with a radius of 1 for every feature, of which other radii are multiples."""
-        moving = tuple(ZERO if i in self.immutable else ONE for i in range(len(self.names)))
-        return replace(self, reach=(ONE,) * len(self.names), radii=in_own_units(model, moving, self.unit))
+        reach = (ONE,) * len(self.names)
+        return replace(self, reach=reach, radii=self._in_own_units(model, reach))
 
     def with_budget(self, **budget: Any) -> Question:
         """Return the same question with some other budgets."""
@@ -256,13 +279,14 @@ class Question:
 
 
 def _read_max_changed(max_changed: Any) -> int | None:
-    if max_changed is not None and (type(max_changed) is not int or max_changed < 1):
+    count = whole_number(max_changed)
+    if max_changed is not None and (count is None or count < 1):
         raise PreferenceError(f"max_changed must be a whole number of features, 1 or more, got {brief(max_changed)}")
-    return max_changed
+    return count
 
 
 def _read_norm(norm: Any) -> float:
-    if isinstance(norm, bool) or not isinstance(norm, (int, float)) or norm not in (1, 2, math.inf):
+    if isinstance(norm, bool) or not isinstance(norm, (int, float, np.number)) or norm not in (1, 2, math.inf):
         raise RadiusError(f"norm must be 1, 2 or infinity, got {brief(norm)}")
     return float(norm)
 

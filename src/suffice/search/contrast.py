@@ -5,11 +5,11 @@ from __future__ import annotations
 from suffice.answers.contrast import Contrast
 from suffice.core.case import Case
 from suffice.core.counterexamples import breaking_input
-from suffice.question.budget import Clock
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, search
 from suffice.solvers.cheapest_break import Break, cheapest_break
 
 NODES = 100_000
+OUT_OF_BUDGET = "the search ran out of its budget"
 
 
 @search("contrast", honours=ALWAYS | PREFERENCES | BUDGET | {"max_changed", "arithmetic"}, refuses={"norm": BOX_ONLY})
@@ -20,17 +20,17 @@ def contrast(case: Case) -> Contrast:
     possible = found if case.inner == case.outer else cheapest_break(case.inner, choices, clock)
     if found is None:
         bound = 0 if possible is None else possible.lower_bound
-        return Contrast(case, (), None, 0, bound, why_open(case, None, possible, clock))
+        return Contrast(case, (), None, 0, bound, why_open(case, None, possible))
     assert possible is not None
     point = breaking_input(case.outer[found.part], case.worst[found.part], case.row, case.region, found.moved)
-    caveat = why_open(case, found, possible, clock)
+    caveat = why_open(case, found, possible)
     return Contrast(case, found.moved, tuple(point), found.cost, possible.lower_bound, caveat)
 
 
-def why_open(case: Case, found: Break | None, possible: Break | None, clock: Clock) -> str | None:
+def why_open(case: Case, found: Break | None, possible: Break | None) -> str | None:
     """Return why less may break the claim than what is known to break it for certain; None where that is ruled out."""
     if possible is None or (found is not None and found.cost == possible.lower_bound):
         return None
-    if clock.is_over or case.question.arithmetic == "exact":
-        return "the search ran out of its budget"
+    if any(one is not None and one.lower_bound < one.cost for one in (found, possible)):
+        return OUT_OF_BUDGET
     return f"whether less does is within the rounding error of {case.question.arithmetic}"

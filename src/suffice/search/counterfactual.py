@@ -12,9 +12,11 @@ from suffice.core.case import Case
 from suffice.core.counterexamples import breaking_input
 from suffice.core.drops import Constraint, bound_drops
 from suffice.core.radius_path import RadiusPath
+from suffice.model.domain import format_value
+from suffice.numbers.exact import ZERO
 from suffice.numbers.values import Value
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, search
-from suffice.search.contrast import NODES, why_open
+from suffice.search.contrast import NODES, OUT_OF_BUDGET, why_open
 from suffice.solvers.cheapest_break import Break, cheapest_break
 from suffice.solvers.radii import Nearest, nearest_break
 
@@ -42,25 +44,34 @@ def counterfactual(case: Case) -> Counterfactual:
         closest = case.path([-charge for charge in case.charges])
         possible = nearest_break(closest, cheapest)
     first, least = (None if one is None else one.cheapest for one in (found, possible))
-    caveat = why_open(case, first, least, clock)
+    caveat = why_open(case, first, least)
     if found is None or first is None:
         return Counterfactual(case, (), None, 0, 0 if least is None else least.lower_bound, caveat)
     assert possible is not None
     assert least is not None
+    if possible.more:
+        more = format_value(possible.more)
+        caveat = caveat or f"the true least change, which is not rational, is less than {more} larger"
     if any(case.charges):
         if first.cost > least.cost:  # how near an input of this cost may be, not one that changes less
             possible = nearest_break(closest, cheapest, first.cost)
             assert possible is not None
         caveat = caveat or f"nearer ones are within the rounding error of {case.question.arithmetic}"
+    point = tuple(_point(case, path, found))
+    if found.is_open or possible.is_open:
+        caveat, possible = OUT_OF_BUDGET, possible._replace(radius=ZERO, is_attained=False)
+    # A change of category is one of size 0, which is enough wherever no number has to change.
+    has_spans = [isinstance(point[i], fmpq) and bool(case.model.domains[i].spans) for i in first.moved]
+    is_size_0 = not possible.radius and not any(has_spans)
     return Counterfactual(
         case=case,
         changed=first.moved,
-        point=tuple(_point(case, path, found)),
-        units=first.cost,
+        point=point,
+        units=choices.cost(i for i in first.moved if i not in choices.features(choices.free)),
         bound=least.lower_bound,
         caveat=caveat,
         least=possible.radius,
-        is_attained=possible.is_attained,
+        is_attained=possible.is_attained or is_size_0,
     )
 
 
@@ -70,6 +81,6 @@ def _point(case: Case, path: RadiusPath, nearest: Nearest) -> list[Value]:
     reach = nearest.radius if nearest.is_attained else nearest.radius + (1 - nearest.radius) * _CLOSE
     region = path.region(reach)
     drops, worst = bound_drops(path.functions[part], path.here[part], case.row, region)
-    constraint = replace(path.constraints[part], drops=drops, gap=case.constraints[part].gap)
+    constraint = replace(path.constraints[part], drops=drops)
     constraint.admits(moved)  # an enclosed threshold may need more bits
     return breaking_input(constraint, worst, case.row, region, moved)

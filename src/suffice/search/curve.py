@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suffice.answers.radius import Curve, Limit, Step
-from suffice.answers.words import listed
+from suffice.answers.words import listed, not_rational
 from suffice.core.case import Case, cost_of
 from suffice.core.drops import Constraint
 from suffice.errors import PreferenceError
@@ -25,21 +25,21 @@ from suffice.solvers.radii import sizes_by_radius
 def curve(case: Case, until: Rational | None) -> Curve:
     """Return how the size of the smallest explanation grows with the radius, up to `until` (None: without end).
 
-    The radius is the same for all features in the question's unit. The radii where the size grows are exact.
+    The radius is the same for all features in the question's unit. The radii where the size grows are exact, or
+    enclosed where they are not rational.
     """
     clock, choices, names = case.clock(NODES), case.question.choices, case.model.names
     freed = choices.features(sorted(choices.free))
 
     def solve(constraints: Sequence[Constraint]) -> Cover:
         if not all(constraint.admits(freed) for constraint in constraints):
-            raise PreferenceError(
-                f"{listed([names[i] for i in freed])} cannot all be free at every radius of the curve; free fewer, or "
-                "choose a smaller `until`"
-            )
+            what = f"{listed([names[i] for i in freed])} cannot {'be' if len(freed) == 1 else 'all be'} free"
+            raise PreferenceError(f"{what} at every radius of the curve; free fewer, or choose a smaller `until`")
         return smallest_cover(constraints, choices, **clock.budget)
 
+    stretches = sizes_by_radius(case.path(), solve, until)
     steps = [
         Step(Limit.of(extent), cost_of(cover.cost, choices.unit), tuple(names[i] for i in cover.fixed))
-        for extent, cover in sizes_by_radius(case.path(), solve, until)
+        for extent, cover in stretches
     ]
-    return Curve(case, tuple(steps))
+    return Curve(case, tuple(steps), not_rational(max(extent.more for extent, _ in stretches)))

@@ -45,9 +45,11 @@ def check_free(case: Case) -> None:
         if not constraint.admits(freed):
             fall = constraint.fall(freed)
             amount = "without bound" if fall.is_infinite else f"by {format_value(fall.value)}"
+            names = listed([case.model.names[i] for i in freed])
+            what = f"{names} cannot be free: it" if len(freed) == 1 else f"{names} cannot all be free: together they"
             raise PreferenceError(
-                f"{listed([case.model.names[i] for i in freed])} cannot all be free: together they can lower the "
-                f"margin of {format_value(constraint.margin)} {amount}; free fewer, or make the radius smaller"
+                f"{what} can lower the margin of {format_value(constraint.margin)} {amount}; free fewer, or make the "
+                "radius smaller"
             )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suffice.answers.inflated import Inflated, Range
-from suffice.answers.words import listed
+from suffice.answers.words import listed, not_rational
 from suffice.core.case import Case
 from suffice.core.drops import total
 from suffice.errors import ClaimError, OptionError
+from suffice.numbers.exact import ZERO
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, SET_IS_GIVEN, search
 from suffice.search.explain import explain
 from suffice.solvers.ranges import widest_range
@@ -37,15 +38,16 @@ def _inflated(case: Case, fixed: Sequence[int]) -> Inflated:
     falls = [constraint.fall(freed) for constraint in case.constraints]
     for constraint, fall in zip(case.constraints, falls, strict=True):
         if not constraint.allows(fall):
-            do = "does" if len(fixed) == 1 else "do"
-            raise ClaimError(
-                f"{listed([names[i] for i in fixed])} {do} not suffice at this radius, so there are no ranges to find"
-            )
-    ranges = {}
+            what = listed([names[i] for i in fixed]) if fixed else "fixing nothing"
+            do = "do" if len(fixed) > 1 else "does"
+            raise ClaimError(f"{what} {do} not suffice at this radius, so there are no ranges to find")
+    ranges, ends = {}, []
     for i in fixed:
         functions = [cases[i].function for cases in case.worst]
         here = [function(case.row[i]) for function in functions]
         found = widest_range(functions, here, case.row[i], case.model.domains[i], case.constraints, falls)
         falls = [total((fall, drop)) for fall, drop in zip(falls, found.drops, strict=True)]
         ranges[names[i]] = Range.of(found)
-    return Inflated(case, ranges, tuple(names[i] for i in freed))
+        ends += [found.low, found.high]
+    more = max((end.more for end in ends), default=ZERO)
+    return Inflated(case, ranges, tuple(names[i] for i in freed), not_rational(more))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suffice.answers.radius import LargestRadius
+from suffice.answers.words import not_rational
 from suffice.core.case import Case
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, NO_SEARCH, PREFERENCES, SET_IS_GIVEN, refuse, search
 from suffice.search.explain import check_charged
@@ -21,11 +22,12 @@ def radius(case: Case, fixed: Sequence[int]) -> LargestRadius:
 
     The answer is exact: a drop is a piecewise-linear function of the radius, with jumps.
     """
+    case = case.with_fixed(fixed)
     freed = [i for i in case.features if i not in set(fixed)]
     path = case.path()
     exact = path.reach(freed)
     if case.question.arithmetic == "exact":
-        return LargestRadius(case, tuple(fixed), exact)
+        return LargestRadius(case, tuple(fixed), exact, not_rational(exact.more))
     # What rounding takes within the exact radius bounds what it takes within any smaller one.
     charges = case.charges_over(path.region(exact.radius))
     charged = case.path([-charge for charge in charges])

@@ -18,6 +18,7 @@ from suffice.search.asking import ALWAYS, BUDGET, NO_SEARCH, PREFERENCES, SET_IS
 )
 def sufficiency(case: Case, fixed: Sequence[int]) -> Sufficiency:
     """Return whether fixing some features keeps the claim true, whatever the others do in the region."""
+    case = case.with_fixed(fixed)
     freed = [i for i in case.features if i not in set(fixed)]
     if all(constraint.admits(freed) for constraint in case.inner):
         return Sufficiency(case, tuple(fixed), None)

@@ -4,7 +4,7 @@ from suffice.errors import DataError
 
 try:
     from suffice.serve.app import create_app
-    from suffice.serve.guard import Limits
+    from suffice.serve.limits import Limits
     from suffice.serve.run import serve
 except ImportError as error:
     if (error.name or "").startswith("suffice"):  # our own fault, not a package that is missing

@@ -158,6 +158,8 @@ class CurveAnswer(_Answer):
     """Size against radius."""
 
     steps: list[StepAnswer]
+    status: StatusName
+    caveat: str | None
 
 
 class IntervalAnswer(_Shown):
@@ -181,6 +183,8 @@ class InflatedAnswer(_Answer):
 
     ranges: dict[str, IntervalAnswer | ValuesAnswer]
     free: list[str]
+    status: StatusName
+    caveat: str | None
 
 
 class Problem(_Shown):

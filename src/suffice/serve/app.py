@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from decimal import Decimal
@@ -21,22 +20,21 @@ from fastapi.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from suffice import __version__
-from suffice.answers.words import region
-from suffice.certificate.document import Certificate
-from suffice.errors import SufficeError
 from suffice.explainer import Explainer
 from suffice.model.domain import is_missing
 from suffice.present.models import model_document
 from suffice.question.documents import Json
-from suffice.question.question import Question
 from suffice.serve import answers
+from suffice.serve.asker import Asker
 from suffice.serve.bodies import Body
-from suffice.serve.description import describe_rows
-from suffice.serve.guard import Deadline, Guard, Limits, Workers
-from suffice.serve.problems import MEDIA_TYPE, ProblemError, add_handlers, problem_document
-from suffice.serve.questions import ASKED, EXPLAIN, Asked, BatchBody, CertificateBody, ReportBody, read_question
+from suffice.serve.description import describe_rows, describe_token
+from suffice.serve.guard import Guard
+from suffice.serve.lanes import Lanes
+from suffice.serve.limits import Limits
+from suffice.serve.problems import MEDIA_TYPE, ProblemError, add_handlers
+from suffice.serve.questions import ASKED, Asked, BatchBody, CertificateBody, ReportBody
+from suffice.serve.sending import Sending
 from suffice.tables.reading import DataTable
-from suffice_check import RejectedError, UnreadableError, check
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _PAGE = {
@@ -58,6 +56,7 @@ def create_app(
     model_file: str | os.PathLike[str] | None = None,
     limits: Limits | None = None,
     hosts: frozenset[str] | None = LOOPBACK,
+    token: str | None = None,
 ) -> ASGIApp:
     """Return the application.
 
@@ -71,6 +70,8 @@ def create_app(
     limits : Limits, optional
     hosts : frozenset of str, optional
         Names that requests may use for this server; None for any.
+    token : str, optional
+        What requests must send to be answered, as `Authorization: Bearer TOKEN`; the page itself needs none.
 
     Raises
     ------
@@ -82,7 +83,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
-        service.workers.close()
+        service.lanes.close()
 
     app = FastAPI(
         title="suffice",
@@ -94,11 +95,13 @@ def create_app(
     )
     add_handlers(app)
     describe_rows(app, explainer.model)
+    if token is not None:
+        describe_token(app)
     _add_page(app)
     _add_reading(app, service)
     _add_questions(app, service)
     _add_documents(app, service)
-    return Guard(app, service.limits, hosts)
+    return Guard(app, service.limits, hosts, token)
 
 
 class _Service:
@@ -110,16 +113,17 @@ class _Service:
         self.explainer, self.model = explainer, explainer.model
         self.hash = explainer.compiled.file_hash(file)
         self.content = explainer.compiled.content if file is None else FilePath(file).read_bytes()
-        self.table, self.limits, self.workers = table, limits, Workers(limits)
-        self.drawing = threading.Lock()  # matplotlib's settings are the process's
+        self.table, self.limits = table, limits
+        self.lanes = Lanes(Asker(explainer, self.content, self.hash, limits.max_answer), limits)
 
-    def answer(self, asked: Asked, body: Any, deadline: Deadline) -> Any:
-        """Answer a question about a row within the time that is left."""
-        return asked.ask(self.explainer, body.row, read_question(self.explainer, body), body, deadline)
+        self.sending = Sending(limits.max_unread)
 
-    def certificate(self, answer: Any) -> str:
-        """Return the certificate of an answer, for the very file that is served."""
-        return Certificate(answer.certificate().document | {"model": self.hash}).text
+    async def answer(
+        self, path: str, body: Body | bytes, kind: str = "application/json", name: str | None = None
+    ) -> Response:
+        """Return the answer to a request whose body was checked, as a file if it has a name."""
+        asked = body if isinstance(body, bytes) else body.model_dump(exclude_unset=True)
+        return self.sending.answer(await self.lanes.answer(path, asked), kind, name)
 
 
 def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -127,6 +131,7 @@ def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     schema = {"schema": {"$ref": "#/components/schemas/Problem"}}
     told = {
         400: "not JSON",
+        401: "without the token",
         403: "refused",
         404: "not found",
         408: "too slow",
@@ -137,7 +142,7 @@ def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": told[status], "content": {MEDIA_TYPE: schema}} for status in statuses}
 
 
-_ASKING = _problems(400, 403, 408, 413, 422, 503)
+_ASKING = _problems(400, 401, 403, 408, 413, 422, 503)
 
 
 def _ok(model: type | None, description: str) -> dict[int | str, dict[str, Any]]:
@@ -164,7 +169,7 @@ def _fixed(content: bytes, kind: str) -> Callable[[], Coroutine[Any, Any, Respon
 def _add_reading(app: FastAPI, service: _Service) -> None:
     document = _model_document(service)
 
-    @app.get("/v1/model", summary="What the model is", responses=_problems(403))
+    @app.get("/v1/model", summary="What the model is", responses=_problems(401, 403))
     async def model() -> JSONResponse:
         return JSONResponse(document)
 
@@ -172,15 +177,19 @@ def _add_reading(app: FastAPI, service: _Service) -> None:
         "/v1/model.safetensors",
         summary="The model file that certificates are for",
         response_class=Response,
-        responses={200: {"description": "the file", "content": {_BYTES: {}}}, **_problems(403)},
+        responses={200: {"description": "the file", "content": {_BYTES: {}}}, **_problems(401, 403)},
     )
     async def model_file() -> Response:
-        return _file(service.content, _BYTES, "model.safetensors")
+        return Response(
+            service.content,
+            media_type=_BYTES,
+            headers={"Content-Disposition": 'attachment; filename="model.safetensors"'},
+        )
 
     @app.get(
         "/v1/rows/{row}",
         summary="A row of the table",
-        responses={200: {"model": answers.TableRow}, **_problems(403, 404, 422)},
+        responses={200: {"model": answers.TableRow}, **_problems(401, 403, 404, 422)},
         response_model=None,
     )
     async def table_row(row: Annotated[int, Path(ge=0, le=2**53)]) -> JSONResponse:
@@ -231,48 +240,29 @@ def _add_questions(app: FastAPI, service: _Service) -> None:
         summary="Which features are enough, row by row?",
         responses=_ok(answers.BatchAnswer, "an answer for each row"),
     )
-    async def batch(body: BatchBody) -> JSONResponse:
+    async def batch(body: BatchBody) -> Response:
         if len(body.rows) > service.limits.max_rows:
             raise ProblemError(413, f"a request can have at most {service.limits.max_rows} rows, got {len(body.rows)}")
-        return JSONResponse({"answers": await service.workers.run(lambda deadline: _each(service, body, deadline))})
+        return await service.answer("batch", body)
 
 
-def _answering(service: _Service, asked: Asked) -> Callable[..., Coroutine[Any, Any, JSONResponse]]:
+def _answering(service: _Service, asked: Asked) -> Callable[..., Coroutine[Any, Any, Response]]:
     """Return what answers requests to a search."""
 
-    async def answer(body: Body) -> JSONResponse:
-        def work(deadline: Deadline) -> Json:
-            return asked.document(service.answer(asked, body, deadline), body)
-
-        return JSONResponse(await service.workers.run(work))
+    async def answer(body: Body) -> Response:
+        return await service.answer(asked.name, body)
 
     answer.__annotations__["body"] = asked.body  # FastAPI reads from it what the body is
     return answer
-
-
-def _each(service: _Service, body: Any, deadline: Deadline) -> list[Json]:
-    """Return an answer for each row; a row that cannot be answered says so and spares the others."""
-    question = read_question(service.explainer, body)
-    return [{"row": k, **_row_answer(service, row, question, body, deadline)} for k, row in enumerate(body.rows)]
-
-
-def _row_answer(service: _Service, row: Any, question: Question, body: Any, deadline: Deadline) -> Json:
-    try:
-        return {"explanation": EXPLAIN.ask(service.explainer, row, question, body, deadline).document()}
-    except SufficeError as error:
-        return {"problem": problem_document(422, str(error), type(error).__name__)}
 
 
 # --- documents --------------------------------------------------------------------------------------------------------
 
 
 def _add_documents(app: FastAPI, service: _Service) -> None:
-    run = service.workers.run
-
     @app.post("/v1/certificate", summary="The proof, for others to check", responses=_ok(None, "a certificate"))
     async def certificate(body: CertificateBody) -> Response:
-        text = await run(lambda deadline: service.certificate(service.answer(ASKED[body.of], body, deadline)))
-        return _file(text.encode(), "application/json", "certificate.json")
+        return await service.answer("certificate", body, name="certificate.json")
 
     @app.post(
         "/v1/report",
@@ -281,8 +271,7 @@ def _add_documents(app: FastAPI, service: _Service) -> None:
         responses={200: {"description": "an HTML file", "content": {"text/html": {}}}, **_ASKING},
     )
     async def report(body: ReportBody) -> Response:
-        text = await run(lambda deadline: _report(service, body, deadline))
-        return _file(text.encode(), "text/html; charset=utf-8", "report.html")
+        return await service.answer("report", body, "text/html; charset=utf-8", "report.html")
 
     schema = {"type": "object", "description": "A certificate, as it is in its file."}
     content = {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
@@ -293,37 +282,7 @@ def _add_documents(app: FastAPI, service: _Service) -> None:
         responses=_ok(answers.CheckAnswer, "what the checker says"),
         openapi_extra=content,
     )
-    async def check_certificate(request: Request) -> JSONResponse:
+    async def check_certificate(request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise ProblemError(422, "send the certificate as application/json")
-        given = await request.body()
-        return JSONResponse(await run(lambda deadline: _checked(service.content, given)))
-
-
-def _checked(model: bytes, certificate: bytes) -> Json:
-    """Return what the checker says; it shares no code with the explainer."""
-    try:
-        return {"is_accepted": True, "says": check(model, certificate)}
-    except RejectedError as error:
-        return {"is_accepted": False, "says": f"Rejected: {error}"}
-    except UnreadableError as error:
-        raise ProblemError(422, f"this is not a certificate: {error}") from None
-
-
-def _report(service: _Service, body: Any, deadline: Deadline) -> str:
-    from suffice.present.report import Decision, report
-
-    why = service.answer(EXPLAIN, body, deadline)
-    facts = {
-        "Model": f"{len(service.content):,} bytes",
-        "SHA-256": service.hash,
-        "Task": f"{service.model.task}, {len(service.model.features)} features",
-        "Region": region(why.case.question, why.model),
-        "Made by": f"suffice {__version__}",
-    }
-    with service.drawing:
-        return report([Decision("Decision", why, service.certificate(why))], facts, title=body.title)
-
-
-def _file(content: bytes, kind: str, name: str) -> Response:
-    return Response(content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+        return await service.answer("check", await request.body())

@@ -38,6 +38,19 @@ def describe_rows(app: FastAPI, model: AdditiveModel) -> None:
     app.openapi = described  # type: ignore[method-assign]
 
 
+def describe_token(app: FastAPI) -> None:
+    """Make an application's description say that requests need a token."""
+    plain = app.openapi
+
+    def described() -> Json:
+        document = plain()
+        document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"token": []}]
+        return document
+
+    app.openapi = described  # type: ignore[method-assign]
+
+
 def _row(model: AdditiveModel) -> Json:
     cells = {name: _cell(domain) for name, domain in zip(model.names, model.domains, strict=True)}
     return {

@@ -1,24 +1,19 @@
-"""What a request may cost: bytes, rows, seconds, and how many are worked on at once.
+"""What is looked at before the application sees a request: who sent it, for which host, and how much.
 
-`Guard` looks at every request before the application does. `Workers` runs questions in a few threads, gives each the
-time that is left to it, and turns requests away when too many wait.
+Answers go out in pieces, so that no more of one is in a connection's buffer than its client is about to read.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TypeVar
+import hmac
+from collections.abc import Mapping
 from urllib.parse import SplitResult, urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from suffice.serve.limits import Limits
 from suffice.serve.problems import ProblemError, problem
-
-Answer = TypeVar("Answer")
 
 _HEADERS = {
     "Content-Security-Policy": (
@@ -29,53 +24,55 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one request may cost, and how many may be there at once."""
-
-    max_bytes: int = 1_000_000
-    max_rows: int = 100
-    max_seconds: float = 10.0
-    workers: int = 2
-    max_waiting: int = 200
+_PIECE = 65_536
+OPEN = frozenset({"/", "/page.css", "/page.js"})  # the page itself, which asks for the token
 
 
 class Guard:
-    """Refuses bodies that are too large, and requests that a page of another site may have made.
+    """Refuses bodies that are too large, requests without the token, and what a page of another site may have sent.
 
     A page elsewhere could send requests to this machine from its visitor's browser; such requests name another origin,
     or, where a name was made to point here, another host.
     """
 
-    def __init__(self, app: ASGIApp, limits: Limits, hosts: frozenset[str] | None) -> None:
+    def __init__(self, app: ASGIApp, limits: Limits, hosts: frozenset[str] | None, token: str | None = None) -> None:
         self.app, self.max_bytes, self.max_seconds, self.hosts = app, limits.max_bytes, limits.max_seconds, hosts
+        self._expected = None if token is None else f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        answer = self._with_headers(send)
+        answer = _in_pieces(self._with_headers(send))
         try:
-            self._check({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
+            self._check(
+                scope["path"], {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+            )
             body = await asyncio.wait_for(self._read(receive), self.max_seconds)
         except ProblemError as refused:
-            await problem(refused.status, refused.detail)(scope, receive, answer)
+            await problem(refused.status, refused.detail, headers=refused.headers)(scope, receive, answer)
         except TimeoutError:
             await problem(408, "the request took too long to arrive")(scope, receive, answer)
         else:
             await self.app(scope, _replayed(body, receive), answer)
 
-    def _check(self, headers: Mapping[str, str]) -> None:
+    def _check(self, path: str, headers: Mapping[str, str]) -> None:
         host, origin, length = (headers.get(name, "") for name in ("host", "origin", "content-length"))
         if self.hosts is not None and _split(f"//{host}").hostname not in self.hosts:
             raise ProblemError(403, "this server only answers requests for the host it was started with")
         if origin and _split(origin).netloc != host:
             raise ProblemError(403, "requests from other sites are refused")
+        if self._expected is not None and path not in OPEN:
+            self._check_token(headers.get("authorization", ""))
         if length and (not length.isdecimal() or len(length) > 18 or int(length) > self.max_bytes):
             raise self._too_large()
+
+    def _check_token(self, given: str) -> None:
+        assert self._expected is not None
+        if not hmac.compare_digest(given.encode(), self._expected):  # takes as long wherever they differ
+            said = "the server needs its token, sent as 'Authorization: Bearer TOKEN'"
+            raise ProblemError(401, said, {"WWW-Authenticate": "Bearer"})
 
     async def _read(self, receive: Receive) -> bytes:
         """Return the whole body; a problem as soon as it is too large."""
@@ -124,50 +121,16 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return replayed
 
 
-class Deadline:
-    """The moment by which a request is to be answered."""
+def _in_pieces(send: Send) -> Send:
+    """Return what sends a body piece by piece: after each, sending waits until the client has read enough."""
 
-    def __init__(self, seconds: float) -> None:
-        self.end = time.monotonic() + seconds
+    async def sent(message: Message) -> None:
+        body = memoryview(message.get("body", b""))
+        if message["type"] != "http.response.body" or len(body) <= _PIECE:
+            await send(message)
+            return
+        for start in range(0, len(body), _PIECE):
+            has_more = start + _PIECE < len(body) or message.get("more_body", False)
+            await send({**message, "body": bytes(body[start : start + _PIECE]), "more_body": has_more})
 
-    @property
-    def left(self) -> float:
-        """Seconds that are left; an error if none are."""
-        left = self.end - time.monotonic()
-        if left <= 0:
-            raise ProblemError(503, "the request took too long; ask about fewer rows or a smaller radius")
-        return left
-
-
-class Workers:
-    """A few threads that answer questions.
-
-    Searches keep to the seconds they are given. What is no search (exact sums) cannot be stopped: the client hears that
-    it took too long, and the thread is free again once it is done.
-    """
-
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-        self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="suffice")
-        self._waiting = 0
-
-    async def run(self, answer: Callable[[Deadline], Answer]) -> Answer:
-        """Return an answer, or raise a problem when it takes too long or too many wait."""
-        if self._waiting >= self.limits.max_waiting:
-            raise ProblemError(503, "too many requests are waiting; try again in a moment", {"Retry-After": "1"})
-        deadline, loop = Deadline(self.limits.max_seconds), asyncio.get_running_loop()
-        self._waiting += 1
-        work = self._pool.submit(answer, deadline)
-        work.add_done_callback(lambda _: loop.call_soon_threadsafe(self._leave))
-        try:
-            return await asyncio.wait_for(asyncio.wrap_future(work), deadline.left)
-        except TimeoutError:
-            work.cancel()  # one that has not begun need not
-            raise ProblemError(503, "the request took too long; ask about fewer rows or a smaller radius") from None
-
-    def _leave(self) -> None:
-        self._waiting -= 1
-
-    def close(self) -> None:
-        """Let the threads go."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+    return sent

@@ -20,9 +20,9 @@ _MOST_ERRORS = 5
 class ProblemError(Exception):
     """A request that cannot be answered, with the status to say so."""
 
-    def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(status, detail)
-        self.status, self.detail, self.headers = status, detail, headers
+    def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None, kind: str = "") -> None:
+        super().__init__(status, detail, headers, kind)
+        self.status, self.detail, self.headers, self.kind = status, detail, headers, kind
 
 
 def problem(status: int, detail: str, kind: str = "", headers: Mapping[str, str] | None = None) -> JSONResponse:
@@ -46,7 +46,7 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(ProblemError)
     async def _(request: Request, error: ProblemError) -> JSONResponse:
-        return problem(error.status, error.detail, headers=error.headers)
+        return problem(error.status, error.detail, error.kind, error.headers)
 
     @app.exception_handler(SufficeError)
     async def _(request: Request, error: SufficeError) -> JSONResponse:

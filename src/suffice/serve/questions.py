@@ -23,7 +23,7 @@ from suffice.search.asking import Search
 from suffice.search.registry import SEARCHES
 from suffice.serve import answers
 from suffice.serve.bodies import Body, Cells, Names, Number, body_of, one_of, question_document
-from suffice.serve.guard import Deadline
+from suffice.serve.limits import Deadline
 
 Fields = Mapping[str, tuple[Any, Any]]
 
@@ -52,6 +52,8 @@ class Asked:
         What says how the answer is to be shown.
     document : callable
         From an answer and the body of the request to what is sent.
+    is_slow : bool
+        Whether it usually takes longer than others.
     """
 
     search: Search[..., Any]
@@ -60,6 +62,7 @@ class Asked:
     own: Fields = field(default_factory=dict)
     shown: Fields = field(default_factory=dict)
     document: Callable[[Any, Any], Json] = _as_it_is
+    is_slow: bool = False
 
     @property
     def name(self) -> str:
@@ -157,7 +160,7 @@ ASKED: Mapping[str, Asked] = {
         ),
         Asked(SEARCHES["sufficiency"], "Are these features enough?", answers.SufficiencyAnswer, own=_SET),
         Asked(SEARCHES["contrast"], "What would change it?", answers.ContrastAnswer),
-        Asked(SEARCHES["counterfactual"], "What is the nearest change?", answers.CounterfactualAnswer),
+        Asked(SEARCHES["counterfactual"], "What is the nearest change?", answers.CounterfactualAnswer, is_slow=True),
         Asked(SEARCHES["relevance"], "Which features matter at all?", answers.RelevanceAnswer),
         Asked(
             SEARCHES["explanations"],
@@ -166,9 +169,10 @@ ASKED: Mapping[str, Asked] = {
             own=_MINIMAL,
             shown=_LISTED,
             document=_listed,
+            is_slow=True,
         ),
         Asked(SEARCHES["radius"], "Which radius is safe?", answers.RadiusAnswer, own=_SET),
-        Asked(SEARCHES["curve"], "How does the size grow?", answers.CurveAnswer, own=_UNTIL),
+        Asked(SEARCHES["curve"], "How does the size grow?", answers.CurveAnswer, own=_UNTIL, is_slow=True),
         Asked(SEARCHES["inflate"], "Which ranges are safe?", answers.InflatedAnswer, own=_ANY_SET),
     )
 }

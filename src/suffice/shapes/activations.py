@@ -34,6 +34,11 @@ class Activation:
         Slope in each zone, the same for all units or one for each.
     offsets : array of shape (zones,)
         Offset in each zone.
+
+    Examples
+    --------
+    >>> Activation.leaky_relu(0.25).thresholds, Activation.relu().slopes.tolist()
+    ((0.0,), [[0.0], [1.0]])
     """
 
     name: str

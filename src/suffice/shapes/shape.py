@@ -56,7 +56,15 @@ class Support:
 
 
 class Shape(ABC):
-    """Function of one variable with one or more outputs, given by exact parameters."""
+    """Function of one variable with one or more outputs, given by exact parameters.
+
+    Examples
+    --------
+    >>> from suffice import Steps
+    >>> both = Steps([0], [0, 1]) + 2 * Steps([1], [0, 1])
+    >>> both.outputs, [len(pieces.slopes) for pieces in both.compile()]
+    (1, [3])
+    """
 
     @property
     @abstractmethod

@@ -74,7 +74,18 @@ def smallest_sets(problem: Problem, cover: Cover) -> Iterator[Items]:
 
 
 class Count(NamedTuple):
-    """How many there are: at least `low`, at most `high`."""
+    """How many there are: at least `low`, at most `high`.
+
+    Parameters
+    ----------
+    low, high : int
+        Proven bounds, equal unless a budget ended.
+
+    Examples
+    --------
+    >>> Count(3, 3).is_exact
+    True
+    """
 
     low: int
     high: int

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from suffice.core.counterexamples import fewest_movers
 from suffice.core.drops import NO_DROP, Constraint
 from suffice.core.radius_path import Extent, RadiusPath
-from suffice.errors import BudgetError
+from suffice.errors import BudgetError, Undecided
 from suffice.numbers.exact import ONE, ZERO, Rational, brief
 from suffice.solvers.cheapest_break import Break
 from suffice.solvers.covering import Cover
@@ -46,11 +47,14 @@ def sizes_by_radius(
             if last.cost > cover.cost:
                 stretches.append(Stretch(reach, cover))
             return (*stretches, Stretch(Extent(None, is_attained=True), last))
-        beyond = path.above(reach.radius) if reach.is_attained else path.at(reach.radius)
+        known = reach.radius + 2 * reach.more  # surely beyond
+        if reach.more and until is not None and until <= known:
+            raise Undecided
+        beyond = path.above(known) if reach.is_attained and not reach.more else path.at(known)
         following = _best(solve, beyond, reach.radius)
         if following.cost > cover.cost:
             stretches.append(Stretch(reach, cover))
-        cover, known = following, reach.radius
+        cover = following
 
 
 def _best(
@@ -72,6 +76,8 @@ class Nearest(NamedTuple):
     radius: Rational
     is_attained: bool
     cheapest: Break  # what breaks there
+    is_open: bool = False  # whether the budget ended before anything nearer was ruled out
+    more: Rational = ZERO  # where the true radius is not rational: it is less than this above the one given
 
 
 def nearest_break(
@@ -96,19 +102,30 @@ def nearest_break(
     if not all(constraint.allows(NO_DROP) for constraint in path.constraints):  # broken at the row itself, by charges
         here = cheapest(path.at(ZERO))
         assert here is not None
-        return Nearest(ZERO, True, here)
+        return Nearest(ZERO, True, here, is_open=here.lower_bound < here.cost)
     best = cheapest(path.at(ONE))
     if best is None:
         return None
-    cost, lower_bound = max(best.cost, most or 0), best.lower_bound
+    lower_bound = best.lower_bound
     while True:
+        cost = max(best.cost, most or 0)
         reach = path.reach(best.moved)
         assert reach.radius is not None
         nearer = path.at(reach.radius) if reach.is_attained else path.below(reach.radius)
         other = cheapest(nearer)
         if other is None or other.cost > cost:
-            at = path.at(reach.radius) if not reach.is_attained else path.above(reach.radius)
-            part = next(c for c, constraint in enumerate(at) if not constraint.admits(best.moved))
-            found = best._replace(part=part, cost=cost, lower_bound=lower_bound)
-            return Nearest(reach.radius, not reach.is_attained, found)
+            beyond = reach.radius + 2 * reach.more
+            at = path.above(beyond) if reach.is_attained and not reach.more else path.at(beyond)
+            found = _breaking(at, best)._replace(lower_bound=lower_bound)
+            # Only a bound rules out what is nearer; a search that ended early shows a cost, not that none is less.
+            is_open = other is not None and other.lower_bound <= cost
+            return Nearest(reach.radius, not reach.is_attained, found, is_open, reach.more)
         best = other
+
+
+def _breaking(constraints: Sequence[Constraint], best: Break) -> Break:
+    """Return the part that breaks, and those of the features that it needs: at another radius others may have been."""
+    part = next(c for c, constraint in enumerate(constraints) if not constraint.admits(best.moved))
+    fewer = fewest_movers(constraints[part], (), best.moved)
+    moved = best.moved if constraints[part].admits(fewer) else tuple(fewer)
+    return best._replace(part=part, moved=moved)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from flint import fmpq
 
 from suffice.core.drops import NO_DROP, Constraint, Drop, total
+from suffice.errors import Undecided
 from suffice.model.domain import Domain, Span
-from suffice.numbers.exact import Rational
+from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.shapes.pieces import Pieces
 
@@ -19,6 +20,7 @@ class End(NamedTuple):
 
     at: Rational | None
     is_included: bool
+    more: Rational = ZERO  # the true end is no rational number, and less than this beyond the one given
 
 
 class AllowedRange(NamedTuple):
@@ -50,7 +52,8 @@ def widest_range(
     if not isinstance(value, fmpq) or value in (*domain.categories_, *domain.codes_):
         return _labels(functions, here, value, domain, constraints, falls)
     parts = list(zip(functions, here, constraints, falls, strict=True))
-    left, right = (_walk(parts, value, domain.spans, side) for side in (-1, 1))
+    spans = _disjoint(domain.spans)
+    left, right = (_walk(parts, value, spans, side) for side in (-1, 1))
     drops = tuple(
         max(stretch.drop(function, start) for stretch in (*left, *right))
         for function, start in zip(functions, here, strict=True)
@@ -74,40 +77,71 @@ class _Stretch(NamedTuple):
         return _drop(function.on_integers if self.is_integers else function, here, self.low, self.high)
 
 
-def _walk(parts: Sequence[Part], value: Rational, spans: Sequence[Span], side: int) -> list[_Stretch]:
-    """Return the stretches from the value towards a side, from one span to the next, until a constraint breaks."""
-    found: list[_Stretch] = []
-    at = value
-    span: Span | None = next(span for span in spans if span.holds(value))
-    while span is not None:
-        is_whole = span.is_integers
-        ends = [_first_break(f.on_integers if is_whole else f, h, at, side, c, fall) for f, h, c, fall in parts]
-        end = _nearest(ends, span, side)
-        near = End(at, is_included=True)
-        found.append(_Stretch(near, end, is_whole) if side > 0 else _Stretch(end, near, is_whole))
-        if end.at is None or not end.is_included or end.at != (span.high if side > 0 else span.low):
-            break
-        span, at = _next_span(spans, end.at, side)
-        if span is not None and not all(c.allows(total((fall, Drop.of(h - f(at))))) for f, h, c, fall in parts):
-            break
+def _disjoint(spans: Iterable[Span]) -> list[Span]:
+    """Return the same numbers as spans of which no two overlap, in ascending order: integers only between intervals."""
+    intervals = _merged([span for span in spans if not span.is_integers], 0)
+    found = list(intervals)
+    for whole in _merged([span for span in spans if span.is_integers], 1):
+        rest = [whole]
+        for interval in intervals:
+            rest = [part for one in rest for part in _without(one, interval)]
+        found += rest
+    return sorted(found, key=_from)
+
+
+def _from(span: Span) -> tuple[bool, Rational]:
+    return span.low is not None, ZERO if span.low is None else span.low
+
+
+def _merged(spans: Iterable[Span], apart: int) -> list[Span]:
+    """Return spans of one kind in ascending order, with those joined that are no further apart."""
+    found: list[Span] = []
+    for span in sorted(spans, key=_from):
+        last = found[-1] if found else None
+        if last is None or (last.high is not None and span.low is not None and span.low > last.high + apart):
+            found.append(span)
+        else:
+            high = None if last.high is None or span.high is None else max(last.high, span.high)
+            found[-1] = last._replace(high=high)
     return found
 
 
-def _next_span(spans: Sequence[Span], at: Rational, side: int) -> tuple[Span | None, Rational]:
-    """Return the span that goes on from a point towards a side, across a gap if need be, and where it is entered."""
-    found: list[tuple[Rational, Span]] = []
-    for span in spans:
-        near, far = (span.low, span.high) if side > 0 else (span.high, span.low)
-        if far is not None and (far - at) * side <= 0:
-            continue
-        entry = at if near is None or (at - near) * side >= 0 else near
-        if span.is_integers:
-            entry = fmpq(entry.ceil() if side > 0 else entry.floor())
-        found.append((entry * side, span))
-    if not found:
-        return None, at
-    entry, span = min(found, key=lambda one: one[0])
-    return span, entry * side
+def _without(whole: Span, interval: Span) -> list[Span]:
+    """Return the integers of a span that are not in an interval."""
+    left = whole.high if interval.low is None else fmpq(interval.low.ceil() - 1)
+    right = whole.low if interval.high is None else fmpq(interval.high.floor() + 1)
+    parts = []
+    if interval.low is not None:
+        parts.append((whole.low, left if whole.high is None or left is None else min(left, whole.high)))
+    if interval.high is not None:
+        parts.append((right if whole.low is None or right is None else max(right, whole.low), whole.high))
+    return [Span(low, high, True) for low, high in parts if low is None or high is None or low <= high]
+
+
+def _walk(parts: Sequence[Part], value: Rational, spans: Sequence[Span], side: int) -> list[_Stretch]:
+    """Return the stretches from the value towards a side, from one span to the next, until a constraint breaks.
+
+    The spans do not overlap, so that each is walked after the one before, and no number of the domain is passed over.
+    """
+    found: list[_Stretch] = []
+    at = value
+    place = next(k for k, span in enumerate(spans) if span.holds(value))
+    while True:
+        span = spans[place]
+        ends = [_first_break(f.on_integers if span.is_integers else f, h, at, side, c, fall) for f, h, c, fall in parts]
+        end = _nearest(ends, span, side)
+        near = End(at, is_included=True)
+        found.append(_Stretch(near, end, span.is_integers) if side > 0 else _Stretch(end, near, span.is_integers))
+        place += side
+        if end.at is None or not end.is_included or end.at != (span.high if side > 0 else span.low):
+            return found
+        if not 0 <= place < len(spans):
+            return found
+        entry = spans[place].low if side > 0 else spans[place].high
+        assert entry is not None, "a span beyond another one begins somewhere"
+        at = entry
+        if not all(c.allows(total((fall, Drop.of(h - f(at))))) for f, h, c, fall in parts):
+            return found
 
 
 def _labels(
@@ -135,27 +169,35 @@ def _labels(
 def _first_break(
     function: Pieces, here: Rational, value: Rational, side: int, constraint: Constraint, fall: Drop
 ) -> End:
-    """Return how far from the value, towards a side, the constraint holds."""
+    """Return how far from the value, towards a side, the constraint holds.
+
+    Whether it holds at a level is for the constraint to say, which may need a closer enclosure of its margin. Only
+    where a slope crosses a margin that is not rational, the last rational level known to be safe stands for it.
+    """
     room = constraint.margin - fall.value
-    lowest = here - room
-    has_lowest = constraint.allows(total((fall, Drop.of(room))))  # whether the lowest level itself is allowed
+    lowest = here - room  # a level below may hold too, by less than the gap
 
     def is_allowed(level: Rational) -> bool:
-        return level > lowest or (level == lowest and has_lowest)
+        return constraint.allows(total((fall, Drop.of(here - level))))
+
+    def comes_close(level: Rational) -> bool:
+        """Whether levels above this one, as close to it as one likes, are allowed."""
+        return constraint.allows(total((fall, Drop(False, here - level, -1))))
 
     at = value
     while True:
         k = function.segment_after(at) if side > 0 else function.segment_before(at)
         slope, offset = function.slopes[k], function.offsets[k]
         start, falling = slope * at + offset, slope * side < 0
-        if start < lowest or (start == lowest and (falling or (slope == 0 and not has_lowest))):
+        if not (comes_close(start) if slope else is_allowed(start)):
             return End(at, is_included=True)  # just beyond it breaks
+        if falling and start <= lowest:  # so it does here, or less than the gap further on
+            return End(at, is_included=True, more=constraint.gap / abs(slope))
         is_last = k == (len(function.knots) if side > 0 else 0)
         knot = None if is_last else function.knots[k if side > 0 else k - 1]
-        if falling:
+        if falling and (knot is None or not comes_close(slope * knot + offset)):
             crossing = (lowest - offset) / slope
-            if knot is None or (crossing < knot if side > 0 else crossing > knot):
-                return End(crossing, has_lowest)
+            return End(crossing, is_allowed(lowest), constraint.gap / abs(slope))
         if knot is None:
             return End(None, is_included=False)
         if not is_allowed(function(knot)):
@@ -166,15 +208,21 @@ def _first_break(
 def _nearest(ends: Sequence[End], span: Span, side: int) -> End:
     """Return the end nearest to the value among those of all constraints and of the span."""
     limit = span.high if side > 0 else span.low
-    known = [(end.at, end.is_included) for end in (*ends, End(limit, is_included=True)) if end.at is not None]
+    known = [(end.at, end) for end in (*ends, End(limit, is_included=True)) if end.at is not None]
     if not known:
         return End(None, is_included=False)
     at = (min if side > 0 else max)(place for place, _ in known)
-    is_included = all(included for place, included in known if place == at)
+    is_included = all(end.is_included for place, end in known if place == at)
+    more = min(end.more for place, end in known if place == at)  # an end that is rational is the true one
+    furthest = at + side * more
+    if more and any(at != place and (furthest - place) * side >= 0 for place, _ in known):
+        raise Undecided  # another end may be nearer than the true one
     if span.is_integers:  # between integers the function is affine: those up to the break are allowed
-        whole = fmpq(at.floor() if side > 0 else at.ceil())
+        whole, last = (fmpq(one.floor() if side > 0 else one.ceil()) for one in (at, furthest))
+        if whole != last:
+            raise Undecided
         return End(whole if is_included or whole != at else whole - side, is_included=True)
-    return End(at, is_included)
+    return End(at, is_included, more)
 
 
 def _drop(function: Pieces, here: Rational, low: End, high: End) -> Drop:

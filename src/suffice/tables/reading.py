@@ -1,7 +1,8 @@
 """Tables as the command line gets them: CSV files, plain or gzipped, and Parquet files.
 
 In comes a path. Out goes a `DataTable`. Guaranteed of it: no two columns have the same name, and every row has a cell
-for every column. The cells of a CSV file stay text, so that "0.1" is one tenth and not the float beside it.
+for every column. The cells of a CSV file stay text, so that "0.1" is one tenth and not the float beside it. A table has
+`MOST_CELLS` cells and `MOST_BYTES` bytes once unpacked at most, for a small file can ask for all the memory there is.
 """
 
 from __future__ import annotations
@@ -9,14 +10,20 @@ from __future__ import annotations
 import csv
 import gzip
 import importlib
+import io
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from suffice.errors import DataError, FeatureNameError
+from suffice.errors import DataError, FeatureNameError, SufficeError
+
+MOST_CELLS = 20_000_000  # a table is read whole, at about 100 bytes a cell
+MOST_BYTES = 1 << 30  # of text, or of a Parquet file's values, once unpacked
+MOST_CHARACTERS = 1 << 24  # of one row of a CSV file
+_CELLS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +51,9 @@ class DataTable:
     rows: tuple[tuple[Any, ...], ...]
 
     def __post_init__(self) -> None:
-        twice = [name for k, name in enumerate(self.columns) if name in self.columns[:k]]
-        if twice:
-            raise DataError(f"{self.path}: two columns are called {twice[0]!r}; give each its own name")
+        twice = first_twice(self.columns)
+        if twice is not None:
+            raise DataError(f"{self.path}: two columns are called {twice!r}; give each its own name")
 
     def row(self, k: int) -> dict[str, Any]:
         """Return the cells of a row by column name; rows count from 0."""
@@ -65,6 +72,16 @@ class DataTable:
         if name not in self.columns:
             raise FeatureNameError(name, self.columns, what=f"column of {self.path}")
         return self.columns.index(name)
+
+
+def first_twice(names: Iterable[str]) -> str | None:
+    """Return the first name that has come before, None if each comes once."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def read_table(path: str | os.PathLike[str]) -> DataTable:
@@ -86,6 +103,8 @@ def read_table(path: str | os.PathLike[str]) -> DataTable:
         raise DataError(f"{path}: the name must end in .csv, .csv.gz or .parquet, which says what format it is")
     try:
         return _read_parquet(file) if file.suffix.lower() == ".parquet" else _read_csv(file)
+    except SufficeError:
+        raise
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file") from None
     except UnicodeDecodeError:
@@ -93,7 +112,21 @@ def read_table(path: str | os.PathLike[str]) -> DataTable:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{path}: is not a complete gzip file ({error}); compress it again") from None
     except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
+        raise DataError(f"{path}: cannot be read ({_line(error.strerror or error)})") from None
+    except (ValueError, TypeError, LookupError, ArithmeticError, NotImplementedError, MemoryError) as error:
+        raise DataError(f"{path}: cannot be read as a table ({_line(error)})") from None
+
+
+def _line(error: object) -> str:
+    return " ".join(str(error).split())
+
+
+def _check_limit(file: Path, count: int, most: int, what: str) -> None:
+    if count > most:
+        raise DataError(
+            f"{file}: has more than {most:,} {what}, which is too large to be read whole; take fewer rows or columns, "
+            "or explain it with suffice batch, which reads a part at a time"
+        )
 
 
 def _read_csv(file: Path) -> DataTable:
@@ -103,26 +136,61 @@ def _read_csv(file: Path) -> DataTable:
         if header is None:
             raise DataError(f"{file}: is empty; its first line must name the columns")
         _, columns = header
-        rows = []
+        _check_limit(file, len(columns), MOST_CELLS, "cells")
+        rows: list[tuple[str | None, ...]] = []
+        most_rows = MOST_CELLS // len(columns)
         for number, cells in lines:
             if len(cells) != len(columns):
                 raise DataError(f"{file}: line {number} has {len(cells)} cells, but there are {len(columns)} columns")
-            rows.append(tuple(cell or None for cell in cells))
+            rows.append(tuple([cell or None for cell in cells]))
+            if len(rows) > most_rows:
+                _check_limit(file, len(rows) * len(columns), MOST_CELLS, "cells")
     return DataTable(str(file), tuple(columns), tuple(rows))
 
 
 def _open_text(file: Path) -> IO[str]:
     # Spreadsheets put a byte order mark first; "utf-8-sig" reads UTF-8 with and without one.
-    if file.suffix.lower() == ".gz":
-        return gzip.open(file, "rt", encoding="utf-8-sig", newline="")
-    return open(file, encoding="utf-8-sig", newline="")
+    is_packed = file.suffix.lower() == ".gz"
+    content: Any = gzip.open(file) if is_packed else open(file, "rb", buffering=0)  # noqa: SIM115 - the caller closes it
+    return io.TextIOWrapper(io.BufferedReader(_Limited(file, content), 1 << 16), encoding="utf-8-sig", newline="")
+
+
+class _Limited(io.RawIOBase):
+    """A file that can be read up to the limit and no further."""
+
+    def __init__(self, file: Path, content: Any) -> None:
+        self._file, self._content, self._count = file, content, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count: int = self._content.readinto(buffer)
+        self._count += count
+        _check_limit(self._file, self._count, MOST_BYTES, "bytes once unpacked")
+        return count
+
+    def close(self) -> None:
+        self._content.close()
+        super().close()
 
 
 def _lines(file: Path, text: IO[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of every line that has some, with its number; a quoted line break makes one of several lines."""
-    reader = csv.reader(text, strict=True)
+    length = 0  # of the row that is being read
+
+    def pieces() -> Iterator[str]:
+        nonlocal length
+        while piece := text.readline(MOST_CHARACTERS + 1):
+            length += len(piece)
+            if length > MOST_CHARACTERS:
+                _check_limit(file, length, MOST_CHARACTERS, "characters in one row")
+            yield piece
+
+    reader = csv.reader(pieces(), strict=True)
     try:
         for cells in reader:
+            length = 0
             if cells:
                 yield reader.line_num, cells
     except csv.Error as error:
@@ -131,14 +199,53 @@ def _lines(file: Path, text: IO[str]) -> Iterator[tuple[int, list[str]]]:
 
 def _read_parquet(file: Path) -> DataTable:
     try:
+        pyarrow = importlib.import_module("pyarrow")
         parquet = importlib.import_module("pyarrow.parquet")
     except ImportError as error:
         raise DataError(f"{file}: Parquet files need pyarrow ({error}): pip install 'suffice[data]'") from None
     with open(file, "rb") as content:
         try:
-            table = parquet.ParquetFile(content).read()
-        except ValueError as error:  # pyarrow's ArrowInvalid
-            raise DataError(f"{file}: is not a Parquet file ({' '.join(str(error).split())})") from None
-    columns = [column.to_pylist() for column in table.columns]
-    rows = zip(*columns, strict=True) if columns else ()
-    return DataTable(str(file), tuple(table.column_names), tuple(rows))
+            opened = parquet.ParquetFile(content)
+        except (pyarrow.ArrowException, OSError) as error:
+            raise DataError(f"{file}: is not a Parquet file ({_line(error)})") from None
+        names = opened.schema_arrow.names
+        for field in opened.schema_arrow:  # of lists, a page can hold far more than a file can say beforehand
+            if field.type.num_fields:
+                raise DataError(f"{file}: column {field.name!r} holds a {field.type} in each cell; leave it out")
+        _check_limit(file, opened.metadata.num_rows * len(names), MOST_CELLS, "cells")
+        _check_limit(file, _count_bytes(opened.metadata), MOST_BYTES, "bytes once unpacked")
+        # Text is read as an index into its distinct values, which may stand for far more than the file's size.
+        texts = [field.name for field in opened.schema_arrow if _is_text(pyarrow, field.type)]
+        opened = parquet.ParquetFile(content, read_dictionary=texts)
+        rows: list[tuple[Any, ...]] = []
+        count = 0
+        for batch in opened.iter_batches(max(1, _CELLS_AT_ONCE // max(1, len(names))), use_threads=False):
+            count += sum(_bytes_of(pyarrow, column) for column in batch.columns)
+            _check_limit(file, count, MOST_BYTES, "bytes once unpacked")
+            rows.extend(zip(*(_cells(pyarrow, column) for column in batch.columns), strict=True))
+    return DataTable(str(file), tuple(names), tuple(rows))
+
+
+def _count_bytes(metadata: Any) -> int:
+    return sum(int(metadata.row_group(g).total_byte_size) for g in range(metadata.num_row_groups))
+
+
+def _is_text(pyarrow: Any, kind: Any) -> bool:
+    types = pyarrow.types
+    return any(is_kind(kind) for is_kind in (types.is_string, types.is_large_string, types.is_binary))
+
+
+def _bytes_of(pyarrow: Any, column: Any) -> int:
+    """Return how many bytes the cells of a column take, each by itself."""
+    if not (pyarrow.types.is_dictionary(column.type) and _is_text(pyarrow, column.type.value_type)):
+        return int(column.nbytes)
+    compute = importlib.import_module("pyarrow.compute")
+    lengths = compute.binary_length(column.dictionary).cast("int64").take(column.indices)
+    return int(compute.sum(lengths, min_count=0).as_py())
+
+
+def _cells(pyarrow: Any, column: Any) -> list[Any]:
+    if not pyarrow.types.is_dictionary(column.type):
+        return column.to_pylist()  # type: ignore[no-any-return]
+    distinct = [*column.dictionary.to_pylist(), None]  # equal cells are one object
+    return [distinct[-1 if k is None else k] for k in column.indices.to_pylist()]

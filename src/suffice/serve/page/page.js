@@ -30,19 +30,35 @@ const amount = (number) => (number.exact === "inf" ? "any amount" : number.float
 // --- talking to the server --------------------------------------------------------------------------------------------
 
 class Problem extends Error {}
+class NoToken extends Problem {}
+
+// A token comes from the address, after "#token=", where no server and no log sees it; or it is typed in. It is kept
+// until the tab is closed.
+const TOKEN = "suffice-token";
+
+function takeToken() {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (given === null) return;
+  sessionStorage.setItem(TOKEN, given);
+  history.replaceState(null, "", location.pathname);
+}
 
 async function ask(path, body, signal) {
-  const options = body === undefined ? {} : {
-    method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" },
+  const token = sessionStorage.getItem(TOKEN);
+  const headers = token === null ? {} : { Authorization: `Bearer ${token}` };
+  const options = body === undefined ? { headers } : {
+    method: "POST", body: JSON.stringify(body), headers: { ...headers, "Content-Type": "application/json" },
   };
   let response;
   try {
     response = await fetch(path, { ...options, signal });
   } catch (error) {
     if (error.name === "AbortError") throw error;
+    if (token !== null && !/^[\x20-\x7e]*$/.test(token)) throw new NoToken("This is not the server's token.");
     throw new Problem("The server cannot be reached; is it still running?");
   }
   if (response.ok) return response;
+  if (response.status === 401) throw new NoToken(token === null ? "This server needs its token." : "This is not the server's token.");
   const problem = await response.json().catch(() => ({}));
   throw new Problem(problem.detail || `The server answered with ${response.status}.`);
 }
@@ -152,8 +168,8 @@ async function showMore(name, title) {
   get("more").hidden = false;
 }
 
-async function download(path, name) {
-  const content = await (await ask(path, question("explain"))).blob();
+async function download(path, name, body) {
+  const content = await (await ask(path, body)).blob();
   const link = make("a", { href: URL.createObjectURL(content), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
@@ -397,7 +413,12 @@ function listen() {
   get("next").addEventListener("click", () => pickRow(get("row").valueAsNumber + 1).catch(fail));
   get("ask").addEventListener("submit", (event) => event.preventDefault());
   const files = { certificate: "certificate.json", report: "report.html" };
-  for (const [id, name] of Object.entries(files)) get(id).addEventListener("click", () => withButton(get(id), () => download(`v1/${id}`, name)));
+  for (const [id, name] of Object.entries(files)) get(id).addEventListener("click", () => withButton(get(id), () => download(`v1/${id}`, name, question("explain"))));
+  get("file").addEventListener("click", (event) => {
+    if (sessionStorage.getItem(TOKEN) === null) return; // a plain link will do
+    event.preventDefault();
+    download("v1/model.safetensors", "model.safetensors").catch(complain);
+  });
 }
 
 async function start() {
@@ -420,4 +441,26 @@ async function start() {
   }
 }
 
-start().catch(fail);
+// The question for the token stands where the page begins, until the server takes it.
+async function enter() {
+  try {
+    await start();
+    get("enter").hidden = true;
+  } catch (error) {
+    fail(error);
+    if (!(error instanceof NoToken)) return;
+    get("enter").hidden = false;
+    get("token").focus();
+  }
+}
+
+get("enter").addEventListener("submit", (event) => {
+  event.preventDefault();
+  sessionStorage.setItem(TOKEN, get("token").value.trim());
+  get("token").value = "";
+  complain(null);
+  enter();
+});
+window.addEventListener("hashchange", () => { takeToken(); if (state.model === null) enter(); });
+takeToken();
+enter();

@@ -1,0 +1,56 @@
+"""Models that compare the sigmoids of several scores: taken only where these sigmoids tell the scores apart.
+
+The sigmoid rises with the score, so the largest one belongs to the largest score. In floats it stops rising: above 37
+every score has the sigmoid 1.0, and the first class wins whatever the scores are. Below 16 two sigmoids are the same
+float only if the scores differ by less than 1e-9, which the rounding of the scores may do as well. APLR cuts scores at
+-16 and 16 itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from suffice.adapters.draft import Saturation
+from suffice.errors import AdapterError
+from suffice.model.additive import AdditiveModel
+from suffice.model.domain import Domain
+from suffice.numbers.exact import ONE, Rational, rational
+from suffice.shapes import Pieces
+from suffice.shapes.pieces import combine
+
+_LIMIT = rational(16)
+
+
+def check_unsaturated(model: AdditiveModel, source: str, kind: Saturation) -> None:
+    """Refuse a model unless at most one score can pass 16 on its domains and, for "both", one cannot pass -16."""
+    compiled = model.compile()
+    scores = range(len(model.intercept))
+    highest = [_largest(compiled, model, j, ONE) for j in scores]
+    lowest = [_largest(compiled, model, j, -ONE) for j in scores]
+    is_large = sum(top is None or top > _LIMIT for top in highest) > 1
+    is_small = kind == "both" and all(low is None or low > _LIMIT for low in lowest)
+    if is_large or is_small:
+        raise AdapterError(
+            f"{source} compares the sigmoids of its scores, and several scores can pass {16 if is_large else -16}, "
+            "beyond which it takes them for equal, so its own predictions do not follow from its scores there; give "
+            "domains= that keep the scores between, or use a model with a softmax"
+        )
+
+
+def _largest(compiled: Sequence[tuple[Pieces, ...]], model: AdditiveModel, j: int, sign: Rational) -> Rational | None:
+    """Return a bound from above on `sign` times a score; None if there is none."""
+    total = sign * model.intercept[j]
+    for pieces, domain in zip(compiled, model.domains, strict=True):
+        part = _least(combine([(-sign, pieces[j])]), domain)
+        if part is None:
+            return None
+        total -= part
+    return total
+
+
+def _least(pieces: Pieces, domain: Domain) -> Rational | None:
+    """Return the infimum of a function on a domain, None if it falls without end."""
+    found = [pieces.infimum(span.low, span.high) for span in domain.spans]
+    if not all(one.is_bounded for one in found):
+        return None
+    return min([one.value for one in found] + [pieces(value) for value in (*domain.categories_, *domain.codes_)])
