@@ -182,6 +182,8 @@ def test_a_question_can_be_read_from_a_file(folder, command):
     assert found == {"row": 0, **ANSWERS[command](asked).document()}
     other = document(*ask(command, "--question", "question.json", "--unit", "raw"))
     assert other["question"] == asked.document() | {"unit": "raw"}
+    (folder / "printed.json").write_text(json.dumps(shown))
+    assert document(*ask(command, "--question", "printed.json")) == shown
 
 
 @pytest.mark.parametrize(
@@ -190,6 +192,7 @@ def test_a_question_can_be_read_from_a_file(folder, command):
         (None, "there is no such file"),
         ("{", "is not a question in JSON"),
         ("[1]", "is not a question in JSON; it must be an object"),
+        ('{"question": 1}', "its field 'question' must be an object"),
         ('{"radios": 1}', "'radios' is not a field of a question"),
         ('{"norm": 2}', "'relevance' does not take the option 'norm'"),
     ],

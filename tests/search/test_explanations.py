@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from builders import drop_model
+from builders import RISING, drop_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import finite_cases, wishes
@@ -57,3 +57,10 @@ def test_counts_of_subset_minimal_sets_keep_to_their_budget():
     low, high = found.count(max_nodes=100)
     assert low <= math.comb(40, 20) <= high
     assert drop_model(1, 1, 1, margin=1).explanations(["a"] * 3, 1, minimal="subset", unit="raw").count() == (3, 3)
+
+
+def test_a_count_keeps_to_the_budget_of_the_question():
+    explainer = Explainer(AdditiveModel([RISING] * 12))
+    low, high = explainer.explanations([1] * 12, 2, unit="raw", max_nodes=0).counted().number
+    assert low < high
+    assert explainer.explanations([1] * 12, 2, unit="raw").counted().number == (924, 924)

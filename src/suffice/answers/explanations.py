@@ -19,6 +19,7 @@ from suffice.solvers.enumeration import Count, Items, count_minimal, count_small
 from suffice.solvers.problem import Problem
 
 _SHOWN = 20
+_COUNTED = 100_000  # nodes of a count, if nothing else is said
 
 
 class Explanations:
@@ -53,7 +54,7 @@ class Explanations:
         for items in _decided(found):
             yield tuple(names[i] for i in sorted(features(items)))
 
-    def count(self, *, max_nodes: int = 100_000) -> Count:
+    def count(self, *, max_nodes: int = _COUNTED) -> Count:
         """Return proven bounds on how many there are; they are equal unless the budget runs out.
 
         Parameters
@@ -82,8 +83,10 @@ class Explanations:
         sets = tuple(islice(self, limit + 1))
         return Listing(self.case, self.cover is not None, sets[:limit], None, has_more=len(sets) > limit)
 
-    def counted(self, max_nodes: int = 100_000) -> Listing:
-        """Return how many there are, as an answer that can be shown."""
+    def counted(self, max_nodes: int | None = None) -> Listing:
+        """Return how many there are, within the question's own budget of nodes or another, as an answer to show."""
+        nodes = self.case.question.budget.max_nodes if max_nodes is None else max_nodes
+        max_nodes = _COUNTED if nodes is None else nodes
         return Listing(self.case, self.cover is not None, (), self.count(max_nodes=max_nodes), has_more=False)
 
 

@@ -65,7 +65,7 @@ _RADIUS = Annotated[
 ]
 _QUESTION = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="A question in JSON, as --json prints it; other options replace its parts."),
+    typer.Option(metavar="FILE", help="A question in JSON, or what --json printed; other options replace its parts."),
 ]
 # By the name of the option in `Options`: how the command line takes it.
 _OPTIONS: Mapping[str, Any] = {
@@ -175,7 +175,10 @@ def _read_file(path: Path) -> Json:
         raise DataError(f"{path}: is not a question in JSON ({' '.join(str(error).split())[:120]})") from None
     if not isinstance(document, dict):
         raise DataError(f"{path}: is not a question in JSON; it must be an object")
-    return document
+    asked = document.get("question", document)  # what --json printed, or a certificate, states its question so
+    if not isinstance(asked, dict):
+        raise DataError(f"{path}: is not a question in JSON; its field 'question' must be an object")
+    return asked
 
 
 def _radius(given: Sequence[str], names: Sequence[str]) -> Any:

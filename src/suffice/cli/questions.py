@@ -174,11 +174,10 @@ def explanations(
     count: Annotated[bool, typer.Option("--count", help="Count the sets instead of listing them.")] = False,
 ) -> None:
     """List all minimal explanations, or count them."""
-    nodes = asked.question.budget.max_nodes
 
     def ask(cells: Json) -> Answer:
         found = asked.explainer.explanations(cells, asked.question, minimal=minimal.value)
-        return found.counted(100_000 if nodes is None else nodes) if count else found.listing(limit)
+        return found.counted() if count else found.listing(limit)
 
     asked.show(asked.answers(ask))
 
