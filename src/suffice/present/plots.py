@@ -106,7 +106,7 @@ def waterfall(why: Explanation, ax: Axes | None = None) -> Axes:
 def _check_drawable(*numbers: float) -> None:
     """Refuse numbers at the end of all floats, which no axis can show."""
     if not max(map(abs, numbers), default=0.0) < _LARGEST:
-        raise DataError(f"there are numbers beyond {_LARGEST:g} in this answer, which cannot be drawn")
+        raise DataError("the numbers of this answer are too large to be drawn")
 
 
 def _draw_bars(ax: Axes, bars: Sequence[_Bar], margin: float) -> None:
