@@ -13,6 +13,7 @@ from suffice import (
     ReluNetwork,
     Steps,
 )
+from suffice.numbers.exact import rational
 
 
 def test_a_counterexample_near_a_limit_that_is_not_attained():
@@ -45,3 +46,16 @@ def test_counterexamples_break_the_claim_for_certain():
     alone = Explainer(AdditiveModel([RISING] * 3, 0)).explain([1, 1, 1], radius=4, norm=1, unit="raw")
     point = alone.counterexample("x0")
     assert sum(value != 1 for value in point.values()) == 1
+
+
+def test_a_feature_that_was_to_be_fixed_is_charged_for_its_rounding_once_it_moves():
+    line = ReluNetwork([np.ones((1, 1), np.float32)], [np.zeros(1, np.float32)])
+    wide = 2**20
+    explainer = Explainer(AdditiveModel([line, line], wide - 1 / 128, features=["a", "b"]))
+    asked = {"unit": "raw", "arithmetic": "float32", "immutable": ["b"]}
+    charged = explainer.explain([0, 0], wide, **asked).charged[0]
+    assert charged > rational(1 / 128)  # so that a fall just past the margin shows nothing of the deployed model
+    why = explainer.explain([0, 0], wide, fix=["a"], **asked)
+    with pytest.raises(suffice.ClaimError, match="no input is known to break the claim without 'a'"):
+        why.counterexample("a")
+    assert "If a could also change" not in str(why)

@@ -121,7 +121,9 @@ class Contrast(Answer):
 
     def _least(self) -> str:
         choices, given = self.case.question.choices, self.case.question.given
-        because = f" ({self.caveat})" if self.caveat else ""
+        because = f" ({self.caveat})" if self.caveat and self.bound < self.units else ""
+        if not self.bound and self.units:
+            return f"whether less can is not known{because}"
         if given & {"cost", "groups"}:
             return f"no set of changes that costs less than {self.lower_bound} can{because}"
         counting = ", not counting those that change at no cost" if choices.free else ""
@@ -201,13 +203,16 @@ class Counterfactual(Contrast):
         return found
 
     def _proven(self) -> str:
-        if not self.least_change and (self.is_attained or self.caveat):  # nothing to say of the size of changes
+        because = f" ({self.caveat})" if self.caveat and self.bound == self.units else ""
+        if not self.least_change and self.caveat:
+            return f"{super()._proven()}; how small such a change can be is not known{because}"
+        if not self.least_change and self.is_attained:  # labels change, which have no distance
             return super()._proven()
         least = f"{approximately(self.least_change)} {'radius' if self.least_change == 1 else 'radii'}"
         how_far = f"be at least {least}" if self.is_attained or self.caveat else f"exceed {least}"
         has_costs = self.case.question.given & {"cost", "groups"}
         which = "at this cost" if has_costs else "with so few changes"
-        return f"{super()._proven()}; {which}, the largest change must {how_far}"
+        return f"{super()._proven()}; {which}, the largest change must {how_far}{because}"
 
     def _document(self) -> Json:
         document = super()._document()

@@ -236,10 +236,11 @@ class Explanation(Answer):
         return {}
 
     def _break(self, feature: str) -> Counterexample | None:
-        case, removed, fixed = self.case, self.model.index(feature), set(self.fixed)
+        removed, fixed = self.model.index(feature), set(self.fixed)
+        case = self.case.with_free(removed)
         try:
             best = easiest_break(case.outer, [removed], [i for i in case.features if i not in fixed])
-        except Undecided:
+        except (Undecided, ClaimError):  # a threshold that is not known well enough, or rounding without a bound
             best = None
         if best is None:
             return None

@@ -75,6 +75,10 @@ class Case:
         """Return the same case about a given set: rounding is charged only where the other features may go."""
         return replace(self, still=self.still.union(fixed))
 
+    def with_free(self, feature: int) -> Case:
+        """Return the same case with a feature that may move though it was to be fixed: its rounding is charged too."""
+        return replace(self, still=self.still - {feature}) if feature in self.still else self
+
     def refined(self) -> Case:
         """Return the same case with numbers that are not rational enclosed in twice as many bits."""
         inequalities, bits = _enclosed(self.model, self.question, self.scores, 2 * self.bits)
