@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from builders import RISING, sentence
+from builders import AGE_AND_COLOUR, RISING, sentence
 
 import suffice
 from suffice import (
@@ -19,9 +19,6 @@ from suffice import (
     Table,
 )
 
-MODEL = AdditiveModel(
-    [RISING, Table({"red": 1, "blue": 2})], 0, features=[Feature("age", Domain.interval(0, 120)), "colour"]
-)
 MODELS = [
     (lambda: AdditiveModel([], 0), "at least one shape"),
     (lambda: AdditiveModel([RISING], math.nan), "the intercept: nan"),
@@ -66,7 +63,7 @@ MODELS = [
     (lambda: Domain.interval(10**5000, 1), r"no number from a number near 1e\+5000 to 1"),
     (lambda: Domain.codes(None), "write suffice.MISSING"),
     (lambda: Domain.integers(0, 3) | Domain.codes("2"), "the label '2' is also a number of the domain"),
-    (lambda: Explainer(MODEL, max_pieces=None), "max_pieces must be a whole number, 1 or more, got None"),
+    (lambda: Explainer(AGE_AND_COLOUR, max_pieces=None), "max_pieces must be a whole number, 1 or more, got None"),
     (lambda: Explainer("model.pkl"), "takes an AdditiveModel or a fitted NAM, got 'model.pkl'"),
 ]
 

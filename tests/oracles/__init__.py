@@ -4,7 +4,7 @@ They share no code with the library: `Fraction`, loops and trying everything. Wh
 are numbers and names, never a decision.
 """
 
-from oracles.finite import CLASSES, Finite, Wishes
+from oracles.finite import CLASSES, Finite, Wishes, cannot_be_free
 from oracles.functions import Plain, breaks_at, enough, infimum_by_sampling, part_of
 from oracles.networks import ACTIVATIONS, CORNERS, PlainNetwork, exact, push
 from oracles.sets import fraction, least_cost, plain, smallest_size, subsets, sufficient, sufficient_for_all
@@ -18,6 +18,7 @@ __all__ = [
     "PlainNetwork",
     "Wishes",
     "breaks_at",
+    "cannot_be_free",
     "enough",
     "exact",
     "fraction",

@@ -43,6 +43,12 @@ class Wishes:
         }
 
 
+def cannot_be_free(names, free):
+    """Which features cannot be free, one or several."""
+    what = ", ".join(repr(names[i]) for i in sorted(free))
+    return f"{what} cannot be free" if len(free) == 1 else f"{what} cannot all be free"
+
+
 @dataclass
 class Finite:
     """A model whose features have finitely many values each, as tables, seen from a row.
@@ -81,6 +87,32 @@ class Finite:
             return there.index(max(there)) == winner
         other = CLASSES.index(claim.other)
         return there[winner] > there[other] or (there[winner] == there[other] and winner < other)
+
+    def gaps(self, claim, point):
+        """How far a point is from breaking each inequality of a claim, and whether a gap of 0 breaks it."""
+        here, there, kind = self.here, self.scores(point), type(claim).__name__
+        if kind == "AtLeast":
+            return [(there[0] - fraction(claim.value), False)]
+        if kind == "AtMost":
+            return [(fraction(claim.value) - there[0], False)]
+        if kind == "Within":
+            return [(fraction(claim.delta) + sign * (there[0] - here[0]), False) for sign in (1, -1)]
+        if self.task == "binary":
+            return [(there[0], False) if here[0] >= 0 else (-there[0], True)]
+        winner = here.index(max(here))
+        others = [CLASSES.index(claim.other)] if kind == "Beats" else range(len(here))
+        return [(there[winner] - there[other], other < winner) for other in others if other != winner]
+
+    def refusal(self, claim, names, free, radius, max_changed=None):
+        """What is said where features that must be free break the claim: of its first inequality that breaks."""
+        every = zip(*(self.gaps(claim, p) for p in self.points(radius, free, max_changed)), strict=True)
+        for (start, is_strict), gaps in zip(self.gaps(claim, self.row), every, strict=True):
+            least = min(gap for gap, _ in gaps)
+            if least < 0 or (least == 0 and is_strict):
+                lowered = f"the margin of {float(start):.6g} by {float(start - least):.6g}"
+                who = ": it can lower " if len(free) == 1 else ": together they can lower "
+                return f"{cannot_be_free(names, free)}{who}{lowered}; free fewer, or make the radius smaller"
+        raise AssertionError("they may all be free")
 
     def change(self, i, value):
         """How far a value is from the row's own; a change of label is no distance."""

@@ -5,22 +5,17 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from builders import RISING, sentence
+from builders import AGE_AND_COLOUR, AGED_40_AND_RED, RISING, sentence
 
 import suffice
 from suffice import (
     AdditiveModel,
-    Domain,
     Explainer,
     Feature,
     Table,
 )
 
-MODEL = AdditiveModel(
-    [RISING, Table({"red": 1, "blue": 2})], 0, features=[Feature("age", Domain.interval(0, 120)), "colour"]
-)
-EXPLAINER = Explainer(MODEL)
-ROW = {"age": 40, "colour": "red"}
+EXPLAINER = Explainer(AGE_AND_COLOUR)
 RADII = [
     (-1, "is -1; it cannot be negative"),
     (math.nan, "nan is not a finite number"),
@@ -38,19 +33,19 @@ RADII = [
 @pytest.mark.parametrize(("radius", "words"), RADII, ids=lambda v: v if isinstance(v, str) else "given")
 def test_radii(radius, words):
     with pytest.raises((suffice.RadiusError, suffice.FeatureNameError), match=words) as error:
-        EXPLAINER.explain(ROW, radius=radius, unit="raw")
+        EXPLAINER.explain(AGED_40_AND_RED, radius=radius, unit="raw")
     sentence(error)
 
 
 def test_units_and_immutable_features():
     with pytest.raises(suffice.RadiusError, match="unit must be one of 'raw', 'std', 'model', got 'sd'"):
-        EXPLAINER.explain(ROW, radius=1, unit="sd")
+        EXPLAINER.explain(AGED_40_AND_RED, radius=1, unit="sd")
     with pytest.raises(suffice.RadiusError, match="in standard deviations, but the model has none for 'age'"):
-        EXPLAINER.explain(ROW, radius=1, unit="std")
+        EXPLAINER.explain(AGED_40_AND_RED, radius=1, unit="std")
     with pytest.raises(suffice.FeatureNameError, match="'sex' is not a feature"):
-        EXPLAINER.explain(ROW, radius=1, immutable=["sex"], unit="raw")
+        EXPLAINER.explain(AGED_40_AND_RED, radius=1, immutable=["sex"], unit="raw")
     with pytest.raises(suffice.FeatureNameError, match="'age' is one name; give a list of names"):
-        EXPLAINER.explain(ROW, radius=1, immutable="age", unit="raw")
+        EXPLAINER.explain(AGED_40_AND_RED, radius=1, immutable="age", unit="raw")
 
 
 def test_immutable_features_cannot_change():

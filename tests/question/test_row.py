@@ -6,21 +6,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from builders import RISING, sentence
+from builders import AGE_AND_COLOUR, RISING, sentence
 
 import suffice
 from suffice import (
     AdditiveModel,
-    Domain,
     Explainer,
-    Feature,
     Table,
 )
 
-MODEL = AdditiveModel(
-    [RISING, Table({"red": 1, "blue": 2})], 0, features=[Feature("age", Domain.interval(0, 120)), "colour"]
-)
-EXPLAINER = Explainer(MODEL)
+EXPLAINER = Explainer(AGE_AND_COLOUR)
 ROWS = [
     ([40], "needs 2 values, one for each feature, got 1"),
     ([40, "red", 1], "got 3"),

@@ -8,7 +8,7 @@ import pytest
 from builders import RISING
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from oracles import enough, subsets
+from oracles import cannot_be_free, enough, subsets
 from strategies import numeric_cases, wishes
 
 import suffice
@@ -89,8 +89,11 @@ def test_the_curve_meets_preferences_at_every_radius_tried(case, max_changed, da
         ]
 
     if not allowed(until):
-        with pytest.raises(suffice.PreferenceError, match=r"cannot (all )?be free at every radius of the curve"):
+        refused = f"{cannot_be_free(model.names, wished.free)} at every radius of the curve; free fewer, or choose a"
+        refused += " smaller `until`"
+        with pytest.raises(suffice.PreferenceError) as error:
             explainer.curve(row, until=until, **asked)
+        assert str(error.value) == refused
         return
     curve = explainer.curve(row, until=until, **asked)
     ends = [step.limit.radius for step in curve.steps]
