@@ -24,7 +24,8 @@ BROKEN = arrow.py_buffer(b"2\xff\xfe")
 
 
 def arrow_columns():
-    for kind in ("float16", "float32", "float64", "int8", "uint64"):
+    yield "float16", arrow.array([np.float16(0), np.float16(2), None], "float16")
+    for kind in ("float32", "float64", "int8", "uint64"):
         yield kind, arrow.array([0, 2, None], kind)
     for name in ("string", "large_string", "string_view"):
         if hasattr(arrow, name):
