@@ -1,4 +1,5 @@
 import gzip
+import os
 import pickle
 import subprocess
 import sys
@@ -13,8 +14,8 @@ from suffice.errors import DataError
 pandas = pytest.importorskip("pandas", reason="data sets are pandas frames")
 Bunch = pytest.importorskip("sklearn.utils", reason="data sets are fetched by scikit-learn").Bunch
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the data folder ../shared/data is not here")
+DATA = Path(os.environ.get("SUFFICE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the folder of published tables is not here: $SUFFICE_DATA")
 
 BEANS = {"BARBUNYA": 1322, "BOMBAY": 522, "CALI": 1630, "DERMASON": 3546, "HOROZ": 1928, "SEKER": 2027, "SIRA": 2636}
 NOT_COMPAS = """age_cat juv_fel_count juv_misd_count juv_other_count days_b_screening_arrest c_days_from_compas

@@ -2,49 +2,107 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-TESTS = """
 import pytest
 
+ROOT = Path(__file__).parent.parent
+TESTS = """
+import os
+import pytest
+
+needs = pytest.mark.skipif("COMPLETE" not in os.environ, reason="a package is missing")
 def test_passes(): pass
-def test_is_skipped(): pytest.skip("a package is missing")
+def test_is_skipped():
+    if "COMPLETE" not in os.environ: pytest.skip("a package is missing")
+@pytest.mark.parametrize("one", ["a", "b"])
+@needs
+def test_has_cases(one): pass
 @pytest.mark.xfail
 def test_is_known_to_fail(): assert False
 """
+WHOLE = """
+import os
+import pytest
+if "COMPLETE" not in os.environ:
+    pytest.importorskip("there_is_no_such_package")
+def test_of_the_file(): pass
+"""
 
 
-def run_pytest(folder, *, allowed):
-    (folder / "allowed-skips.txt").write_text(allowed)
-    (folder / "no_skips.py").write_text((ROOT / "scripts" / "no_skips.py").read_text())
-    (folder / "test_some.py").write_text(TESTS)
-    (folder / "test_whole.py").write_text('import pytest\npytest.importorskip("there_is_no_such_package")\n')
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no_skips", "-p", "no:cacheprovider", "-c", os.devnull]
-    command += ["--continue-on-collection-errors", "--rootdir", str(folder), str(folder)]
-    environment = os.environ | {"PYTHONPATH": str(folder)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    return done.returncode, done.stdout
+@pytest.fixture
+def suite(tmp_path):
+    """Run a small suite of tests with our plugins; it is complete where nothing is missing."""
+    for name in ("no_skips.py", "passed_tests.py"):
+        shutil.copy(ROOT / "scripts" / name, tmp_path)
+    (tmp_path / "test_some.py").write_text(TESTS)
+    (tmp_path / "test_whole.py").write_text(WHOLE)
+
+    def run(*arguments, allowed="", is_complete=False):
+        (tmp_path / "allowed-skips.txt").write_text(allowed)
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-v",
+            "-p",
+            "passed_tests",
+            "-p",
+            "no:cacheprovider",
+            "-c",
+            os.devnull,
+        ]
+        command += ["--continue-on-collection-errors", "--rootdir", str(tmp_path), *map(str, arguments), str(tmp_path)]
+        environment = os.environ | {"PYTHONPATH": str(tmp_path)} | ({"COMPLETE": "1"} if is_complete else {})
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        return done.returncode, done.stdout
+
+    return run
 
 
-def test_a_skip_is_a_failure_unless_it_is_listed(tmp_path):
-    code, text = run_pytest(tmp_path, allowed="# nothing\n")
-    assert (code, "1 failed, 1 passed, 1 xfailed, 1 error" in text) == (1, True), text
+def test_a_skip_is_a_failure_unless_it_is_listed(suite):
+    code, text = suite("-p", "no_skips", allowed="# nothing\n")
+    assert (code, "1 failed, 1 passed, 1 xfailed, 3 errors" in text) == (1, True), text
     assert "a package is missing" in text
     assert "there_is_no_such_package" in text
-    code, text = run_pytest(tmp_path, allowed="test_some.py*skipped  a reason\ntest_whole.py  another\n")
-    assert (code, "1 passed, 2 skipped, 1 xfailed" in text) == (0, True), text
+    listed = "test_some.py::test_is_skipped | a package is missing | a reason\n"
+    listed += "test_whole.py | no_such_package | another\n"
+    code, text = suite("-p", "no_skips", allowed=listed + "test_some.py::test_has_cases[*] | is missing | a third\n")
+    assert (code, "1 passed, 4 skipped, 1 xfailed" in text) == (0, True), text
+    code, text = suite("-p", "no_skips", allowed=listed + "test_some.py::test_has_cases[a] | is missing | a third\n")
+    assert (code, "1 passed, 3 skipped, 1 xfailed, 1 error" in text) == (1, True), text
 
 
-def test_what_may_be_skipped_has_a_reason_and_exists():
+def test_a_skip_for_another_reason_than_the_listed_one_is_a_failure(suite):
+    code, text = suite("-p", "no_skips", allowed="test_*.py* | there is no browser | a reason\n")
+    assert (code, "1 failed, 1 passed, 1 xfailed, 3 errors" in text) == (1, True), text
+    assert suite("-p", "no_skips", allowed="test_some.py* | there is no browser\n")[0] == 4
+
+
+def test_what_does_not_pass_in_one_run_is_run_in_the_other(suite, tmp_path):
+    record = tmp_path / "passed"
+    record.write_text("test_some.py::test_has_cases[a]\n")  # of an earlier run
+    assert suite("--record-passed", record)[0] == 0
+    assert record.read_text() == "test_some.py::test_passes\n"
+    code, text = suite("-p", "no_skips", "--leave-out", record, is_complete=True)
+    assert (code, "4 passed, 1 deselected, 1 xfailed" in text) == (0, True), text
+
+
+def test_what_may_be_skipped_exists_and_skips_itself_with_the_listed_words():
+    """Every line names tests of a file that holds the words; a line that is out of date is found here."""
     for line in (ROOT / "scripts" / "allowed-skips.txt").read_text().splitlines():
-        if not line.startswith("#"):
-            pattern, reason = line.split(maxsplit=1)
-            assert (ROOT / pattern.partition("*")[0]).exists(), pattern
-            assert reason
+        if line.startswith("#"):
+            continue
+        pattern, words, _reason = line.split(" | ")
+        file, _, name = pattern.partition("::")
+        text = (ROOT / file).read_text() + (ROOT / "tests" / "adapters" / "peers.py").read_text()
+        assert name.startswith("test_*") or name in ("", "*") or f"def {name.partition('[')[0]}(" in text, pattern
+        said = re.sub(r"code base \S+ is", "code base {name} is", words)
+        assert said in text, words
 
 
 def test_the_lowest_versions_are_those_of_the_project():

@@ -41,8 +41,13 @@ MIXED = mixed()
 TABLE = DataTable("t", ("id", *MIXED.model.names), (("7", "0.1", "50", "red", None), ("8", 0.1, 20, "blue", 2**60)))
 
 
+def patient(**limits):
+    """Limits with time enough on a busy machine."""
+    return Limits(**{"max_seconds": 60.0, **limits})
+
+
 def client_of(explainer=MIXED, table=TABLE, **options):
-    app = create_app(explainer, table, **options)
+    app = create_app(explainer, table, **{"limits": patient(), **options})
     return TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
 
 
@@ -337,7 +342,7 @@ def test_a_report_is_harmless_even_with_hostile_names():
 
 
 def test_bodies_and_rows_are_limited():
-    with client_of(limits=Limits(max_bytes=2_000, max_rows=2)) as small:
+    with client_of(limits=patient(max_bytes=2_000, max_rows=2)) as small:
         body = {"rows": [MIXED_ROW] * 3, "radius": 1}
         assert_problem(small.post("/v1/batch", json=body), 413, "2 rows, got 3")
         assert_problem(small.post("/v1/explain", content=b"x" * 2_001), 413, "2,000 bytes")
@@ -429,9 +434,8 @@ def test_slow_questions_keep_no_quick_one_waiting(tmp_path):
         assert busy.post("/v1/sufficiency", json=quick).status_code == 200  # its worker has started
         body = {"row": MIXED_ROW, "radius": 1}
         with asked_meanwhile(busy, slow, "/v1/counterfactual", body, count=2) as found:
-            began = time.monotonic()
             assert busy.post("/v1/sufficiency", json=quick).status_code == 200
-            assert time.monotonic() - began < 2
+            assert found == []  # the slow ones are still at it
         assert [answer.status_code for answer in found] == [200, 200]
 
 
@@ -448,7 +452,7 @@ def test_a_question_that_is_not_quick_goes_on_among_the_slow_ones(tmp_path):
 
 
 def test_a_worker_that_dies_is_replaced(tmp_path):
-    with client_of(Dying(MIXED, tmp_path), None, limits=Limits(workers=1)) as one:
+    with client_of(Dying(MIXED, tmp_path), None, limits=patient(workers=1)) as one:
         for _ in range(2):
             assert_problem(one.post("/v1/explain", json={"row": MIXED_ROW, "radius": 1}), 503, "used up")
         found = one.post("/v1/check", json={"version": 1})
@@ -456,7 +460,7 @@ def test_a_worker_that_dies_is_replaced(tmp_path):
 
 
 def test_answers_are_limited():
-    with client_of(limits=Limits(max_answer=5_000)) as small:
+    with client_of(limits=patient(max_answer=5_000)) as small:
         assert small.post("/v1/explain", json={"row": MIXED_ROW, "radius": 1}).status_code == 200
         many = small.post("/v1/batch", json={"rows": [MIXED_ROW] * 50, "radius": 1})
         assert_problem(many, 413, "more than 5,000 bytes; ask about fewer rows")
@@ -471,7 +475,7 @@ LARGE = ("1e306", "1e307", "1.7e308", "1e309", "1e320", "-1e320", 1e308)
 def test_numbers_beyond_all_floats_get_an_answer_or_one_sentence(value):
     line = PiecewiseLinear([-1, 1], [-1, 1], left_slope=1, right_slope=3)
     explainer = Explainer(AdditiveModel([line, line], 5, features=["a", "b"]))
-    with client_of(explainer, None, limits=Limits(workers=1)) as one:
+    with client_of(explainer, None, limits=patient(workers=1)) as one:
         radius = str(value).lstrip("-")
         for row in ({"a": value, "b": 0}, {"a": 0, "b": 0}):
             for path in ("explain", "report", "certificate", "sufficiency", "contrast", "curve"):
@@ -598,7 +602,7 @@ def test_the_api_is_described(client):
     schemas = described["components"]["schemas"]
     rows = [body["properties"]["row"] for name, body in schemas.items() if "Body" in name and name != "BatchBody"]
     assert rows == [{"$ref": "#/components/schemas/Row"}] * (len(SEARCHES) + len(CERTIFIED) + 1)
-    assert client.get("/v1/model").json()["limits"] == {"bytes": 1_000_000, "rows": 100, "seconds": 10.0}
+    assert client.get("/v1/model").json()["limits"] == {"bytes": 1_000_000, "rows": 100, "seconds": 60.0}
 
 
 def test_a_regression_and_several_classes_can_be_served():
@@ -616,7 +620,7 @@ def test_a_regression_and_several_classes_can_be_served():
 @contextmanager
 def started(*arguments):
     """Run `suffice serve` on a free port, and give its address."""
-    command = [sys.executable, "-m", "suffice.cli", "serve", *map(str, arguments), "--port", "0"]
+    command = [sys.executable, "-m", "suffice.cli", "serve", *map(str, arguments), "--port", "0", "--max-seconds", "60"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         yield server.stdout.readline().split()[0]
@@ -651,7 +655,7 @@ EBM = {
 
 def test_files_of_other_packages_are_served_and_their_certificates_can_be_checked(tmp_path):
     (tmp_path / "ebm.json").write_text(json.dumps(EBM))
-    with started(tmp_path / "ebm.json") as address, httpx.Client(base_url=address) as client:
+    with started(tmp_path / "ebm.json") as address, httpx.Client(base_url=address, timeout=60) as client:
         asked = {"row": {"months": 13}, "radius": 1, "unit": "raw"}
         assert client.post("v1/explain", json=asked).json()["prediction"] == "good"
         certificate = client.post("v1/certificate", json=asked)
