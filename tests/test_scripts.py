@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 TESTS = """
@@ -114,7 +115,27 @@ def test_the_lowest_versions_are_those_of_the_project():
         assert need.replace(">=", "==") in lines
 
 
+def needs_of(project, extra):
+    """Return what an extra needs, with what the extras that it names need."""
+    for need in map(Requirement, project["optional-dependencies"][extra] if extra else project["dependencies"]):
+        if need.name == "suffice":
+            for other in need.extras:
+                yield from needs_of(project, other)
+        else:
+            yield need
+
+
+def test_the_lock_file_has_every_need_in_a_version_that_is_allowed():
+    lines = [line for line in (ROOT / "requirements-dev.lock").read_text().splitlines() if not line.startswith("#")]
+    found = [re.fullmatch(r"([a-z0-9-]+)==(\S+) --hash=sha256:[0-9a-f]{64}", line) for line in lines]
+    versions = dict(one.groups() for one in found)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needs = {need.name: need for need in (*needs_of(project, ""), *needs_of(project, "dev"))}
+    del needs["torch"]  # not locked: which build fits depends on the machine
+    for name, need in needs.items():
+        assert need.specifier.contains(versions[name], prereleases=True), name
+
+
 def test_no_list_of_packages_names_a_place_that_packages_come_from():
-    for path in (ROOT / "scripts").iterdir():
-        if path.suffix == ".txt":
-            assert "://" not in path.read_text(), path.name
+    for path in (*(ROOT / "scripts").glob("*.txt"), ROOT / "requirements-dev.lock"):
+        assert "://" not in path.read_text(), path.name
