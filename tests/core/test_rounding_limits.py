@@ -14,7 +14,7 @@ import pytest
 
 import suffice
 from suffice import Activation, AdditiveModel, AtLeast, Domain, Explainer, Feature, ReluNetwork, Table
-from suffice.core.rounding import rounding_errors
+from suffice.core.rounding import Rounding
 from suffice.numbers.exact import rational
 
 KINDS = {"float32": np.float32, "float64": np.float64}
@@ -131,7 +131,7 @@ def test_the_deployed_score_is_within_the_charge_near_the_limits(kind, spread):
         feature = Feature("a") if is_inner else Feature("a", center=center, scale=scale)
         model = AdditiveModel([shape * factor], start, "regression", features=[feature])
         try:
-            (charge,) = rounding_errors(model, [Domain.reals().around(rational(x), rational(radius))], kind)
+            (charge,) = Rounding(model, kind).errors([Domain.reals().around(rational(x), rational(radius))])
         except suffice.ClaimError:
             continue
         bounded += 1

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from suffice.core.drops import Constraint, Drop, Worst, bound_drops
 from suffice.core.radius_path import RadiusPath
-from suffice.core.rounding import rounding_errors
+from suffice.core.rounding import Rounding
 from suffice.errors import BudgetError, RadiusError, Undecided
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
@@ -152,12 +152,20 @@ class Case:
             reach.around(value, ZERO) if i in self.still else reach
             for i, (value, reach) in enumerate(zip(self.row, region, strict=True))
         )
-        errors = rounding_errors(self.model, tuple(moving), self.question.arithmetic)
+        errors = self._rounding.errors(tuple(moving))
         times = 2 if self.question.claim.reads_own_score else 1
         return tuple(
             sum((times * abs(factor) * error for factor, error in zip(one.factors, errors, strict=True)), ZERO)
             for one in self.inequalities
         )
+
+    @property
+    def _rounding(self) -> Rounding:
+        kept, arithmetic = self.compiled.roundings, self.question.arithmetic
+        if arithmetic not in kept:
+            kept[arithmetic] = Rounding(self.model, arithmetic)
+        rounding: Rounding = kept[arithmetic]
+        return rounding
 
     @cached_property
     def inner(self) -> tuple[Constraint, ...]:

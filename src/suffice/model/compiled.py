@@ -49,6 +49,7 @@ class Compiled:
         self._oriented: dict[tuple[int, ...], tuple[Pieces, ...]] = {}
         self._hashes: set[str] = set()
         self.plans: OrderedDict[Any, Any] = OrderedDict()  # questions compiled for many rows, kept by `batch.run`
+        self.roundings: dict[str, Any] = {}  # bounds on rounding by float type, kept by `core.case`
 
     @classmethod
     def of(cls, model: Any, *, max_pieces: int = 10_000) -> Compiled:
