@@ -160,7 +160,7 @@ KINDS: dict[str, tuple[dict[str, Callable[[Any], Any]], dict[str, Callable[[Any]
     "insufficient": ({"fixed": _indices}, {"input": _input}),
     "contrast": ({"changed": _indices, "lower_bound": number}, {"input": _input, "fewer": _trees}),
     "counterfactual": (
-        {"changed": _indices, "lower_bound": number, "least": _or_null(ordered)},
+        {"changed": _indices, "lower_bound": number, "least": ordered},
         {"input": _input, "fewer": _trees, "nearer": _trees},
     ),
     "radius": ({"fixed": _indices, "holds_at": _radius, "fails_at": _or_null(_radius)}, {"input": _or_null(_input)}),

@@ -99,12 +99,9 @@ class Sentence:
             return f"{said}{self._by}; {what} fewer than {show(lower_bound)}{unit}{how} cannot{self._costs()}"
         return f"{said}{self._by}; {kind} can{self._costs()}"
 
-    def _counterfactual(self, least: Number | None, **contrast: Any) -> str:
-        said = self._contrast(**contrast)
-        if least is None:
-            return said
+    def _counterfactual(self, least: Number, **contrast: Any) -> str:
         how = "exceed" if least.edge == 0 else "be at least"
-        return f"{said}; at this cost, the largest change must {how} {self._amount(least.value)} of the radii"
+        return f"{self._contrast(**contrast)}; at this cost, the largest change must {how} {self._amount(least.value)} of the radii"
 
     def _radius(self, holds_at: Radius, fails_at: Radius | None, **_: Any) -> str:
         said = f"{self.claim} {self._until(holds_at)}"

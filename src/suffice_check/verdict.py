@@ -178,15 +178,12 @@ class Proven:
         self.is_best = bound == cost
         return cost
 
-    def _check_counterfactual(self, least: Number | None, nearer: Trees, **contrast: Any) -> None:
+    def _check_counterfactual(self, least: Number, nearer: Trees, **contrast: Any) -> None:
         """The same; and at this cost no change that stays within a multiple of the radii breaks the claim."""
         cost = self._check_contrast(**contrast)
-        if least is not None:
-            if None in self.radii or least.edge > 0 or least > ONE:
-                raise RejectedError("radius", "the least change is counted in radii, which are finite")
-            self._check_changes(self._around(least), cost, nearer)
-        elif nearer:
-            raise RejectedError("tree", "there are some for a least change, and none is claimed")
+        if None in self.radii or least.edge > 0 or least > ONE:
+            raise RejectedError("radius", "the least change is counted in radii, which are finite")
+        self._check_changes(self._around(least), cost, nearer)
 
     def _check_radius(
         self, fixed: list[int], holds_at: Radius, fails_at: Radius | None, input: list[Value] | None

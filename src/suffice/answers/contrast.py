@@ -207,9 +207,8 @@ class Counterfactual(Contrast):
         """Return the proof of the contrast, and that no smaller change breaks the claim at its cost."""
         if self.point is None and self.caveat:
             raise ClaimError(f"there is no proof to certify: {self.caveat}")
-        is_said = self.least is not None and bool(self.least or not self.is_attained)
-        least = (self.least, self.is_attained) if is_said and self.least is not None else None
-        return certify_counterfactual(self.case, self.changed, self.point, self.bound, least, model_file)
+        least = self.least, self.is_attained
+        return certify_counterfactual(self.case, self.changed, self.point, self.bound, *least, model_file)
 
     def _proven(self) -> str:
         because = f" ({self.caveat})" if self.caveat and self.bound == self.units else ""

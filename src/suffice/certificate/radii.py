@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from suffice.certificate.certify import certify_impossible, change_trees, contrast_parts
+from suffice.certificate.certify import certify_contrast, change_trees, contrast_parts
 from suffice.certificate.document import Certificate, PathLike, write
 from suffice.certificate.trees import CoverTree
 from suffice.certificate.witnesses import breaking_places, loose_limits, shown_beyond, shown_within
@@ -80,20 +80,20 @@ def certify_counterfactual(
     changed: Sequence[int],
     point: Sequence[Value] | None,
     lower_bound: int,
-    least: tuple[Rational, bool] | None,
+    least: Rational | None,
+    is_attained: bool,
     model_file: PathLike | None,
 ) -> Certificate:
-    """Return the proof of a contrast, and that at its cost no smaller change breaks the claim."""
-    if point is None:
-        return certify_impossible(case, model_file)
+    """Return the proof of a contrast, and that at its cost no smaller change breaks the claim, if there is such."""
+    if point is None or least is None or (is_attained and not least):  # a change of labels has no size
+        return certify_contrast(case, changed, point, lower_bound, model_file)
     result, evidence = contrast_parts(case, changed, point, lower_bound)
-    result["least"], evidence["nearer"] = None, []
-    if least is not None:
-        radius, is_attained = least
-        choices, edge = case.question.choices, -1 if is_attained and least[0] else 0
-        spent = choices.cost(i for i in changed if i not in choices.features(choices.free))
-        path = case.path()
-        near = path.below(radius) if edge else path.at(radius)
-        result["least"], evidence["nearer"] = radius_text(radius, edge), change_trees(case, near, spent)
-    kind = {"kind": "counterfactual", **result}
-    return write(case, result=kind, evidence=evidence, model_file=model_file)
+    choices, path = case.question.choices, case.path()
+    spent = choices.cost(i for i in changed if i not in choices.features(choices.free))
+    near = path.below(least) if is_attained else path.at(least)
+    return write(
+        case,
+        result={"kind": "counterfactual", **result, "least": radius_text(least, -1 if is_attained else 0)},
+        evidence={**evidence, "nearer": change_trees(case, near, spent)},
+        model_file=model_file,
+    )
