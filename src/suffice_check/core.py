@@ -18,7 +18,7 @@ from suffice_check.claims import Inequality
 from suffice_check.model import Domain, Feature, Span
 from suffice_check.ordered import ZERO, Number, total
 from suffice_check.reading import RejectedError, Value
-from suffice_check.shapes import Line, Outputs, Pieces
+from suffice_check.shapes import Line, Outputs
 
 Witness = list[Value]  # a place, or nothing
 
@@ -36,82 +36,61 @@ class Constraint(NamedTuple):
 
 
 class Part:
-    """One feature around the row: its region, and how far each inequality falls at a place of it."""
+    """One feature around the row: how far each inequality falls at a place, and at most over a region."""
 
-    def __init__(self, feature: Feature, x: Value, region: Domain, inequalities: Sequence[Inequality], many: int) -> None:
-        self.feature, self.region, self.inequalities, self.many = feature, region, inequalities, many
-        ends = [(span.low, span.high) for span in region.spans]
-        lows, highs = [low for low, _ in ends], [high for _, high in ends]
-        # One further on where values just beyond an end belong to the region.
-        self.low = None if None in lows else min((e.value + min(e.edge, 0) for e in lows if e), default=None)
-        self.high = None if None in highs else max((e.value + max(e.edge, 0) for e in highs if e), default=None)
-        self.pieces: Pieces | None = feature.shape.pieces(self.low, self.high) if ends else None
-        self.here = [inequality.of(self._line(x, 0).at(_number(x))) for inequality in inequalities]
-
-    def _line(self, at: Value, edge: int) -> Line:
-        """Return the line on a place, or beside it; a constant for a label."""
-        if not isinstance(at, Number):
-            value = self.feature.shape.label(at)
-            return Line((Fraction(0),) * len(value), value)
-        is_in = (self.low is None or self.low <= at.value) and (self.high is None or at.value <= self.high)
-        if self.pieces is not None and is_in:
-            return self.pieces.cell(at.value, edge)
-        low, high = sorted([at.value, at.value + edge])
-        return self.feature.shape.pieces(low, high).cell(at.value, edge)
+    def __init__(self, feature: Feature, here: Outputs, inequalities: Sequence[Inequality], many: int) -> None:
+        self.name, self.shape, self.inequalities, self.many = feature.name, feature.shape, inequalities, many
+        self.here = [inequality.of(here) for inequality in inequalities]
 
     def fall(self, c: int, at: Value) -> Number:
-        """Return by how much an inequality falls at a place.
+        """Return by how much an inequality falls at a place."""
+        if not isinstance(at, Number):
+            return Number(self.here[c] - self.inequalities[c].of(self.shape.label(at)))
+        low, high = sorted([at.value, at.value + at.edge])  # some way on to its side
+        return self._fall(c, at, self.shape.pieces(low, high).cell(at.value, int(at.edge)))
 
-        Those that come close from below lose one ε, and those that go beyond gain as many as there are features: where
+    def _fall(self, c: int, at: Number, line: Line) -> Number:
+        """Return by how much an inequality falls on a line.
+
+        One that comes close from below loses an ε, and one that goes beyond gains as many as there are features: where
         one goes beyond, others that come close enough do not make up for it.
         """
-        edge = at.edge if isinstance(at, Number) else 0
-        line = self._line(at, int(edge))
-        return self._fall(c, line.at(_number(at)), line.slopes, edge)
-
-    def _fall(self, c: int, outputs: Outputs, slopes: Outputs, edge: Fraction | int) -> Number:
         inequality = self.inequalities[c]
-        growth = -edge * inequality.of(slopes) if edge else 0
-        return Number(self.here[c] - inequality.of(outputs), self.many if growth > 0 else -1 if growth < 0 else 0)
+        growth = -at.edge * inequality.of(line.slopes) if at.edge else 0
+        value = self.here[c] - inequality.of(line.at(at.value))
+        return Number(value, self.many if growth > 0 else -1 if growth < 0 else 0)
 
-    def drops(self) -> list[Number | None]:
-        """Return the largest fall of each inequality over the region; None where there is none."""
-        found, count = [ZERO] * len(self.inequalities), range(len(self.inequalities))
-        for at in self._places():
-            edge = at.edge if isinstance(at, Number) else 0
-            line = self._line(at, int(edge))
-            outputs = line.at(_number(at))
-            found = [max(found[c], self._fall(c, outputs, line.slopes, edge)) for c in count]
-        return [None if self._is_endless(inequality) else found[c] for c, inequality in enumerate(self.inequalities)]
-
-    def _is_endless(self, inequality: Inequality) -> bool:
-        """Whether an inequality falls without bound, at an end of the region that is none."""
-        for side, cell in ((-1, 0), (1, -1)):
-            line = self.pieces.cells[cell] if self.pieces else None
-            ends = [span.low if side < 0 else span.high for span in self.region.spans]
-            if None in ends and line is not None and side * inequality.of(line.slopes) < 0:
-                return True
-        return False
-
-    def _places(self) -> Iterator[Value]:
-        """Yield places of which one has the largest fall, unless an inequality falls without bound."""
-        yield from self.region.categories
-        yield from self.region.codes
-        for span in self.region.spans:
-            knots = self.pieces.knots if self.pieces else []
-            first = 0 if span.low is None else bisect_right(knots, span.low.value)
-            last = len(knots) if span.high is None else bisect_left(knots, span.high.value)
-            marks = [span.low, *map(Number, knots[first:last]), span.high]
-            yield from (mark for mark in marks if mark is not None and span.holds(Number(mark.value)))
-            for left, right in pairwise(marks):
-                yield from _between(left, right, span)
+    def drops(self, region: Domain) -> list[Number | None]:
+        """Return the largest fall of each inequality over a region; None where there is none."""
+        count = range(len(self.inequalities))
+        found = [max([ZERO, *(self.fall(c, at) for at in (*region.categories, *region.codes))]) for c in count]
+        endless: set[int] = set()
+        for span in region.spans:
+            pieces = self.shape.pieces(span.low and span.low.value, span.high and span.high.value)
+            for at in _places(span, pieces.knots):
+                line = pieces.cell(at.value, int(at.edge))
+                found = [max(found[c], self._fall(c, at, line)) for c in count]
+            for side, end, line_ in ((-1, span.low, pieces.cells[0]), (1, span.high, pieces.cells[-1])):
+                if end is None and line_ is not None:
+                    endless |= {c for c in count if side * self.inequalities[c].of(line_.slopes) < 0}
+        return [None if c in endless else found[c] for c in count]
 
 
-def _between(left: Number | None, right: Number | None, span: Span) -> Iterator[Number]:
+def _places(span: Span, knots: list[Fraction]) -> Iterator[Number]:
+    """Yield places of a span of which one has the largest fall, for a function that is affine between knots."""
+    first = 0 if span.low is None else bisect_right(knots, span.low.value)
+    last = len(knots) if span.high is None else bisect_left(knots, span.high.value)
+    marks = [span.low, *map(Number, knots[first:last]), span.high]
+    yield from (mark for mark in marks if mark is not None and span.holds(Number(mark.value)))
+    for left, right in pairwise(marks):
+        yield from _between(left, right, span.is_integers)
+
+
+def _between(left: Number | None, right: Number | None, is_integers: bool) -> Iterator[Number]:
     """Yield the ends of an open interval on which a function is affine: limits, or the first and last integer."""
     if left is None and right is None:
         yield ZERO
-    if span.is_integers:
+    elif is_integers:
         first, last = None if left is None else floor(left.value) + 1, None if right is None else ceil(right.value) - 1
         if first is None or last is None or first <= last:
             yield from (Number(Fraction(end)) for end in (first, last) if end is not None)
@@ -119,33 +98,21 @@ def _between(left: Number | None, right: Number | None, span: Span) -> Iterator[
         yield from (Number(end.value, side) for end, side in ((left, 1), (right, -1)) if end is not None)
 
 
-def _number(at: Value) -> Fraction:
-    return at.value if isinstance(at, Number) else Fraction(0)
-
-
 class Around:
-    """The row and its region at some radius; parts are made when they are first asked for."""
+    """The row and its region at some radius; drops are found when they are first asked for."""
 
     def __init__(
-        self, features: Sequence[Feature], row: Sequence[Value], region: Sequence[Domain],
+        self, parts: Sequence[Part], row: Sequence[Value], region: Sequence[Domain],
         constraints: Sequence[Constraint], most: int | None, few: int | None,
     ) -> None:  # fmt: skip
-        self.features, self.row, self.region, self.constraints = features, row, region, constraints
+        self.parts, self.row, self.region, self.constraints = parts, row, region, constraints
         self.most, self.few = most, few  # how many features may change at once, in the box and in the true region
-        self._parts: dict[int, Part] = {}
         self._drops: dict[int, list[Number | None]] = {}
-
-    def part(self, i: int) -> Part:
-        """Return a feature around the row."""
-        if i not in self._parts:
-            inequalities = [constraint.inequality for constraint in self.constraints]
-            self._parts[i] = Part(self.features[i], self.row[i], self.region[i], inequalities, len(self.row))
-        return self._parts[i]
 
     def drop(self, c: int, i: int) -> Number | None:
         """Return the largest fall of an inequality that a feature can cause; None where there is none."""
         if i not in self._drops:
-            self._drops[i] = self.part(i).drops()
+            self._drops[i] = self.parts[i].drops(self.region[i])
         return self._drops[i][c]
 
     def fits(self, free: Collection[int], moving: Collection[int] = ()) -> bool:
@@ -178,25 +145,25 @@ class Around:
         changed = [i for i, (x, place) in enumerate(zip(self.row, places, strict=True)) if x != place]
         for i in changed:
             if i not in allowed:
-                raise RejectedError("input", f"it changes {self.features[i].name!r}, which is fixed")
+                raise RejectedError("input", f"it changes {self.parts[i].name!r}, which is fixed")
             if not self.region[i].holds(places[i]):
-                raise RejectedError("input", f"{self.features[i].name!r} is outside its region")
+                raise RejectedError("input", f"{self.parts[i].name!r} is outside its region")
         counted = len({*changed} - {*always})
         if self.few is not None and counted > self.few:
             raise RejectedError("input", f"it changes {counted} features, more than are allowed to change at once")
         for c, constraint in enumerate(self.constraints):
-            if total(self.part(i).fall(c, places[i]) for i in changed) > constraint.loose:
+            if total(self.parts[i].fall(c, places[i]) for i in changed) > constraint.loose:
                 return
         raise RejectedError("input", "the claim holds there, or does not fail by enough")
 
     def witnessed(self, witnesses: Sequence[Sequence[Witness]]) -> list[list[Number]]:
         """Return, for each inequality and feature, a fall that a witness of the region shows; 0 without one."""
-        if [len(part) for part in witnesses] != [len(self.row)] * len(self.constraints):
+        if [len(row) for row in witnesses] != [len(self.row)] * len(self.constraints):
             raise RejectedError("witnesses", "there must be one, or null, for each inequality and feature")
-        for i, feature in enumerate(self.features):
-            if not all(self.region[i].holds(at) for part in witnesses for at in part[i]):
-                raise RejectedError("witnesses", f"that of {feature.name!r} lies outside its region")
+        for i, part in enumerate(self.parts):
+            if not all(self.region[i].holds(at) for row in witnesses for at in row[i]):
+                raise RejectedError("witnesses", f"that of {part.name!r} lies outside its region")
         return [
-            [max([ZERO, *(self.part(i).fall(c, at) for at in one)]) for i, one in enumerate(part)]
-            for c, part in enumerate(witnesses)
+            [max([ZERO, *(self.parts[i].fall(c, at) for at in one)]) for i, one in enumerate(row)]
+            for c, row in enumerate(witnesses)
         ]

@@ -7,19 +7,19 @@ unit bends further only where its line crosses one. Units are continuous: a chan
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from operator import add, itemgetter, mul
 from typing import NamedTuple
 
 from suffice_check.exponential import exp_bounds, nearest
 from suffice_check.reading import UnreadableError
-from suffice_check.shapes import ZERO, Line, NoValueError, Outputs, Pieces
+from suffice_check.shapes import Line, NoValueError, Outputs, Pieces
 
 FLOATS = {"F16": ("e", 2, 11, -24, 16), "F32": ("f", 4, 24, -149, 128), "F64": ("d", 8, 53, -1074, 1024)}
-MOST_BENDS = 2**18
-Bend = tuple[Fraction, int]  # where, and by how much a slope changes
+MOST_BENDS = 2**22
+Bends = tuple[Fraction, dict[int, int]]  # where, and by how much the slope of each unit changes
+Bend = tuple[Fraction | None, int, dict[int, int]]  # of one unit, and where its change after activation goes
 
 
 class Tensor(NamedTuple):
@@ -95,7 +95,7 @@ class Bundle(NamedTuple):
 
     slopes: list[int]
     offsets: list[int]
-    bends: list[tuple[Fraction, dict[int, int]]]
+    bends: list[Bends]
     scale: int
 
     def over(self, scale: int) -> Bundle:
@@ -187,60 +187,62 @@ def activate(units: Bundle, activation: Activation, low: Fraction | None, high: 
     scale = max(units.scale + activation.slopes.scale, activation.offsets.scale)
     by, constants = scale - units.scale - activation.slopes.scale, activation.offsets.over(scale)
     own: list[list[Bend]] = [[] for _ in units.slopes]
+    bends: list[Bends] = []
     for t, changes in units.bends:
+        bends.append((t, {}))
         for unit, change in changes.items():
-            own[unit].append((t, change))
-    slopes, offsets, changed = [], [], []
+            own[unit].append((t, change, bends[-1][1]))
+    slopes, offsets = [], []
     for unit, (slope, offset) in enumerate(zip(units.slopes, units.offsets, strict=True)):
-        steep, before = activation.of_unit(unit), None
-        for t, zone, a, b in zones(slope, offset, own[unit], thresholds, low, high):
-            now = steep[zone] * a << by
-            if before is None:
-                slopes.append(now)
-                offsets.append((steep[zone] * b << by) + constants[zone])
-            elif now != before:
-                changed.append((t, unit, now - before))
-            before = now
-    return Bundle(slopes, offsets, grouped(changed), scale)
+        # Rising, a line that meets a threshold is above it on the right and below it on the left; falling, the other
+        # way round.
+        steep, (below, upto) = activation.of_unit(unit), place(slope, offset, low, thresholds, -1)
+        zone = below if slope < 0 else upto
+        now = steep[zone] * slope << by
+        slopes.append(now)
+        offsets.append((steep[zone] * offset << by) + constants[zone])
+        for end, change, changed in [*own[unit], (high, 0, {})]:
+            below, upto = place(slope, offset, end, thresholds, 1)
+            last = below if slope > 0 else upto
+            while zone != last:  # the line crosses a threshold inside
+                edge, zone = (thresholds[zone], zone + 1) if zone < last else (thresholds[zone - 1], zone - 1)
+                before, now = now, steep[zone] * slope << by
+                if now != before:
+                    bends.append((Fraction(edge - offset, slope), {unit: now - before}))
+            if end is not None and change:  # continuous: what the slope gains there, the offset loses
+                slope, offset = slope + change, offset - change * end.numerator // end.denominator
+                zone = below if slope < 0 else upto
+                before, now = now, steep[zone] * slope << by
+                if now != before:
+                    changed[unit] = now - before
+    return Bundle(slopes, offsets, ordered(bends), scale)
 
 
-def zones(
-    slope: int, offset: int, bends: list[Bend], thresholds: list[int], low: Fraction | None, high: Fraction | None
-) -> Iterator[tuple[Fraction, int, int, int]]:
-    """Yield from left to right where a unit enters a zone or bends, which zone that is, and its line there."""
-    start = low
-    for end, change in [*bends, (high, 0)]:
-        # Rising, a unit on a threshold is above it on the right and below it on the left; falling, the other way round.
-        first, last = zone_at(slope, offset, start, thresholds, -1), zone_at(slope, offset, end, thresholds, 1)
-        yield start or ZERO, first, slope, offset
-        for zone in range(first + 1, last + 1):
-            yield Fraction(thresholds[zone - 1] - offset, slope), zone, slope, offset
-        for zone in range(first - 1, last - 1, -1):
-            yield Fraction(thresholds[zone] - offset, slope), zone, slope, offset
-        if end is not None:  # continuous: what the slope gains there, the offset loses
-            start, slope, offset = end, slope + change, offset - change * end.numerator // end.denominator
-
-
-def zone_at(slope: int, offset: int, end: Fraction | None, thresholds: list[int], side: int) -> int:
-    """Return how many thresholds a line is above just beside the left (-1) or right (1) end of an interval, inside."""
-    if slope and end is None:
-        return len(thresholds) if slope * side > 0 else 0
+def place(slope: int, offset: int, end: Fraction | None, thresholds: list[int], side: int) -> tuple[int, int]:
+    """Return how many thresholds a line is above, and how many it meets or is above, at an end (None: at infinity)."""
+    if end is None and slope:
+        return (len(thresholds),) * 2 if slope * side > 0 else (0, 0)
     p, q = (0, 1) if end is None else end.as_integer_ratio()
-    edges = [threshold * q for threshold in thresholds]
-    return (bisect_left if slope * side > 0 else bisect_right)(edges, slope * p + offset * q)
+    at, below, upto = slope * p + offset * q, 0, 0
+    for threshold in thresholds:
+        below += threshold * q < at
+        upto += threshold * q <= at
+    return below, upto
 
 
-def grouped(changed: list[tuple[Fraction, int, int]]) -> list[tuple[Fraction, dict[int, int]]]:
-    """Return changes of slope in order, those at the same place together."""
-    if len(changed) > MOST_BENDS:
-        raise UnreadableError(f"the model file: a layer of a network has more than {MOST_BENDS} bends in a region")
+def ordered(bends: list[Bends]) -> list[Bends]:
+    """Return bends in order, those at the same place together."""
+    if sum(len(changes) for _, changes in bends) > MOST_BENDS:
+        raise UnreadableError(f"the model file: the units of a layer have more than {MOST_BENDS} bends in a region")
     # Rounded numbers order most; fractions, whose comparison is slow, settle only what these leave equal.
-    changed.sort(key=lambda one: ((one[0].numerator << 64) // one[0].denominator, one[0]))
-    found: list[tuple[Fraction, dict[int, int]]] = []
-    for t, unit, change in changed:
-        if not found or found[-1][0] != t:
-            found.append((t, {}))
-        found[-1][1][unit] = found[-1][1].get(unit, 0) + change
+    bends.sort(key=lambda bend: ((bend[0].numerator << 64) // bend[0].denominator, bend[0]))
+    found: list[Bends] = []
+    for t, changes in bends:
+        if found and found[-1][0] == t:
+            for unit, change in changes.items():
+                found[-1][1][unit] = found[-1][1].get(unit, 0) + change
+        else:
+            found.append((t, dict(changes)))
     return found
 
 
@@ -248,9 +250,8 @@ def plus(one: Bundle, other: Bundle) -> Bundle:
     """Return the sums of units."""
     scale = max(one.scale, other.scale)
     one, other = one.over(scale), other.over(scale)
-    changed = [(t, unit, change) for t, changes in (*one.bends, *other.bends) for unit, change in changes.items()]
     slopes, offsets = (list(map(add, *pair)) for pair in zip(one[:2], other[:2], strict=True))
-    return Bundle(slopes, offsets, grouped(changed), scale)
+    return Bundle(slopes, offsets, ordered([*one.bends, *other.bends]), scale)
 
 
 def as_pieces(units: Bundle) -> Pieces:

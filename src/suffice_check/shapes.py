@@ -196,6 +196,8 @@ class Changed:
 
     def pieces(self, low: Fraction | None, high: Fraction | None) -> Pieces:
         """Return the pieces with knots moved and lines changed."""
+        if (self.factor, self.center, self.scale) == (ONE, ZERO, ONE):
+            return self.shape.pieces(low, high)
         ends = [None if end is None else (end - self.center) / self.scale for end in (low, high)]
         steep, factor, center = self.factor / self.scale, self.factor, self.center
 

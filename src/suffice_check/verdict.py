@@ -10,7 +10,7 @@ from typing import Any
 
 from suffice_check.certificate import Certificate, Proof, Radius, Range, Step, read_certificate
 from suffice_check.claims import inequalities
-from suffice_check.core import Around, Constraint, Witness
+from suffice_check.core import Around, Constraint, Part, Witness
 from suffice_check.model import Domain, Model, read_model
 from suffice_check.ordered import ZERO, Number, total
 from suffice_check.question import choices, indices, radii, regions
@@ -52,8 +52,8 @@ class Proven:
         self.still = {*indices(self.question.immutable, model, "immutable")}
         if self.kind in ("radius", "curve") and self.question.radius != 1:
             raise RejectedError("radius", "radii are looked for, so that the question's own is 1")
-        parts = [feature.part(x) for feature, x in zip(model.features, self.row, strict=True)]
-        self.scores = [sum(column, start) for start, *column in zip(model.intercept, *parts, strict=True)]
+        here = [feature.part(x) for feature, x in zip(model.features, self.row, strict=True)]
+        self.scores = [sum(column, start) for start, *column in zip(model.intercept, *here, strict=True)]
         inequality, self.claim = inequalities(self.question.claim, certificate.enclosure, model, self.scores)
         self.constraints = []
         for part, charge in zip(inequality, self._charges(len(inequality)), strict=True):
@@ -62,6 +62,8 @@ class Proven:
                 raise RejectedError("claim", "it is false at the row itself")
             loose = margin + part.gap + charge
             self.constraints.append(Constraint(part, Number(margin - charge, edge), Number(loose, edge)))
+        each = zip(model.features, here, strict=True)
+        self.parts = [Part(feature, part, inequality, self.count) for feature, part in each]
         self.is_best = False  # whether what is found reaches its lower bound
         getattr(self, f"_check_{self.kind}")(**self.result_fields(), **self.evidence)
 
@@ -97,7 +99,7 @@ class Proven:
         # Changes of one feature lie in the ball of any norm; more at once need not.
         most = self.question.max_changed
         few = most if self.question.norm == "inf" else 1
-        return Around(self.model.features, self.row, region, self.constraints, most, few)
+        return Around(self.parts, self.row, region, self.constraints, most, few)
 
     def _features(self, listed: Collection[int]) -> set[int]:
         if {*listed} - {*range(self.count)} or len({*listed}) != len(listed):

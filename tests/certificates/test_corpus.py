@@ -392,8 +392,8 @@ def shallow(units):
 
 def test_a_shallow_network_takes_work_in_proportion_to_its_units(monkeypatch):
     work = []
-    products, zone_at = network.products, network.zone_at
-    monkeypatch.setattr(network, "zone_at", lambda *given: work.append(1) or zone_at(*given))
+    products, place = network.products, network.place
+    monkeypatch.setattr(network, "place", lambda *given: work.append(1) or place(*given))
     monkeypatch.setattr(network, "products", lambda rows, some: work.append(len(rows) * len(some)) or products(rows, some))
     totals = []
     for units in (64, 128, 256):

@@ -73,7 +73,7 @@ class Truth:
         self.charges = [Fraction(charge) for charge in document["charges"] or ["0"] * len(self.parts)]
         if not self.parts or min(self.margins) < 0 or len(self.charges) != len(self.parts) or min(self.charges) < 0:
             raise Nonsense
-        self.names = list(plain.features)
+        self.names, self.known = list(plain.features), {}
         self.sets = plain.sets(question)
         if plain.radii(question) is None or self.sets is None or set(question["fix"]) & set(question["free"]):
             raise Nonsense
@@ -109,9 +109,7 @@ class Truth:
 
     def can_break(self, changed, sign, radii, most=None, always=()) -> bool:
         """Whether changes of some features, so many at once and any of some others, break the claim for certain, or at all."""
-        drops = [
-            {i: self.plain.drop(i, self.row[i], radii[i], factors) for i in (*changed, *always)} for factors, *_ in self.parts
-        ]
+        drops = [{i: self.drop(c, i, radii[i]) for i in (*changed, *always)} for c in range(len(self.parts))]
         for (_, _, is_strict), margin, falls, charge in zip(self.parts, self.margins, drops, self.charges, strict=True):
             limit = margin + sign * charge
             for some in combinations(changed, len(changed) if most is None else min(most, len(changed))):
@@ -120,6 +118,12 @@ class Truth:
                 if fall > limit or (fall == limit and is_strict and is_attained):
                     return True
         return False
+
+    def drop(self, c, i, radius):
+        """How far a feature can lower one part of the claim; found once for each radius."""
+        if (c, i, radius) not in self.known:
+            self.known[c, i, radius] = self.plain.drop(i, self.row[i], radius, self.parts[c][0])
+        return self.known[c, i, radius]
 
     def others(self, listed):
         return [i for i in range(self.count) if i not in listed]
