@@ -338,7 +338,7 @@ def test_a_radius_beside_a_special_code_is_certified():
 
 
 def test_the_radius_of_a_probability_is_enclosed():
-    """The end of the radius is not rational where a slope meets the threshold: one holds, another, close to it, fails."""
+    """Where a slope meets the threshold the end is not rational: one radius holds, and another close to it fails."""
     explainer, gaps = Explainer(ZOO), 0
     for row in rows_of(12, seed=7):
         for p in ("1/3", "2/7"):
@@ -347,7 +347,9 @@ def test_the_radius_of_a_probability_is_enclosed():
             result = largest.certificate().document["result"]
             if result["holds_at"] in ("finite", "inf"):
                 continue
-            holds, fails = (Fraction(result[name].removesuffix("+e").removesuffix("-e")) for name in ("holds_at", "fails_at"))
+            holds, fails = (
+                Fraction(result[name].removesuffix("+e").removesuffix("-e")) for name in ("holds_at", "fails_at")
+            )
             assert holds == largest.radius <= fails < holds + Fraction(1, 10**6)
             gaps += holds < fails
     assert gaps
@@ -436,7 +438,10 @@ def test_a_radius_that_ends_where_a_plateau_begins_is_certified():
 def test_what_rises_beyond_a_radius_does_not_count_as_attained():
     """Forged: just beyond 2 the score comes as close to 0 as one likes, and then rises; it is never 0, nor below."""
     shape = PiecewiseLinear([0], [0], 1, 1) + Steps([2], [0, -2], closed="right")
-    for low, ties, place in ((1, "negative", "2+e"), (0, "positive", "2-e")):  # the second way leads back, where it falls
+    for low, ties, place in (
+        (1, "negative", "2+e"),
+        (0, "positive", "2-e"),
+    ):  # the second way leads back, where it falls
         model = AdditiveModel([shape], 0, features=[Feature("x", Domain.interval(low, 5))], ties=ties)
         largest = Explainer(model).radius([1], [], unit="raw")
         assert (largest.radius, largest.is_attained) == (math.inf, True)

@@ -17,44 +17,52 @@ USAGE = "usage: suffice-check [--statement | --json] MODEL CERTIFICATE..."
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Check certificates of one model; print what is proven, or why not. Return the worst exit code."""
+    """Check certificates of one model; print what is proven, or why not. Return the largest exit code of all."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if arguments is None else arguments
-    forms = [one for one in given if one in ("--statement", "--json")]
-    paths = [one for one in given if one not in forms]
-    if len(paths) < 2 or len(forms) > 1 or any(path.startswith("--") for path in paths):
+    forms = [one for one in given if one.startswith("--")]
+    model, *paths = [one for one in given if one not in forms] or [""]
+    if not paths or len(forms) > 1 or not {*forms} <= {"--statement", "--json"}:
         print(USAGE, file=sys.stderr)
         return 2
-    model, *certificates = paths
-    checker, codes = None, []
-    for place, path in enumerate(certificates, start=1):
-        label = f"{place}/{len(certificates)} {ascii(path)}: " if len(certificates) > 1 else ""
+    codes: list[int] = []
+    try:
+        checker = Checker(read_bytes(model, MODEL_LIMIT))
+    except (UnreadableError, MemoryError) as error:
+        return _fail("", error)
+    for path in paths:
+        label = f"[{len(codes) + 1}/{len(paths)}] {ascii(path)[1:-1]}: " if len(paths) > 1 else ""
         try:
-            checker = checker or Checker(read_bytes(model, MODEL_LIMIT))
-            content = read_bytes(path, CERTIFICATE_LIMIT)
-            proven = checker.check(content)
-            if "--json" in forms:
-                print(json.dumps(statement(proven, content)), flush=True)
-            elif "--statement" in forms:
-                print("\n".join([f"{label}", *Sentence(proven, is_full=True).lines()] if label else Sentence(proven, is_full=True).lines()))
-            else:
-                print(label + Sentence(proven).text(), flush=True)
+            print(label + _proven(checker, path, *forms), flush=True)
             codes.append(0)
-        except RejectedError as error:
-            print(f"{label}Rejected: {error}", file=sys.stderr, flush=True)
-            codes.append(1)
-        except (UnreadableError, MemoryError) as error:
-            problem = error if isinstance(error, UnreadableError) else unreadable("the files, for there is not enough memory", error)
-            print(f"{label}Cannot read {problem}", file=sys.stderr, flush=True)
-            codes.append(2)
-            if checker is None:
-                return 2
-    if len(certificates) > 1:
-        told = [f"{codes.count(code)} {what}" for code, what in enumerate(("proven", "rejected", "unreadable"))]
-        print(f"{len(codes)} certificates: {', '.join(told)}", file=sys.stderr)
+        except (RejectedError, UnreadableError, MemoryError) as error:
+            codes.append(_fail(label, error))
+    if len(paths) > 1:
+        kinds = ", ".join(f"{codes.count(k)} {kind}" for k, kind in enumerate(("proven", "rejected", "unreadable")))
+        print(f"{len(codes)} certificates: {kinds}", file=sys.stderr)
     return max(codes)
+
+
+def _proven(checker: Checker, path: str, form: str = "") -> str:
+    content = read_bytes(path, CERTIFICATE_LIMIT)
+    proven = checker.check(content)
+    if form == "--json":
+        return json.dumps(statement(proven, content))
+    return "\n".join(Sentence(proven, is_full=True).lines()) if form else Sentence(proven).text()
+
+
+def _fail(label: str, error: Exception) -> int:
+    """Say why nothing is proven; return the exit code."""
+    if isinstance(error, RejectedError):
+        print(f"{label}Rejected: {error}", file=sys.stderr, flush=True)
+        return 1
+    told = (
+        error if isinstance(error, UnreadableError) else unreadable("the files, for there is not enough memory", error)
+    )
+    print(f"{label}Cannot read {told}", file=sys.stderr, flush=True)
+    return 2
 
 
 if __name__ == "__main__":

@@ -134,7 +134,9 @@ class Network:
         raise NoValueError
 
 
-def read_layer(weight: Tensor, bias: Tensor | None, activation: Activation = IDENTITY, *, is_exu: bool = False) -> Layer:
+def read_layer(
+    weight: Tensor, bias: Tensor | None, activation: Activation = IDENTITY, *, is_exu: bool = False
+) -> Layer:
     """Return a layer; that of exponential units is `exp(weight) · (z - bias)`."""
     if len(weight.shape) != 2 or activation.units not in (1, weight.shape[0]):
         raise ValueError("the weights of a layer are no matrix, or its activation is for other units")

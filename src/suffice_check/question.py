@@ -93,7 +93,9 @@ def radii(question: Question, model: Model) -> list[Fraction | None]:
     return found
 
 
-def regions(model: Model, row: list[Value], radii: list[Fraction | None], at: Number | str, still: set[int]) -> list[Domain]:
+def regions(
+    model: Model, row: list[Value], radii: list[Fraction | None], at: Number | str, still: set[int]
+) -> list[Domain]:
     """Return where each feature may go when it is free, at a multiple of its radius.
 
     The multiple may also be "finite", for all finite ones together, or "inf", for the whole domain, which only features

@@ -6,7 +6,7 @@ much is shown is rounded to the weaker side.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -60,7 +60,9 @@ class Sentence:
         """Return all of the statement, with every feature on a line of its own."""
         proven, immutable, fixed = self.proven, {*self.question.immutable}, {*self.fixed}
         parts = {**self.parts(), "Model": f"the file with the SHA-256 {proven.certificate.model}"}
-        found = [f"{name}: {part}." for name, part in parts.items() if name in ("Proven", "Region", "Model", "Not checked")]
+        found = [
+            f"{name}: {part}." for name, part in parts.items() if name in ("Proven", "Region", "Model", "Not checked")
+        ]
         at = ONE if self.kind not in ("radius", "curve") else "inf"
         region = regions(proven.model, proven.row, proven.radii, at, proven.still)
         for (name, x), domain in zip(self.cells.items(), region, strict=True):
@@ -85,23 +87,21 @@ class Sentence:
         return f"fixing {fixed} is not enough: the claim that {self.claim} is false{self._by} at an input of the region"
 
     def _contrast(self, changed: list[int], lower_bound: Fraction, **_: Any) -> str:
-        said = f"changing {self._quoted(self.names[i] for i in changed)} alone can break the claim that {self.claim}"
+        said = f"changing {self._named(changed)} alone can break the claim that {self.claim}{self._by}"
         if not lower_bound:
-            return said + self._by
-        rules = [f"counts {self._quoted(group)} as one ({name!r})" for name, group in self.question.groups.items()]
-        rules += [f"does not count {self._quoted(self.question.free)}"] if self.question.free else []
-        kind = "no cheaper change" if self.question.cost or self.question.groups else "no fewer features"
-        kind += f", if one {listed(rules)}," if rules else ""
-        if not self.proven.is_best:
-            what = "changes that cost" if self.question.cost or self.question.groups else "changes of"
-            unit = "" if self.question.cost or self.question.groups else " features"
-            how = f" ({listed(rules)})" if rules else ""
-            return f"{said}{self._by}; {what} fewer than {show(lower_bound)}{unit}{how} cannot{self._costs()}"
-        return f"{said}{self._by}; {kind} can{self._costs()}"
+            return said
+        question, has_costs = self.question, self.question.cost or self.question.groups
+        best, less = (
+            ("no cheaper change", "costs less than") if has_costs else ("no fewer features", "is of fewer than")
+        )
+        rules = [f"{self._quoted(group)} counted as one ({name!r})" for name, group in question.groups.items()]
+        rules += [f"{self._quoted(question.free)} not counted"] if question.free else []
+        other = f"no change that {less} {show(lower_bound)}{'' if has_costs else ' features'}"
+        return f"{said}; {best if self.proven.is_best else other} can{self._bracketed(rules)}{self._costs('change')}"
 
     def _counterfactual(self, least: Number, **contrast: Any) -> str:
-        how = "exceed" if least.edge == 0 else "be at least"
-        return f"{self._contrast(**contrast)}; at this cost, the largest change must {how} {self._amount(least.value)} of the radii"
+        must = f"{'exceed' if least.edge == 0 else 'be at least'} {show(least.value)} of the radii"
+        return f"{self._contrast(**contrast)}; at this cost, the largest change must {must}"
 
     def _radius(self, holds_at: Radius, fails_at: Radius | None, **_: Any) -> str:
         said = f"{self.claim} {self._until(holds_at)}"
@@ -112,11 +112,11 @@ class Sentence:
         return f"{said}, but not {self._from(fails_at)}"
 
     def _explanations(self, minimal: str, sets: list[list[int]], is_complete: bool, **_: Any) -> str:
-        named = [f"[{self._quoted(self.names[i] for i in one)}]" for one in sets]
-        sort = self._less(None) if minimal == "size" else "set with a feature less"
-        each = f"fixing {listed(named, self.most)} is enough" if len(sets) == 1 else f"fixing any of {listed(named, self.most)} is enough"
-        others = ("; no other set is as small" if minimal == "size" else "; no others are minimal") if is_complete else ""
-        return f"{each}: then {self.claim}, whatever the others do within the region; no {sort} is{others}{self._rules()}{self._costs()}"
+        named = listed((f"[{self._named(one)}]" for one in sets), self.most)
+        less = self._less(None) if minimal == "size" else "set with a feature less"
+        others = "no other set is as small" if minimal == "size" else "no other set is minimal"
+        enough = f"fixing {'any of ' if len(sets) > 1 else ''}{named} is enough: {self.claim}, {self._whatever()}"
+        return f"{enough}; no {less} is{f'; {others}' if is_complete else ''}{self._rules()}{self._costs()}"
 
     def _relevance(self, **roles: list[int]) -> str:
         means = {
@@ -124,14 +124,14 @@ class Sentence:
             "relevant": "in some minimal sufficient set, but not in every one",
             "irrelevant": "in no minimal sufficient set",
         }
-        told = [f"{self._quoted(self.names[i] for i in roles[role])} {'is' if len(roles[role]) == 1 else 'are'} {what}" for role, what in means.items() if roles[role]]
+        told = [f"{means[role]}: {self._named(some)}" for role, some in roles.items() if some]
         return f"for the claim that {self.claim}, {'; '.join(told) or 'no feature has a role'}{self._rules()}"
 
     def _curve(self, steps: list[Step], **_: Any) -> str:
         told = []
         for step in steps:
-            what = f"fixing {self._quoted(self.names[i] for i in step.fixed) or 'nothing'} is enough {self._until(step.end)}"
-            told.append(what + (f", and no {self._less(None)} {self._from(step.start)}" if step.fixed else ""))
+            enough = f"fixing {self._named(step.fixed) or 'nothing'} is enough {self._until(step.end)}"
+            told.append(enough + (f", and no {self._less(None)} {self._from(step.start)}" if step.fixed else ""))
         return f"for the claim that {self.claim}, {'; '.join(told)}{self._rules()}{self._costs()}"
 
     def _inflation(self, ranges: list[Range], is_widest: bool, **_: Any) -> str:
@@ -174,9 +174,12 @@ class Sentence:
     def _rules(self) -> str:
         return f" (of all sets{self._that()})" if self._that() else ""
 
-    def _costs(self) -> str:
+    def _costs(self, do: str = "fix") -> str:
         costs = listed((f"{show(cost)} for {name!r}" for name, cost in self.question.cost.items()), self.most)
-        return f" (to fix costs {costs}, else 1)" if costs else ""
+        return f" (to {do} costs {costs}, else 1)" if costs else ""
+
+    def _bracketed(self, rules: list[str]) -> str:
+        return f" ({listed(rules, self.most)})" if rules else ""
 
     def _until(self, end: Radius) -> str:
         if not isinstance(end, Number):
@@ -215,6 +218,9 @@ class Sentence:
 
     def _values(self, names: Iterable[str]) -> str:
         return listed((f"{name!r} = {show_value(self.cells[name])}" for name in names), self.most)
+
+    def _named(self, features: Iterable[int]) -> str:
+        return self._quoted(self.names[i] for i in features)
 
     def _quoted(self, names: Iterable[str]) -> str:
         return quoted(names, self.most)

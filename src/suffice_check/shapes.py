@@ -131,7 +131,9 @@ def broken_line(knots: list[Fraction], values: list[Outputs], slopes: list[Outpu
         for (left, right), ends in zip(pairwise(knots), pairwise(values), strict=True)
     ]
     through = [(slopes[0], knots[0], values[0]), *zip([*inner, slopes[1]], knots, values, strict=True)]
-    lines: list[Line | None] = [Line(each, tuple(v - s * t for v, s in zip(value, each, strict=True))) for each, t, value in through]
+    lines: list[Line | None] = [
+        Line(each, tuple(v - s * t for v, s in zip(value, each, strict=True))) for each, t, value in through
+    ]
     return Listed(Pieces(knots, [line for line in lines for _ in range(2)][1:]), {})
 
 
@@ -171,7 +173,9 @@ class Sum:
         """Return the sum, two and two at a time."""
         found = [part.pieces(low, high) for part in self.parts]
         while len(found) > 1:
-            found = [merged(*pair, _plus) for pair in zip(found[::2], found[1::2], strict=False)] + found[len(found) & ~1 :]
+            found = [merged(*pair, _plus) for pair in zip(found[::2], found[1::2], strict=False)] + found[
+                len(found) & ~1 :
+            ]
         return found[0]
 
     def label(self, value: str | None) -> Outputs:

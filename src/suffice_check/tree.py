@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from suffice_check.ordered import ZERO, Number, floor, times, total
 from suffice_check.reading import RejectedError, items, number, only_field, whole
 
+Items = frozenset[int]
+
 
 class Node(NamedTuple):
     """A node: "branch" on an item, "fix" one that cannot be freed here, or a leaf: "bound", "listed" or "fits"."""
@@ -48,7 +50,7 @@ class Choices(NamedTuple):
     unit: Fraction = Fraction(1)  # what a cost of 1 stands for
 
     @property
-    def open(self) -> frozenset[int]:
+    def open(self) -> Items:
         """The items that are not decided."""
         return frozenset(range(len(self.items))) - self.fix - self.free
 
@@ -76,26 +78,30 @@ class Choices(NamedTuple):
         return [i for k in (*self.free, *chosen) for i in self.items[k]]
 
 
-Decided = tuple[frozenset[int], frozenset[int]]  # items freed, and items open
-
-
 def walk(
-    tree: Sequence[Node], open_: frozenset[int],
-    decide: Callable[[Node, frozenset[int], frozenset[int]], list[Decided]],
-    close: Callable[[Node, frozenset[int], frozenset[int]], None],
+    tree: Sequence[Node], open_: Items, breaks: Callable[[Items], bool], close: Callable[[Node, Items, Items], None],
+    is_better: Callable[[int, int], bool] = lambda a, b: False,
 ) -> None:  # fmt: skip
-    """Walk through a tree; `decide` returns what is left to show below a node, `close` checks a leaf."""
-    stack: list[Decided] = [(frozenset(), open_)]
+    """Walk through a tree: `breaks` says whether items cannot be freed together, `close` checks a leaf.
+
+    Below a node an item is fixed with all open ones that it is better than, then freed with all that are better.
+    """
+    stack: list[tuple[Items, Items]] = [(frozenset(), open_)]  # items freed, and items open
     for node in tree:
         if not stack:
             raise RejectedError("tree", "there are nodes after its end")
         freed, rest = stack.pop()
         if node.kind not in ("branch", "fix"):
             close(node, freed, rest)
-        elif node.item not in rest:
+            continue
+        if node.item not in rest:
             raise RejectedError("tree", f"item {node.item} is decided twice, or does not exist")
-        else:
-            stack += reversed(decide(node, freed, rest))
+        more = freed | {node.item} | {k for k in rest if is_better(k, node.item)}
+        if node.kind == "branch":
+            stack.append((more, rest - more))
+        elif not breaks(more):
+            raise RejectedError("tree", f"freeing item {node.item} is not shown to be impossible")
+        stack.append((freed, frozenset(k for k in rest if k != node.item and not is_better(node.item, k))))
     if stack:
         raise RejectedError("tree", "a subtree is missing")
 
@@ -123,50 +129,32 @@ class Cover:
                 return True
         return False
 
-    def check(self, tree: Sequence[Node], most: int | None, listed: Sequence[frozenset[int]] = ()) -> None:
-        """Check that no set which may be sufficient frees items that cost more than `most`, or (None) that there is none.
+    def check(self, tree: Sequence[Node], most: int | None, listed: Sequence[Items] = ()) -> None:
+        """Check that no set that may be sufficient frees more than `most`, in costs; or (None) that there is no such set.
 
         Exceptions are sets in which all items of a listed set are fixed.
         """
 
-        def decide(node: Node, freed: frozenset[int], open_: frozenset[int]) -> list[Decided]:
-            # Some best set frees an item only with all better ones, and fixes one only with all worse ones. But if
-            # sets are listed, all others are ruled out one by one.
-            better = {k for k in open_ if not listed and self._is_better(k, node.item)}
-            worse = {k for k in open_ if not listed and self._is_better(node.item, k)}
-            more = freed | {node.item} | better
-            kept = (freed, open_ - {node.item} - worse)
-            if node.kind == "branch":
-                return [kept, (more, open_ - more)]
-            if not self.breaks(more):
-                raise RejectedError("tree", f"freeing item {node.item} is not shown to break the claim")
-            return [kept]
-
-        def close(node: Node, freed: frozenset[int], open_: frozenset[int]) -> None:
+        def close(node: Node, freed: Items, open_: Items) -> None:
             if node.kind == "listed":
                 if node.item >= len(listed) or listed[node.item] & (freed | open_ | self.choices.free):
                     raise RejectedError("tree", "a leaf does not fix all items of the set that it names")
             elif node.kind != "bound" or most is None or self._most(freed, open_, node.multipliers) > most:
                 raise RejectedError("tree", "a leaf does not rule out a cheaper set")
 
-        walk(tree, self.choices.open, decide, close)
+        # Some best set frees an item only with all better ones, and fixes one only with all worse ones. But if sets
+        # are listed, all others are ruled out one by one.
+        order = {} if listed else {"is_better": self._is_better}
+        walk(tree, self.choices.open, self.breaks, close, **order)
 
     def check_irrelevant(self, tree: Sequence[Node], item: int, fits: Callable[[Collection[int]], bool]) -> None:
         """Check that freeing an item never breaks a claim that holds with other items freed."""
 
-        def decide(node: Node, freed: frozenset[int], open_: frozenset[int]) -> list[Decided]:
-            kept, more = (freed, open_ - {node.item}), freed | {node.item}
-            if node.kind == "branch":
-                return [kept, (more, open_ - more)]
-            if not self.breaks(more):
-                raise RejectedError("tree", f"freeing item {node.item} is not shown to break the claim")
-            return [kept]
-
-        def close(node: Node, freed: frozenset[int], open_: frozenset[int]) -> None:
+        def close(node: Node, freed: Items, open_: Items) -> None:
             if node.kind != "fits" or not fits(self.choices.features([*freed, *open_, item])):
                 raise RejectedError("tree", "a leaf does not show that the claim holds with all that is left freed")
 
-        walk(tree, self.choices.open - {item}, decide, close)
+        walk(tree, self.choices.open - {item}, self.breaks, close)
 
     def _is_better(self, a: int, b: int) -> bool:
         """Whether an item has no larger fall in any inequality and no smaller cost; of twins the earlier one has."""
@@ -177,7 +165,7 @@ class Cover:
             return a < b
         return costs[a] >= costs[b] and all(x <= y for x, y in falls)
 
-    def _most(self, freed: frozenset[int], open_: frozenset[int], multipliers: Sequence[Fraction]) -> int:
+    def _most(self, freed: Items, open_: Items, multipliers: Sequence[Fraction]) -> int:
         """Return a bound on the cost of all that is freed, by the duality of linear programs."""
         if len(multipliers) != len(self.loose) or min(multipliers) < 0:
             raise RejectedError("tree", "a leaf needs a multiplier from 0 up for each inequality")
@@ -192,7 +180,7 @@ class Cover:
             parts.append(rest if k in freed else max(ZERO, rest))
         return floor(total(parts))
 
-    def _most_of_few(self, freed: frozenset[int], open_: frozenset[int], multipliers: Sequence[Fraction]) -> int:
+    def _most_of_few(self, freed: Items, open_: Items, multipliers: Sequence[Fraction]) -> int:
         """Return the bound where few features move at once: only the largest weights of a set count."""
 
         def weight(i: int) -> Number:
@@ -217,15 +205,7 @@ def check_changes(
     Features that are free in any case change at no cost; at most so many features change at once, if that is given.
     """
 
-    def decide(node: Node, changed: frozenset[int], open_: frozenset[int]) -> list[Decided]:
-        without, more = (changed, open_ - {node.item}), changed | {node.item}
-        if node.kind == "branch":
-            return [without, (more, open_ - more)]
-        if choices.cost(more) <= budget:
-            raise RejectedError("tree", f"a change of item {node.item} is within the budget")
-        return [without]
-
-    def close(node: Node, changed: frozenset[int], open_: frozenset[int]) -> None:
+    def close(node: Node, changed: Items, open_: Items) -> None:
         if node.kind != "bound" or len(node.multipliers) != 2 or min(node.multipliers) < 0:
             raise RejectedError("tree", "a leaf needs two multipliers from 0 up")
         each, price = node.multipliers
@@ -236,10 +216,9 @@ def check_changes(
             return total(max(ZERO, total([drops[i], Number(-each)])) for i in features)
 
         parts = [Number(each * (most or 0)), load(choices.features(changed))]
-        parts.append(Number(price * (budget - choices.cost(changed))))
-        for k in open_:
-            parts.append(max(ZERO, total([load(choices.items[k]), Number(-price * choices.costs[k])])))
+        parts += [Number(price * (budget - choices.cost(changed)))]
+        parts += [max(ZERO, total([load(choices.items[k]), Number(-price * choices.costs[k])])) for k in open_]
         if total(parts) > margin:
             raise RejectedError("tree", "a leaf does not rule out a cheaper change")
 
-    walk(tree, choices.open, decide, close)
+    walk(tree, choices.open, lambda changed: choices.cost(changed) > budget, close)

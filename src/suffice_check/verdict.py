@@ -130,7 +130,9 @@ class Proven:
         """Return a bound on costs, counted in their unit."""
         units = cost / self.choices.unit
         if units.denominator != 1 or not 0 <= units <= most:
-            raise RejectedError("lower bound", "it is not what a set can cost, or more than the one that is named costs")
+            raise RejectedError(
+                "lower bound", "it is not what a set can cost, or more than the one that is named costs"
+            )
         return int(units)
 
     def _check_changes(self, around: Around, budget: int, trees: Trees) -> None:
@@ -163,11 +165,13 @@ class Proven:
     def _cost(self, fixed: list[int]) -> int:
         return self.choices.cost(self.choices.held(self._features(fixed)))
 
-    def _check_insufficient(self, fixed: list[int], input: list[Value]) -> None:
+    def _check_insufficient(self, fixed: list[int], input: list[Value]) -> None:  # noqa: A002
         """An input that has these features fixed breaks the claim."""
         self._around().check_input(input, self._others(fixed))
 
-    def _check_contrast(self, changed: list[int], lower_bound: Fraction, input: list[Value], fewer: Trees) -> int:
+    def _check_contrast(
+        self, changed: list[int], lower_bound: Fraction, input: list[Value], fewer: Trees,  # noqa: A002
+    ) -> int:  # fmt: skip
         """An input that changes these features alone breaks the claim; no changes below the bound do."""
         around, chosen = self._around(), self._features(changed)
         touched = {k for k, item in enumerate(self.choices.items) if not chosen.isdisjoint(item)}
@@ -188,7 +192,11 @@ class Proven:
         self._check_changes(self._around(least), cost, nearer)
 
     def _check_radius(
-        self, fixed: list[int], holds_at: Radius, fails_at: Radius | None, input: list[Value] | None
+        self,
+        fixed: list[int],
+        holds_at: Radius,
+        fails_at: Radius | None,
+        input: list[Value] | None,  # noqa: A002
     ) -> None:
         """Fixed features suffice at one radius, so at every smaller one; not at another, so at no larger one."""
         free = self._others(fixed)
@@ -345,7 +353,7 @@ def just_beyond(domain: Domain, one: Range) -> list[Value]:
 
 
 def check_few(margin: Number, drops: Sequence[Number], choices: Choices, budget: int, most: int | None) -> None:
-    """Check that so many items, and those that change at no cost, cannot lower an inequality by more than its margin."""
+    """Check that so many items, and those that change at no cost, cannot lower an inequality past its margin."""
     falls = sorted((total(drops[i] for i in choices.items[k]) for k in choices.open), reverse=True)[:budget]
     every = sorted([*falls, *(drops[i] for i in choices.features(()))], reverse=True)
     if total(every if most is None else every[:most]) > margin:

@@ -386,7 +386,9 @@ def test_no_fraction_is_ever_hashed(monkeypatch):
 def shallow(units):
     """A network of one hidden layer, each of whose units bends somewhere else."""
     relu = Activation([Fraction(0)], [[Fraction(0)], [Fraction(1)]], [Fraction(0), Fraction(0)])
-    inner = read_layer(Tensor("F64", (units, 1), (1.0,) * units), Tensor("F64", (units,), tuple(map(float, range(units)))), relu)
+    inner = read_layer(
+        Tensor("F64", (units, 1), (1.0,) * units), Tensor("F64", (units,), tuple(map(float, range(units)))), relu
+    )
     return Network([inner, read_layer(Tensor("F64", (1, units), (1.0, -2.0) * (units // 2)), None)], {})
 
 
@@ -394,7 +396,9 @@ def test_a_shallow_network_takes_work_in_proportion_to_its_units(monkeypatch):
     work = []
     products, place = network.products, network.place
     monkeypatch.setattr(network, "place", lambda *given: work.append(1) or place(*given))
-    monkeypatch.setattr(network, "products", lambda rows, some: work.append(len(rows) * len(some)) or products(rows, some))
+    monkeypatch.setattr(
+        network, "products", lambda rows, some: work.append(len(rows) * len(some)) or products(rows, some)
+    )
     totals = []
     for units in (64, 128, 256):
         pieces = shallow(units).pieces(Fraction(-1000), Fraction(1000))

@@ -196,15 +196,15 @@ def test_what_the_library_certifies_is_accepted():
     for model, _, answer in answers(ANSWERS, SEED):
         try:
             certificate = answer.certificate()
-        except suffice.SufficeError as error:
-            assert "there is no proof to certify" in str(error)
+        except suffice.ClaimError:  # of a contrast that rounding leaves open there is no proof
+            assert not answer.is_possible
             continue
         assert suffice_check.check(to_bytes(model), certificate.text.encode()).startswith("Proven: ")
         kinds[certificate.document["result"]["kind"]] += 1
     assert set(kinds) == set(verdict.TAKES)
 
 
-# --- a checker that does not check is found -----------------------------------------------------------------------------
+# --- a checker that does not check is found ---------------------------------------------------------------------------
 
 
 def always(result):

@@ -29,13 +29,13 @@ def is_true(plain: Plain, document) -> bool:
     """Whether a certificate says something, and that is so."""
     try:
         truth = Truth(plain, document)
-    except Nonsense:
+    except NonsenseError:
         return False
     said = {name: content for name, content in document["result"].items() if name != "kind"}
     return getattr(truth, document["result"]["kind"])(**said)
 
 
-class Nonsense(Exception):
+class NonsenseError(Exception):
     """A certificate says nothing about the model."""
 
 
@@ -57,14 +57,22 @@ class Truth:
         self.row = [value_of(cell) for cell in document["row"]]
         kind, question = document["result"]["kind"], self.question
         if len(self.row) != self.count or not all(plain.is_inside(i, x) for i, x in enumerate(self.row)):
-            raise Nonsense
+            raise NonsenseError
         for names in (question["immutable"], question["fix"], question["free"]):
             if len(set(names)) < len(names) or not set(names) <= set(plain.features):
-                raise Nonsense
-        usual = {"fix": [], "free": [], "cost": {}, "groups": {}, "max_changed": None, "norm": "inf", "arithmetic": "exact"}
+                raise NonsenseError
+        usual = {
+            "fix": [],
+            "free": [],
+            "cost": {},
+            "groups": {},
+            "max_changed": None,
+            "norm": "inf",
+            "arithmetic": "exact",
+        }
         given = {name for name, one in usual.items() if question[name] != one}
         if not given <= TAKES.get(kind, given) or ("arithmetic" not in given and document["charges"] is not None):
-            raise Nonsense
+            raise NonsenseError
         scores = plain.scores(self.row)
         self.parts = plain.inequalities(question["claim"], scores)
         self.margins = [
@@ -72,13 +80,13 @@ class Truth:
         ]
         self.charges = [Fraction(charge) for charge in document["charges"] or ["0"] * len(self.parts)]
         if not self.parts or min(self.margins) < 0 or len(self.charges) != len(self.parts) or min(self.charges) < 0:
-            raise Nonsense
+            raise NonsenseError
         self.names, self.known = list(plain.features), {}
         self.sets = plain.sets(question)
         if plain.radii(question) is None or self.sets is None or set(question["fix"]) & set(question["free"]):
-            raise Nonsense
+            raise NonsenseError
         if self.items() is None:
-            raise Nonsense
+            raise NonsenseError
 
     def items(self):
         """What may be fixed or changed on its own: (features, cost)."""
@@ -108,7 +116,7 @@ class Truth:
         return [None if radius is None else radius * max(factor + side * HAIR, 0) for radius in radii]
 
     def can_break(self, changed, sign, radii, most=None, always=()) -> bool:
-        """Whether changes of some features, so many at once and any of some others, break the claim for certain, or at all."""
+        """Whether changes of some features, so many at once, and of some others break the claim, for certain or at all."""
         drops = [{i: self.drop(c, i, radii[i]) for i in (*changed, *always)} for c in range(len(self.parts))]
         for (_, _, is_strict), margin, falls, charge in zip(self.parts, self.margins, drops, self.charges, strict=True):
             limit = margin + sign * charge
@@ -166,7 +174,9 @@ class Truth:
         free, fix = self.decided("free"), self.decided("fix")
         paid = [(members, cost) for members, cost in self.items() if not set(members) & (free | fix)]
         return not any(
-            self.can_break([*free, *(i for members, _ in some for i in members)], -1, self.radii(at), self.question["max_changed"])
+            self.can_break(
+                [*free, *(i for members, _ in some for i in members)], -1, self.radii(at), self.question["max_changed"]
+            )
             for some in subsets(paid)
             if is_meant(sum((cost for _, cost in some), Fraction(0)))
         )
@@ -174,7 +184,9 @@ class Truth:
     def counterfactual(self, changed, lower_bound, least) -> bool:
         if not self.contrast(changed, lower_bound):
             return False
-        spent = sum((c for m, c in self.items() if set(m) & set(changed) and not set(m) & self.decided("free")), Fraction(0))
+        spent = sum(
+            (c for m, c in self.items() if set(m) & set(changed) and not set(m) & self.decided("free")), Fraction(0)
+        )
         return None not in self.radii() and near(least) <= (1, 0) and self.no_change(lambda cost: cost <= spent, least)
 
     def radius(self, fixed, holds_at, fails_at) -> bool:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +65,7 @@ def network(rng, outputs):
     widths = [1, *(rng.randint(1, 3) for _ in range(rng.randint(1, 2))), outputs]
     weights = [
         np.array([[rng.randint(-8, 8) / 4 for _ in range(a)] for _ in range(b)], rng.choice([np.float32, np.float64]))
-        for a, b in zip(widths, widths[1:], strict=False)
+        for a, b in pairwise(widths)
     ]
     biases = [rng.choice([None, np.array([rng.randint(-8, 8) / 4 for _ in range(b)])]) for b in widths[1:]]
     return ReluNetwork(weights, biases, [rng.choice(ACTIVATIONS) for _ in weights[1:]])
@@ -209,7 +210,7 @@ def answers(count, seed):
 
 def main():
     count, seed = int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "0"
-    began, kinds, refused, sizes, longest = time.process_time(), Counter(), Counter(), Counter(), 0.0
+    began, kinds, refused, longest = time.process_time(), Counter(), Counter(), 0.0
     for additive, kind, answer in answers(count, seed):
         try:
             certificate = answer.certificate()

@@ -70,9 +70,7 @@ def certify_contrast(
     return write(case, result={"kind": "contrast", **result}, evidence=evidence, model_file=model_file)
 
 
-def contrast_parts(
-    case: Case, changed: Sequence[int], point: Sequence[Value], lower_bound: int
-) -> tuple[Json, Json]:
+def contrast_parts(case: Case, changed: Sequence[int], point: Sequence[Value], lower_bound: int) -> tuple[Json, Json]:
     """Return what a contrast says, and its evidence."""
     fewer = change_trees(case, case.constraints, lower_bound - 1)
     result = {"changed": list(changed), "lower_bound": str(case.question.choices.unit * lower_bound)}
@@ -93,8 +91,7 @@ def change_trees(case: Case, constraints: Sequence[Constraint], budget: int) -> 
     found = []
     for constraint, charge in zip(constraints, case.charges, strict=True):
         drops: list[Ordered] = [
-            (drop.value, fmpq(drop.edge)) if i in moving else NOTHING
-            for i, drop in enumerate(constraint.drops)
+            (drop.value, fmpq(drop.edge)) if i in moving else NOTHING for i, drop in enumerate(constraint.drops)
         ]
         margin = constraint.margin - charge, fmpq(-1 if constraint.is_strict else 0)
         found.append(change_tree(drops, margin, choices, budget, most))
@@ -119,7 +116,12 @@ def certify_sets(
     elif is_complete:
         tree = proof.complete(held, None)
     minimal = "subset" if cover is None else "size"
-    result = {"kind": "explanations", "minimal": minimal, "sets": [list(one) for one in sets], "is_complete": is_complete}
+    result = {
+        "kind": "explanations",
+        "minimal": minimal,
+        "sets": [list(one) for one in sets],
+        "is_complete": is_complete,
+    }
     return write(case, result=result, evidence={"witnesses": witnesses, "tree": tree}, model_file=model_file)
 
 

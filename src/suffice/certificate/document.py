@@ -104,4 +104,3 @@ def _enclosure(case: Case) -> list[str] | None:
     """Return the two ends between which the claim's threshold lies, where it is not a rational number."""
     (first, *_) = case.inequalities
     return [str(-first.constant - first.gap), str(-first.constant)] if first.gap else None
-

@@ -18,7 +18,7 @@ from suffice.question.preferences import Choices
 from suffice.solvers.covering import Bound, Tree
 from suffice.solvers.problem import Multipliers
 
-_MOST_NODES = 200_000
+_MOST_NODES = 50_000
 _DIGITS = (12, 30, 60)  # bits of multipliers that are tried before exact ones
 
 
@@ -81,9 +81,7 @@ class CoverTree:
             stack.append((tree.fixed, freed, kept))
         return nodes.written
 
-    def _decide(
-        self, item: int, freed: frozenset[int], open_: frozenset[int]
-    ) -> tuple[frozenset[int], frozenset[int]]:
+    def _decide(self, item: int, freed: frozenset[int], open_: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
         """Return what stays open if an item is fixed, and what is freed if it is freed."""
         more = freed | {item} | {k for k in open_ if self._is_better(k, item)}
         return frozenset(k for k in open_ if k != item and not self._is_better(item, k)), more
@@ -96,9 +94,7 @@ class CoverTree:
             return a < b
         return costs[a] >= costs[b] and all(x <= y for x, y in falls)
 
-    def _close(
-        self, nodes: Nodes, freed: frozenset[int], open_: frozenset[int], hint: Multipliers, most: int
-    ) -> None:
+    def _close(self, nodes: Nodes, freed: frozenset[int], open_: frozenset[int], hint: Multipliers, most: int) -> None:
         """Write a leaf if some multipliers close the node, else branch on an item and close both sides."""
         stack = [(freed, open_)]
         count = len(self.limits)
@@ -158,7 +154,9 @@ class CoverTree:
             parts.append(_times(multipliers[c], self.limits[c]))
             parts += [_times(-multipliers[c], self.falls[c][i]) for i in self.base]
         for k in (*freed, *open_):
-            rest = total([(fmpq(self.choices.costs[k]), ZERO), *(_times(-multipliers[c], self.sums[c][k]) for c in used)])
+            rest = total(
+                [(fmpq(self.choices.costs[k]), ZERO), *(_times(-multipliers[c], self.sums[c][k]) for c in used)]
+            )
             parts.append(rest if k in freed else max(NOTHING, rest))
         value, edge = total(parts)
         return int(value.floor()) - (value.q == 1 and edge < 0)
@@ -183,7 +181,10 @@ class CoverTree:
         """Return the tree which shows that every sufficient set (that costs less than a bound) holds a listed one."""
         nodes, most = Nodes(), None if bound is None else self.everything - bound
         count = len(self.limits)
-        hints = [tuple(ONE for _ in range(count)), *(tuple(ONE if k == c else ZERO for k in range(count)) for c in range(count))]
+        hints = [
+            tuple(ONE for _ in range(count)),
+            *(tuple(ONE if k == c else ZERO for k in range(count)) for c in range(count)),
+        ]
         stack = [(frozenset[int](), self.open)]
         while stack:
             freed, open_ = stack.pop()
@@ -245,7 +246,9 @@ def change_tree(
         found = None
         for each in _prices(drops, [*base, *choices.features([*changed, *open_])], most):
             loads = {k: total([_above(drops[i], each) for i in choices.items[k]]) for k in (*changed, *open_)}
-            start = total([(each * (most or 0), ZERO), *(_above(drops[i], each) for i in base), *(loads[k] for k in changed)])
+            start = total(
+                [(each * (most or 0), ZERO), *(_above(drops[i], each) for i in base), *(loads[k] for k in changed)]
+            )
             for price in _rates(loads, choices.costs, open_, budget - spent):
                 parts = [start, (price * (budget - spent), ZERO)]
                 parts += [_above(loads[k], price * choices.costs[k]) for k in open_]
@@ -263,7 +266,7 @@ def change_tree(
 
 
 def _prices(drops: Sequence[Ordered], features: Sequence[int], most: int | None) -> list[Rational]:
-    """Return what a change may be said to cost where few are allowed: nothing, or what the last one that counts lowers."""
+    """Return what a change may be said to cost where few are allowed: nothing, or what the last that counts lowers."""
     falls = sorted((drops[i] for i in features), reverse=True)
     return [ZERO] if most is None or most >= len(falls) else [falls[most - 1][0], falls[most][0], ZERO]
 

@@ -18,7 +18,6 @@ from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Missing, Value
 from suffice.question.documents import Json
 from suffice.question.region import Region
-from suffice.shapes.pieces import Pieces
 
 Ordered: TypeAlias = tuple[Rational, Rational]  # value + edge · ε
 NOTHING: Ordered = (ZERO, ZERO)
@@ -30,7 +29,7 @@ def total(numbers: Sequence[Ordered]) -> Ordered:
 
 
 class Shown(NamedTuple):
-    """For each constraint and feature a fall, and the place that shows it, as certificates write it; None for the row."""
+    """For each constraint and feature a fall, and the place that shows it as it is written; None for the row."""
 
     falls: tuple[tuple[Ordered, ...], ...]
     places: tuple[tuple[Json | None, ...], ...]
