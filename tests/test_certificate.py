@@ -43,7 +43,7 @@ from suffice.cli.app import app
 from suffice.model.writing import to_bytes
 from suffice.shapes.parameters import rounded_exp
 from suffice_check.exponential import exp_bounds
-from suffice_check.shapes import rounded_exp as checker_exp
+from suffice_check.network import rounded_exp as checker_exp
 
 LEAKY_UNITS = Activation.leaky_relu([0.1, 3])
 BASIS = ReluNetwork([[[1.0], [-0.5]], [[1.0, 0.5], [2.0, -1.0]]], [[1.0, 0.25], None])
@@ -223,9 +223,8 @@ def test_contrasts_with_fixed_features_are_certified():
             kinds.add(certificate.document["result"]["kind"])
             assert not set(contrast.features) & set(fix)
     assert kinds == {"contrast", "explanation"}
-    for option in ({"free": ["n"]}, {"cost": {"n": 2}}, {"groups": [["n", "s"]]}):
-        with pytest.raises(suffice.CertificateError, match="no certificates yet"):
-            explainer.contrast(row, 3, unit="raw", **option).certificate()
+    for option in ({"free": ["k"]}, {"cost": {"n": 2}}, {"groups": [["n", "s"]]}):
+        assert checked(ZOO, explainer.contrast(row, 3, unit="raw", **option)).startswith("Proven: ")
 
 
 def test_that_features_do_not_suffice_in_a_ball_is_certified():
@@ -304,17 +303,26 @@ def test_bounds_of_the_exponential_enclose_it(exponent, bits):
     assert (high - low) / true < Fraction(1, 2) ** (bits - 60 if bits > 70 else -40)
 
 
+def limit_of(result):
+    """The radius of a result and whether it is attained, after a look at where it fails: right after it."""
+    holds, fails = result["holds_at"], result["fails_at"]
+    if holds in ("finite", "inf"):
+        assert fails == {"finite": "inf", "inf": None}[holds]
+        return math.inf, holds == "inf"
+    assert fails == (holds[:-2] if holds.endswith("-e") else f"{holds}+e")
+    return Fraction(holds.removesuffix("-e")), not holds.endswith("-e")
+
+
 def test_radii_are_certified():
     explainer, kinds, rng = Explainer(ZOO), set(), random.Random(2)
     for row in rows_of(12, seed=2):
         for fixed in ([], ["n", "s", "c"], ["n", "s", "e", "f", "p", "r"]):
             asked = {"unit": rng.choice(["raw", "model"]), "claim": Within(3), "immutable": rng.sample(ZOO.names, 2)}
             certificate = explainer.radius(row, fixed, **asked).certificate()
-            result, limit = certificate.document["result"], explainer.radius(row, fixed, **asked).limit
-            assert result["is_attained"] == limit.is_attained
-            assert (math.inf if result["radius"] is None else Fraction(result["radius"])) == limit.radius
+            found, limit = limit_of(certificate.document["result"]), explainer.radius(row, fixed, **asked).limit
+            assert found == limit
             assert suffice_check.check(to_bytes(ZOO), certificate.text.encode()).startswith("Proven: ")
-            kinds.add((result["radius"] is None, result["is_attained"]))
+            kinds.add((found[0] == math.inf, found[1]))
     assert len(kinds) > 1
 
 
@@ -329,9 +337,22 @@ def test_a_radius_beside_a_special_code_is_certified():
     assert " at every radius up to and including 10, but at no larger one. " in said
 
 
-def test_a_radius_of_a_probability_has_no_certificate():
-    with pytest.raises(suffice.CertificateError, match="not rational"):
-        Explainer(ZOO).radius(next(rows_of(1)), [], unit="raw", claim=ProbabilityAtLeast("1/3")).certificate()
+def test_the_radius_of_a_probability_is_enclosed():
+    """Where a slope meets the threshold the end is not rational: one radius holds, and another close to it fails."""
+    explainer, gaps = Explainer(ZOO), 0
+    for row in rows_of(12, seed=7):
+        for p in ("1/3", "2/7"):
+            largest = explainer.radius(row, ["c", "k"], unit="raw", claim=ProbabilityAtLeast(p))
+            assert checked(ZOO, largest).startswith("Proven: ")
+            result = largest.certificate().document["result"]
+            if result["holds_at"] in ("finite", "inf"):
+                continue
+            holds, fails = (
+                Fraction(result[name].removesuffix("+e").removesuffix("-e")) for name in ("holds_at", "fails_at")
+            )
+            assert holds == largest.radius <= fails < holds + Fraction(1, 10**6)
+            gaps += holds < fails
+    assert gaps
 
 
 # --- scorecards: constant between cuts, with whole points, so that ties are everywhere --------------------------------
@@ -391,41 +412,43 @@ def test_the_radii_of_scorecards_are_certified_and_true(card, data):
     fixed = data.draw(st.sets(st.integers(0, count - 1)))
     certificate = Explainer(model).radius(row, [f"x{i}" for i in sorted(fixed)], unit="raw").certificate()
     assert suffice_check.check(to_bytes(model), certificate.text.encode()).startswith("Proven: ")
-    result, hair = certificate.document["result"], Fraction(1, 1000)
-    if result["radius"] is None:
-        assert result["is_attained"]
+    (radius, is_attained), hair = limit_of(certificate.document["result"]), Fraction(1, 1000)
+    if radius == math.inf:
+        assert is_attained
         assert card.suffices(row, fixed, Fraction(100))
         return
-    radius = Fraction(result["radius"])
     assert card.suffices(row, fixed, radius - hair if radius else radius)
-    assert card.suffices(row, fixed, radius) == result["is_attained"]
+    assert card.suffices(row, fixed, radius) == is_attained
     assert not card.suffices(row, fixed, radius + hair)
 
 
 def test_a_radius_that_ends_where_a_plateau_begins_is_certified():
     model = AdditiveModel([Steps([2], [0, 1], closed="right")], -1, features=["points"])
     certificate = Explainer(model).radius([1], [], unit="raw").certificate()
-    assert certificate.document["evidence"]["beyond"] == [{"number": "2", "side": 1, "to": "3"}]
+    assert certificate.document["evidence"]["input"] == [{"number": "2+e"}]
     said = suffice_check.check(to_bytes(model), certificate.text.encode())
     assert " stays 0 at every radius up to and including 1, but at no larger one. " in said
-    for beyond in ({"number": "2", "side": 1}, {"number": "2"}, {"number": "0", "side": -1, "to": "-1"}, None):
+    for beyond in ("2", "2-e", "0-e", "0", "1"):
         document = json.loads(certificate.text)
-        document["evidence"]["beyond"] = [beyond]
-        with pytest.raises(suffice_check.RejectedError, match="beyond: a larger radius is not shown"):
+        document["evidence"]["input"] = [{"number": beyond}]
+        with pytest.raises(suffice_check.RejectedError, match="input: the claim holds there"):
             suffice_check.check(to_bytes(model), json.dumps(document).encode())
 
 
 def test_what_rises_beyond_a_radius_does_not_count_as_attained():
     """Forged: just beyond 2 the score comes as close to 0 as one likes, and then rises; it is never 0, nor below."""
     shape = PiecewiseLinear([0], [0], 1, 1) + Steps([2], [0, -2], closed="right")
-    for low, ties, to in ((1, "negative", "5"), (0, "positive", "-1")):  # the second way leads back, where it falls
+    for low, ties, place in (
+        (1, "negative", "2+e"),
+        (0, "positive", "2-e"),
+    ):  # the second way leads back, where it falls
         model = AdditiveModel([shape], 0, features=[Feature("x", Domain.interval(low, 5))], ties=ties)
         largest = Explainer(model).radius([1], [], unit="raw")
         assert (largest.radius, largest.is_attained) == (math.inf, True)
         document = json.loads(largest.certificate().text)
-        document["result"]["radius"] = "1"
-        document["evidence"] = {"points": [[]], "input": [], "beyond": [{"number": "2", "side": 1, "to": to}]}
-        with pytest.raises(suffice_check.RejectedError, match="beyond: "):
+        document["result"] |= {"holds_at": "1", "fails_at": "1+e"}
+        document["evidence"] = {"input": [{"number": place}]}
+        with pytest.raises(suffice_check.RejectedError, match="input: the claim holds there"):
             suffice_check.check(to_bytes(model), json.dumps(document).encode())
 
 

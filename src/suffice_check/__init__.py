@@ -5,16 +5,16 @@ Standard library only; all arithmetic in integers and fractions. `docs/certifica
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from suffice_check.api import check, check_files, statement
     from suffice_check.reading import RejectedError, UnreadableError
-    from suffice_check.verdict import check, check_files
 
-__all__ = ["RejectedError", "UnreadableError", "check", "check_files"]
+__all__ = ["RejectedError", "UnreadableError", "check", "check_files", "statement"]
 
 
 def __getattr__(name: str) -> object:
     # Nothing is imported before it is asked for: `python -m` runs this file before `__main__` can mend the path.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from suffice_check import reading, verdict
+    from suffice_check import api, reading
 
-    return getattr(reading if name.endswith("Error") else verdict, name)
+    return getattr(reading if name.endswith("Error") else api, name)

@@ -3,21 +3,60 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from suffice_check.claims import Enclosure
-from suffice_check.drops import Witness
+from suffice_check.core import Witness
+from suffice_check.ordered import Number
 from suffice_check.question import Question, read_question
-from suffice_check.reading import MISTAKES, POINT_LIMIT, Value, fields, items, number, parse, unreadable, value, whole
-from suffice_check.tree import Node, read_node
+from suffice_check.reading import (
+    MISTAKES,
+    Value,
+    fields,
+    items,
+    number,
+    one_of,
+    ordered,
+    parse,
+    place,
+    unreadable,
+    value,
+    whole,
+)
+from suffice_check.tree import Node, read_tree
 
-_FIELDS = "version", "model", "row", "question", "enclosure", "charges", "result", "evidence"
-_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
+VERSION = 3
+Radius = Number | str  # "finite": every finite one; "inf": the whole domain
+
+
+class Step(NamedTuple):
+    """A stretch of radii: from which one on no cheaper set suffices, and up to which one these features do."""
+
+    start: Radius
+    end: Radius
+    fixed: list[int]
+
+
+class Range(NamedTuple):
+    """Values of a feature: from `low` to `high` (None: without end), or those listed."""
+
+    feature: int
+    low: Number | None
+    high: Number | None
+    values: list[Value] | None
+
+
+class Proof(NamedTuple):
+    """Evidence that no cheaper set suffices."""
+
+    witnesses: list[list[Witness]]
+    tree: list[Node]
 
 
 class Certificate(NamedTuple):
-    """What a certificate says and what it offers as evidence; empty where its kind of result has none."""
+    """What a certificate says and what it offers as evidence."""
 
     model: str
     row: list[Value]
@@ -25,15 +64,8 @@ class Certificate(NamedTuple):
     enclosure: Enclosure | None
     charges: list[Fraction] | None
     kind: str
-    features: list[int]  # those fixed, or changed
-    lower_bound: Fraction
-    radius: Fraction | None
-    is_attained: bool
-    points: list[list[Fraction]]
-    witnesses: list[list[Witness | None]]
-    tree: list[Node]
-    input: list[Value]
-    beyond: list[Witness | None]
+    result: dict[str, Any]
+    evidence: dict[str, Any]
 
 
 def read_certificate(content: bytes) -> Certificate:
@@ -45,66 +77,101 @@ def read_certificate(content: bytes) -> Certificate:
 
 
 def _read(document: Any) -> Certificate:
-    if isinstance(document, dict) and (type(document.get("version")) is not int or document["version"] != 2):
-        raise ValueError("this version of the format is not known; there is version 2")
-    _, model, row, question, enclosure, charges, result, evidence = fields(document, *_FIELDS)
-    if not isinstance(model, str) or not _HASH.fullmatch(model):
+    version = document.get("version") if isinstance(document, dict) else VERSION
+    if type(version) is int and version in (1, 2):
+        raise ValueError(f"version {version} of the format is no longer read; certify the answer anew with suffice")
+    if type(version) is not int or version != VERSION:
+        raise ValueError(f"this version of the format is not known; there is version {VERSION}")
+    _, model, row, question, enclosure, charges, result, evidence = fields(
+        document, "version", "model", "row", "question", "enclosure", "charges", "result", "evidence"
+    )
+    if not isinstance(model, str) or not re.fullmatch(r"[0-9a-f]{64}", model, re.ASCII):
         raise ValueError("a model is named by its SHA-256, 64 lower-case hexadecimal digits")
     if enclosure is not None:
         low, high = (number(end) for end in items(enclosure))
+    said, offered = KINDS[result["kind"]]
     return Certificate(
         model,
         [value(cell) for cell in items(row)],
         read_question(question),
         None if enclosure is None else (low, high),
         None if charges is None else [number(text) for text in items(charges)],
-        *_read_result(result, evidence),
+        result["kind"],
+        _fields(result, {"kind": str, **said}),
+        _fields(evidence, offered),
     )
 
 
-# For each kind of result the field that names features, its other fields, and the evidence it comes with.
-_KINDS = {
-    "explanation": ("fixed", ["lower_bound"], ["points", "witnesses", "tree"]),
-    "contrast": ("changed", ["lower_bound"], ["points", "input"]),
-    "insufficient": ("fixed", [], ["input"]),
-    "radius": ("fixed", ["radius", "is_attained"], ["points", "input", "beyond"]),
+def _fields(document: Any, readers: dict[str, Callable[[Any], Any]]) -> dict[str, Any]:
+    """Return the fields of an object, each as its reader reads it."""
+    return {name: readers[name](content) for name, content in zip(readers, fields(document, *readers), strict=True)}
+
+
+def _listed(read: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
+    return lambda document: [read(one) for one in items(document)]
+
+
+def _or_null(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda document: None if document is None else read(document)
+
+
+def _index(document: Any) -> int:
+    return whole(document, 10**6)
+
+
+def _bool(document: Any) -> bool:
+    if type(document) is not bool:
+        raise TypeError("expected true or false")
+    return document
+
+
+def _radius(document: Any) -> Radius:
+    return document if document in ("finite", "inf") else ordered(document)
+
+
+def _witness(document: Any) -> Witness:
+    return [] if document is None else [place(document)]
+
+
+def _step(document: Any) -> Step:
+    return Step(*_fields(document, {"from": _radius, "holds_at": _radius, "fixed": _indices}).values())
+
+
+def _range(document: Any) -> Range:
+    if isinstance(document, dict) and "values" in document:
+        feature, values = _fields(document, {"feature": _index, "values": _listed(value)}).values()
+        return Range(feature, None, None, values)
+    ends = {"feature": _index, "low": _or_null(ordered), "high": _or_null(ordered)}
+    return Range(**_fields(document, ends), values=None)
+
+
+def _proof(document: Any) -> Proof:
+    return Proof(*_fields(document, _PROOF).values())
+
+
+_indices = _listed(_index)
+_input = _listed(place)
+_trees = _listed(read_tree)
+_PROOF = {"witnesses": _listed(_listed(_witness)), "tree": read_tree}
+
+# For each kind of result its other fields, and the evidence it comes with.
+KINDS: dict[str, tuple[dict[str, Callable[[Any], Any]], dict[str, Callable[[Any], Any]]]] = {
+    "explanation": ({"fixed": _indices, "lower_bound": number}, _PROOF),
+    "insufficient": ({"fixed": _indices}, {"input": _input}),
+    "contrast": ({"changed": _indices, "lower_bound": number}, {"input": _input, "fewer": _trees}),
+    "counterfactual": (
+        {"changed": _indices, "lower_bound": number, "least": ordered},
+        {"input": _input, "fewer": _trees, "nearer": _trees},
+    ),
+    "radius": ({"fixed": _indices, "holds_at": _radius, "fails_at": _or_null(_radius)}, {"input": _or_null(_input)}),
+    "explanations": (
+        {"minimal": lambda text: one_of(text, "size", "subset"), "sets": _listed(_indices), "is_complete": _bool},
+        _PROOF,
+    ),
+    "relevance": (
+        {"necessary": _indices, "relevant": _indices, "irrelevant": _indices},
+        {"witnesses": _PROOF["witnesses"], "sets": _listed(_indices), "trees": _trees},
+    ),
+    "curve": ({"steps": _listed(_step)}, {"proofs": _listed(_proof)}),
+    "inflation": ({"ranges": _listed(_range), "is_widest": _bool}, {"inputs": _listed(_input)}),
 }
-
-
-def _read_result(result: Any, evidence: Any) -> tuple[Any, ...]:
-    """Return what is said and offered, in the order of the fields of `Certificate`."""
-    chosen, said, offered = _KINDS[result["kind"]]
-    kind, features, *_ = fields(result, "kind", chosen, *said)
-    fields(evidence, *offered)
-    bound, radius, is_attained = result.get("lower_bound", 0), result.get("radius"), result.get("is_attained", False)
-    if type(is_attained) is not bool:
-        raise TypeError("a radius is attained or not")
-    return (
-        kind,
-        [whole(i, 10**6) for i in items(features)],
-        number(bound) if kind == "explanation" else Fraction(whole(bound, 10**6)),
-        None if radius is None else number(radius),
-        is_attained,
-        _read_points(evidence.get("points", [])),
-        [[_read_witness(one) for one in items(part)] for part in items(evidence.get("witnesses", []))],
-        [read_node(node) for node in items(evidence.get("tree", []))],
-        [value(cell) for cell in items(evidence.get("input", []))],
-        [_read_witness(one) for one in items(evidence.get("beyond", []))],
-    )
-
-
-def _read_points(document: Any) -> list[list[Fraction]]:
-    if sum(len(items(one)) for one in items(document)) > POINT_LIMIT:
-        raise ValueError(f"there are more than {POINT_LIMIT} points")
-    return [[number(point) for point in one] for one in document]
-
-
-def _read_witness(document: Any) -> Witness | None:
-    if document is None:
-        return None
-    if isinstance(document, dict) and "side" in document:
-        at, side, *to = fields(document, "number", "side", *(["to"] if "to" in document else []))
-        if type(side) is not int or side not in (-1, 1):
-            raise ValueError("a side is -1 or 1")
-        return Witness(number(at), side, *map(number, to))
-    return Witness(value(document), 0)

@@ -8,6 +8,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from suffice_check import shapes
+from suffice_check.network import FLOATS, IDENTITY, Activation, Network, Tensor, read_layer
+from suffice_check.ordered import ZERO, Number, ceil, floor
 from suffice_check.reading import (
     MISTAKES,
     Value,
@@ -21,7 +23,7 @@ from suffice_check.reading import (
     value,
     whole,
 )
-from suffice_check.shapes import FLOATS, Activation, Changed, Network, Outputs, Shape, Tensor
+from suffice_check.shapes import Changed, Outputs, Shape
 
 _MOST_HEADER = 10**8
 _MOST_TENSOR = 2**40
@@ -32,14 +34,23 @@ _CHANGES = {"scaled": ["factor"], "rescaled": ["center", "scale"]}
 class Span(NamedTuple):
     """The numbers from `low` to `high` (None: without end), or only the integers among them."""
 
-    low: Fraction | None
-    high: Fraction | None
+    low: Number | None
+    high: Number | None
     is_integers: bool
 
-    def holds(self, x: Fraction) -> bool:
+    def cut(self, low: Number | None, high: Number | None) -> Span | None:
+        """Return the part between two ends, or nothing where that is empty."""
+        start = self.low if low is None else low if self.low is None else max(low, self.low)
+        end = self.high if high is None else high if self.high is None else min(high, self.high)
+        if self.is_integers:
+            start = None if start is None else Number(Fraction(ceil(start)))
+            end = None if end is None else Number(Fraction(floor(end)))
+        return Span(start, end, self.is_integers) if start is None or end is None or start <= end else None
+
+    def holds(self, x: Number) -> bool:
         """Whether a number is in the span."""
         is_above, is_below = self.low is None or self.low <= x, self.high is None or x <= self.high
-        return is_above and is_below and not (self.is_integers and x.denominator != 1)
+        return is_above and is_below and not (self.is_integers and (x.edge or x.value.denominator != 1))
 
 
 class Domain(NamedTuple):
@@ -52,27 +63,18 @@ class Domain(NamedTuple):
     def holds(self, x: Value) -> bool:
         """Whether a value is in the domain."""
         listed = x in self.categories or x in self.codes
-        return listed or (isinstance(x, Fraction) and any(span.holds(x) for span in self.spans))
+        return listed or (isinstance(x, Number) and any(span.holds(x) for span in self.spans))
 
-    def around(self, x: Value, radius: Fraction | None, *, is_open: bool = False) -> Domain:
-        """Return what a free feature may become from `x`: its region; open: all that some finite radius reaches."""
-        if radius is None and not is_open:
-            return self
+    def around(self, x: Value, radius: Number | None) -> Domain:
+        """Return what is within a radius of a value (None: within some finite one): the region of a free feature."""
         if x in self.codes:
             return Domain([], [], [x])
         if x in self.categories:
-            return Domain([], [x] if radius == 0 else self.categories, [])
-        if radius is None or not isinstance(x, Fraction):
+            return Domain([], [x] if radius == ZERO else self.categories, [])
+        if radius is None or not isinstance(x, Number):
             return Domain(self.spans, [], [])
-        cuts = []
-        for low, high, is_integers in self.spans:
-            first, last = x - radius, x + radius
-            if is_integers:
-                first, last = Fraction(math.ceil(first)), Fraction(math.floor(last))
-            first, last = first if low is None else max(first, low), last if high is None else min(last, high)
-            if first <= last:
-                cuts.append(Span(first, last, is_integers))
-        return Domain(cuts, [], [])
+        first, last = Number(x.value - radius.value, -radius.edge), Number(x.value + radius.value, radius.edge)
+        return Domain([cut for span in self.spans if (cut := span.cut(first, last)) is not None], [], [])
 
 
 class Feature(NamedTuple):
@@ -81,7 +83,13 @@ class Feature(NamedTuple):
     name: str
     domain: Domain
     shape: Changed
-    deviation: Fraction | None = None
+    deviation: Fraction | None
+
+    def part(self, x: Value) -> Outputs:
+        """Return the feature's part of each score at a value."""
+        if not isinstance(x, Number):
+            return self.shape.label(x)
+        return self.shape.pieces(x.value, x.value).cell(x.value, 0).at(x.value)
 
 
 class Model(NamedTuple):
@@ -186,17 +194,17 @@ def _feature(document: Any, shape: Shape) -> Feature:
     listed = [*read.categories, *read.codes]
     if not isinstance(name, str) or not name or has_repeats(listed) or (spread is not None and spread < 0):
         raise ValueError("a feature needs a name, values that are listed once, and no deviation below 0")
-    if any(isinstance(v, Fraction) and span.holds(v) for v in listed for span in read.spans):
+    if any(isinstance(v, Number) and span.holds(v) for v in listed for span in read.spans):
         raise ValueError("a value is both a number and a category or code")
     return Feature(name, read, Changed(shape, center=number(center), scale=number(scale)), spread)
 
 
 def _span(low: Any, high: Any, is_integers: Any) -> Span:
-    first, last = (None if end is None else number(end) for end in (low, high))
+    first, last = (None if end is None else Number(number(end)) for end in (low, high))
     known = [end for end in (first, last) if end is not None]
     if type(is_integers) is not bool or known != sorted(known):
         raise ValueError("a span needs a low end, a high end, and whether it holds integers only")
-    if is_integers and any(end.denominator != 1 for end in known):
+    if is_integers and any(end.value.denominator != 1 for end in known):
         raise ValueError("a span of integers has ends that are not integers")
     return Span(first, last, is_integers)
 
@@ -209,16 +217,18 @@ def _shape(document: Any, tensors: Tensors, bases: list[Network], bits: int = _M
         return _network(document, tensors)
     if kind == "readout":
         basis, weights = fields(rest, "basis", "weights")
-        return shapes.Readout(bases[whole(basis, len(bases))], tensors.take(weights))
+        inner = bases[whole(basis, len(bases))]  # with one more linear layer
+        return Network([*inner.layers, read_layer(tensors.take(weights), None)], inner.skips)
     if kind == "steps":
         cuts, values, closed = fields(rest, "cuts", "values", "closed")
-        return shapes.Steps(_row(_numbers(cuts, tensors)), _numbers(values, tensors), closed)
+        return shapes.steps(_row(_numbers(cuts, tensors)), _numbers(values, tensors), closed)
     if kind == "piecewise_linear":
         knots, values, slopes = (_numbers(part, tensors) for part in fields(rest, "knots", "values", "slopes"))
-        return shapes.BrokenLine(_row(knots), values, slopes)
+        return shapes.broken_line(_row(knots), values, slopes)
     if kind == "table":
         keys, values, otherwise = fields(rest, "keys", "values", "otherwise")
-        entries = list(zip(map(value, items(keys)), _numbers(values, tensors), strict=True))
+        listed = [one.value if isinstance(one, Number) else one for one in map(value, items(keys))]
+        entries = list(zip(listed, _numbers(values, tensors), strict=True))
         return shapes.Table(entries, None if otherwise is None else _shape(otherwise, tensors, bases, bits))
     if kind == "sum":
         (parts,) = fields(rest, "parts")
@@ -242,7 +252,9 @@ def _network(document: Any, tensors: Tensors) -> Network:
         raise ValueError("this is not a network")
     matrices = [tensors.take(name) for name in items(weights)]
     offsets = [None if name is None else tensors.take(name) for name in items(biases)]
-    return Network(matrices, offsets, [_activation(one) for one in items(activations)], jumps, exu)
+    after = [*(_activation(one) for one in items(activations)), IDENTITY]
+    each = enumerate(zip(matrices, offsets, after, strict=True))
+    return Network([read_layer(*layer, is_exu=exu and k == 0) for k, layer in each], jumps)
 
 
 def _activation(document: Any) -> Activation:

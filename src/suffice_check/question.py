@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from suffice_check.claims import Claim, read_claim
-from suffice_check.model import Model
-from suffice_check.reading import RejectedError, fields, number, one_of, texts, whole
+from suffice_check.model import Domain, Model
+from suffice_check.ordered import ZERO, Number
+from suffice_check.reading import RejectedError, Value, fields, number, one_of, texts, whole
 from suffice_check.tree import Choices
 
 _LARGEST_COST = 10**12  # in the common unit of all costs
@@ -92,6 +93,25 @@ def radii(question: Question, model: Model) -> list[Fraction | None]:
     return found
 
 
+def regions(
+    model: Model, row: list[Value], radii: list[Fraction | None], at: Number | str, still: set[int]
+) -> list[Domain]:
+    """Return where each feature may go when it is free, at a multiple of its radius.
+
+    The multiple may also be "finite", for all finite ones together, or "inf", for the whole domain, which only features
+    that stay as they are do not have.
+    """
+    found = []
+    for i, (feature, x, radius) in enumerate(zip(model.features, row, radii, strict=True)):
+        if at == "inf" or radius is None:
+            found.append(feature.domain.around(x, ZERO) if i in still else feature.domain)
+        elif not isinstance(at, Number):
+            found.append(feature.domain.around(x, None if radius else ZERO))
+        else:
+            found.append(feature.domain.around(x, Number(radius * at.value, at.edge if radius else 0)))
+    return found
+
+
 def choices(question: Question, model: Model) -> Choices:
     """Return what a set of features may be made of: items in the order of their first features, and their costs."""
     indices([name for members in question.groups.values() for name in members], model, "groups")
@@ -105,6 +125,8 @@ def choices(question: Question, model: Model) -> Choices:
         items.setdefault(name, []).append(i)
     item_of = {i: k for k, item in enumerate(items.values()) for i in item}
     fix, free = ({item_of[i] for i in indices(part, model, "choices")} for part in (question.fix, question.free))
+    if fix & free:
+        raise RejectedError("choices", "an item must be both fixed and free")
     for name, cost in question.cost.items():
         if name not in items or cost <= 0:
             raise RejectedError("cost", f"{name!r} is not a feature or group with a cost, or its cost is not above 0")

@@ -12,12 +12,13 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NoReturn
 
+from suffice_check.ordered import Number
+
 MISSING = None  # the value of a cell that holds nothing
-Value = Fraction | str | None
+Value = Number | str | None
 
 MODEL_LIMIT = 2**30
 CERTIFICATE_LIMIT = 2**24
-POINT_LIMIT = 2**18
 _NUMBER = re.compile(r"(-?[0-9]{1,4000})(?:/([0-9]{1,4000}))?", re.ASCII)
 MISTAKES = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, AttributeError)
 
@@ -112,6 +113,12 @@ def number(text: Any) -> Fraction:
     return Fraction(int(match[1]), int(match[2] or 1))
 
 
+def ordered(text: Any) -> Number:
+    """Return the number that "p/q", "p/q+e" or "p/q-e" spells, e being ε."""
+    edge = {"+e": 1, "-e": -1}.get(text[-2:], 0) if isinstance(text, str) else 0
+    return Number(number(text[:-2] if edge else text), edge)
+
+
 def whole(document: Any, below: int, start: int = 0) -> int:
     """Return an integer from a start up and below a limit."""
     if type(document) is not int or not start <= document < below:
@@ -119,11 +126,11 @@ def whole(document: Any, below: int, start: int = 0) -> int:
     return document
 
 
-def value(document: Any) -> Value:
-    """Return a value of a feature: a number, a label, or missing."""
+def place(document: Any) -> Value:
+    """Return a value of a feature (a number, a label, or missing), or a number infinitely close to one."""
     kind, content = only_field(document)
     if kind == "number":
-        return number(content)
+        return ordered(content)
     if kind == "label" and isinstance(content, str):
         return content
     if kind == "missing" and content is True:
@@ -131,11 +138,19 @@ def value(document: Any) -> Value:
     raise ValueError(f"{kind!r} is not a kind of value")
 
 
+def value(document: Any) -> Value:
+    """Return a value of a feature."""
+    found = place(document)
+    if isinstance(found, Number) and found.edge:
+        raise ValueError("a value of a row is a number, not one beside it")
+    return found
+
+
 def has_repeats(listed: Iterable[Any]) -> bool:
     """Whether a value is listed twice; numbers are compared in order, for they can be made to share one hash."""
     every = list(listed)
-    numbers = sorted(one for one in every if isinstance(one, (Fraction, int, float)))
-    labels = [one for one in every if not isinstance(one, (Fraction, int, float))]
+    numbers = sorted(one for one in every if isinstance(one, (Number, int, float)))
+    labels = [one for one in every if not isinstance(one, (Number, int, float))]
     return len(set(labels)) != len(labels) or any(a == b for a, b in pairwise(numbers))
 
 

@@ -1,96 +1,210 @@
-"""What is proven, in words: the statement, and the region, row and model that it speaks of."""
+"""What is proven, in words: the statement, and the rows, regions, rules and model that it speaks of.
+
+All text from files is quoted and escaped. Numbers are exact where they are short, else enclosed; one that says how
+much is shown is rounded to the weaker side.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import Any
 
-from suffice_check.certificate import Certificate
-from suffice_check.model import Model
-from suffice_check.words import listed, quoted, show, show_floor, show_value
+from suffice_check.certificate import Radius, Range, Step
+from suffice_check.ordered import Number
+from suffice_check.question import regions
+from suffice_check.verdict import ONE, Proven
+from suffice_check.words import listed, quoted, show, show_domain, show_floor, show_interval, show_value
 
 _UNITS = {"std": "", "raw": " (in its own units)", "model": " (in the model's scaled units)"}
 
 
 class Sentence:
-    """What a certificate says of a model, once it is proven. All text from files is quoted and escaped."""
+    """What a certificate says of a model, once it is proven; lists in full if `is_full`."""
 
-    def __init__(self, model: Model, certificate: Certificate, claim: str) -> None:
-        self.certificate, self.question, self.claim = certificate, certificate.question, claim
-        self.cells = {
-            f.name: (x, x in f.domain.categories) for f, x in zip(model.features, certificate.row, strict=True)
-        }
-        self.chosen = [model.features[i].name for i in certificate.features]
-        self.fixed = self.question.fix if certificate.kind == "contrast" else self.chosen
+    def __init__(self, proven: Proven, *, is_full: bool = False) -> None:
+        self.proven, self.question, self.claim = proven, proven.question, proven.claim
+        self.kind, self.result, self.most = proven.kind, proven.result, 10**6 if is_full else 6
+        self.names = [feature.name for feature in proven.model.features]
+        self.cells = dict(zip(self.names, proven.row, strict=True))
+        ranged = [one.feature for one in self.result.get("ranges", [])]
+        self.fixed = [self.names[i] for i in self.result.get("fixed", ranged)]
+        if self.kind in ("contrast", "counterfactual"):
+            self.fixed = self.question.fix
         fixed, immutable = {*self.fixed}, {*self.question.immutable}
-        self.rest = [name for name in self.cells if name not in fixed]
+        self.rest = [name for name in self.names if name not in fixed]
         self.moving, self.still = ([n for n in self.rest if (n in immutable) == is_so] for is_so in (False, True))
-        charge = min(certificate.charges or [Fraction(0)])
+        charge = min(proven.certificate.charges or [Fraction(0)])
         self.spare = f"at least {show_floor(charge)} of score" if charge else ""
 
-    def text(self, *, is_best: bool) -> str:
-        """Return it all; `is_best` where what is found reaches its lower bound."""
-        certificate, arithmetic = self.certificate, self.question.arithmetic
-        held = [f"{self._values(self.fixed)} fixed"] if self.fixed and certificate.kind != "insufficient" else []
-        held += [f"{quoted(self.still)} immutable"] if self.still else []
-        has_region = self.moving and not (certificate.kind == "radius" and certificate.radius is None)
+    def text(self) -> str:
+        """Return it all in one line."""
+        return " ".join(f"{name}: {part}." for name, part in self.parts().items())
+
+    def parts(self) -> dict[str, str]:
+        """Return what is proven, and of what, by labels."""
+        arithmetic, is_set = self.question.arithmetic, self.kind in ("insufficient", "inflation")
+        held = [f"{self._values(self.fixed)} fixed"] if self.fixed and not is_set else []
+        held += [f"{self._quoted(self.still)} immutable"] if self.still else []
+        said = getattr(self, f"_{self.kind}")(**self.proven.result_fields())
         parts = {
-            "Proven": f"with {' and '.join(held)}, {self._said(is_best)}" if held else self._said(is_best),
-            "Region": self._region() if has_region else "",
+            "Proven": f"with {' and '.join(held)}, {said}" if held else said,
+            "Region": self._region() if self.moving and self.result.get("holds_at") not in ("finite", "inf") else "",
             "Rest of the row" if self.fixed else "Row": self._values(self.rest),
-            "Model": f"the file whose SHA-256 begins with {certificate.model[:16]}",
+            "Model": f"the file whose SHA-256 begins with {self.proven.certificate.model[:16]}",
             "Not checked": "" if arithmetic == "exact" else f"whether this covers the rounding of {arithmetic}",
         }
-        return " ".join(f"{name}: {part}." for name, part in parts.items() if part)
+        return {name: part for name, part in parts.items() if part}
 
-    def _said(self, is_best: bool) -> str:
-        kind, least, radius = self.certificate.kind, self.certificate.lower_bound, self.certificate.radius
-        by, to_spare = (f" by {self.spare}", f", with {self.spare} to spare") if self.spare else ("", "")
-        if kind == "insufficient":
-            fixed = self._values(self.fixed) or "nothing"
-            return f"fixing {fixed} is not enough: the claim that {self.claim} is false{by} at an input of the region"
-        if kind == "contrast":
-            fewer = "; no fewer features can" if is_best else f"; fewer than {least} features cannot" if least else ""
-            return f"changing {quoted(self.chosen)} alone can break the claim that {self.claim}{by}{fewer}"
-        if kind == "radius" and radius is None:
-            finite = "at every finite radius, but not "
-            return f"{self.claim} {'' if self.certificate.is_attained else finite}on the whole domain"
-        if kind == "radius" and radius is not None:
-            end = show(radius) + (" standard deviations" if self.question.unit == "std" else "")
-            until = f"up to and including {end}, but at no larger one"
-            until = until if self.certificate.is_attained else f"below {end}, but not at this one"
-            return f"{self.claim} at every radius {until}"
-        others = f"the {len(self.moving)}" if len(self.moving) == len(self.cells) else f"the other {len(self.moving)}"
-        do = f"{others} features do" if len(self.moving) > 1 else f"{quoted(self.moving)} does"
-        region = f"whatever {do} within the region" if self.moving else "for nothing else can change"
-        return f"{self.claim}{to_spare}, {region}{self._least(is_best) if least else ''}"
+    def lines(self) -> list[str]:
+        """Return all of the statement, with every feature on a line of its own."""
+        proven, immutable, fixed = self.proven, {*self.question.immutable}, {*self.fixed}
+        parts = {**self.parts(), "Model": f"the file with the SHA-256 {proven.certificate.model}"}
+        found = [
+            f"{name}: {part}." for name, part in parts.items() if name in ("Proven", "Region", "Model", "Not checked")
+        ]
+        at = ONE if self.kind not in ("radius", "curve") else "inf"
+        region = regions(proven.model, proven.row, proven.radii, at, proven.still)
+        for (name, x), domain in zip(self.cells.items(), region, strict=True):
+            role = "immutable" if name in immutable else "fixed" if name in fixed else f"in {show_domain(domain)}"
+            found.append(f"  {name!r} = {show_value(x, is_exact=True)}: {role}")
+        return found
 
-    def _least(self, is_best: bool) -> str:
-        """Return which sets are not enough."""
-        question, least, has_costs = (
-            self.question,
-            self.certificate.lower_bound,
-            self.question.cost or self.question.groups,
+    # --- the kinds of results -----------------------------------------------------------------------------------------
+
+    @property
+    def _by(self) -> str:
+        return f" by {self.spare}" if self.spare else ""
+
+    def _explanation(self, lower_bound: Fraction, **_: Any) -> str:
+        to_spare = f", with {self.spare} to spare" if self.spare else ""
+        least = f"; no {self._less(lower_bound)} is enough" if lower_bound else ""
+        least += ", even if the claim may fail by as much" if least and self.spare else ""
+        return f"{self.claim}{to_spare}, {self._whatever()}{least}{self._costs() if least else ''}"
+
+    def _insufficient(self, **_: Any) -> str:
+        fixed = self._values(self.fixed) or "nothing"
+        return f"fixing {fixed} is not enough: the claim that {self.claim} is false{self._by} at an input of the region"
+
+    def _contrast(self, changed: list[int], lower_bound: Fraction, **_: Any) -> str:
+        said = f"changing {self._named(changed)} alone can break the claim that {self.claim}{self._by}"
+        if not lower_bound:
+            return said
+        question, has_costs = self.question, self.question.cost or self.question.groups
+        best, less = (
+            ("no cheaper change", "costs less than") if has_costs else ("no fewer features", "is of fewer than")
         )
-        fewer = f"set that costs less than {show(least)}" if has_costs else f"set of fewer than {least} features"
-        rules = [f"fixes {quoted(question.fix)}"] if question.fix else []
-        rules += [f"leaves {quoted(question.free)} free"] if question.free else []
-        rules += [f"takes {quoted(group)} as one ({name!r})" for name, group in question.groups.items()]
-        said = "; no " + (fewer if not is_best else "cheaper set" if has_costs else "smaller set")
-        said += f"{f' that {listed(rules)}' if rules else ''} is enough"
-        said += ", even if the claim may fail by as much" if self.spare else ""
-        costs = listed(f"{show(cost)} for {name!r}" for name, cost in question.cost.items())
-        return said + (f" (to fix costs {costs}, else 1)" if costs else "")
+        rules = [f"{self._quoted(group)} counted as one ({name!r})" for name, group in question.groups.items()]
+        rules += [f"{self._quoted(question.free)} not counted"] if question.free else []
+        other = f"no change that {less} {show(lower_bound)}{'' if has_costs else ' features'}"
+        return f"{said}; {best if self.proven.is_best else other} can{self._bracketed(rules)}{self._costs('change')}"
+
+    def _counterfactual(self, least: Number, **contrast: Any) -> str:
+        must = f"{'exceed' if least.edge == 0 else 'be at least'} {show(least.value)} of the radii"
+        return f"{self._contrast(**contrast)}; at this cost, the largest change must {must}"
+
+    def _radius(self, holds_at: Radius, fails_at: Radius | None, **_: Any) -> str:
+        said = f"{self.claim} {self._until(holds_at)}"
+        if fails_at is None:
+            return said
+        if self.proven.is_best and isinstance(holds_at, Number):
+            return said + (", but not at this one" if holds_at.edge else ", but at no larger one")
+        return f"{said}, but not {self._from(fails_at)}"
+
+    def _explanations(self, minimal: str, sets: list[list[int]], is_complete: bool, **_: Any) -> str:
+        named = listed((f"[{self._named(one)}]" for one in sets), self.most)
+        less = self._less(None) if minimal == "size" else "set with a feature less"
+        others = "no other set is as small" if minimal == "size" else "no other set is minimal"
+        enough = f"fixing {'any of ' if len(sets) > 1 else ''}{named} is enough: {self.claim}, {self._whatever()}"
+        return f"{enough}; no {less} is{f'; {others}' if is_complete else ''}{self._rules()}{self._costs()}"
+
+    def _relevance(self, **roles: list[int]) -> str:
+        means = {
+            "necessary": "in every sufficient set",
+            "relevant": "in some minimal sufficient set, but not in every one",
+            "irrelevant": "in no minimal sufficient set",
+        }
+        told = [f"{means[role]}: {self._named(some)}" for role, some in roles.items() if some]
+        return f"for the claim that {self.claim}, {'; '.join(told) or 'no feature has a role'}{self._rules()}"
+
+    def _curve(self, steps: list[Step], **_: Any) -> str:
+        told = []
+        for step in steps:
+            enough = f"fixing {self._named(step.fixed) or 'nothing'} is enough {self._until(step.end)}"
+            told.append(enough + (f", and no {self._less(None)} {self._from(step.start)}" if step.fixed else ""))
+        return f"for the claim that {self.claim}, {'; '.join(told)}{self._rules()}{self._costs()}"
+
+    def _inflation(self, ranges: list[Range], is_widest: bool, **_: Any) -> str:
+        told = [f"{self.names[one.feature]!r} is {self._in(one)}" for one in ranges]
+        whatever = f"as long as {listed(told, self.most)}, and " if told else ""
+        widest = "; each range is as wide as those before it allow" if is_widest and told else ""
+        return f"{self.claim}, {whatever}{self._whatever()}{widest}"
+
+    # --- parts of them ------------------------------------------------------------------------------------------------
+
+    def _in(self, one: Range) -> str:
+        if one.values is not None:
+            return f"one of {listed(map(show_value, one.values), self.most)}"
+        return f"in {show_interval(one.low, one.high)}"
+
+    def _whatever(self) -> str:
+        if not self.moving:
+            return "for nothing else can change"
+        others = f"the {len(self.moving)}" if len(self.moving) == len(self.cells) else f"the other {len(self.moving)}"
+        do = f"{others} features do" if len(self.moving) > 1 else f"{self._quoted(self.moving)} does"
+        return f"whatever {do} within the region"
+
+    def _less(self, bound: Fraction | None) -> str:
+        """Return which sets are not enough: all below a bound, or below what is named."""
+        has_costs = self.question.cost or self.question.groups
+        if bound is None:
+            return "cheaper set" if has_costs else "smaller set"
+        if self.proven.is_best:
+            return ("cheaper set" if has_costs else "smaller set") + self._that()
+        less = f"set that costs less than {show(bound)}" if has_costs else f"set of fewer than {bound} features"
+        return less + self._that()
+
+    def _that(self) -> str:
+        question = self.question
+        rules = [f"fixes {self._quoted(question.fix)}"] if question.fix else []
+        rules += [f"leaves {self._quoted(question.free)} free"] if question.free else []
+        rules += [f"takes {self._quoted(group)} as one ({name!r})" for name, group in question.groups.items()]
+        return f" that {listed(rules)}" if rules else ""
+
+    def _rules(self) -> str:
+        return f" (of all sets{self._that()})" if self._that() else ""
+
+    def _costs(self, do: str = "fix") -> str:
+        costs = listed((f"{show(cost)} for {name!r}" for name, cost in self.question.cost.items()), self.most)
+        return f" (to {do} costs {costs}, else 1)" if costs else ""
+
+    def _bracketed(self, rules: list[str]) -> str:
+        return f" ({listed(rules, self.most)})" if rules else ""
+
+    def _until(self, end: Radius) -> str:
+        if not isinstance(end, Number):
+            return "at every finite radius" if end == "finite" else "on the whole domain"
+        return f"at every radius {'below' if end.edge < 0 else 'up to and including'} {self._amount(end.value)}"
+
+    def _from(self, start: Radius) -> str:
+        if not isinstance(start, Number):
+            return "on the whole domain"
+        return f"{'above' if start.edge > 0 else 'from'} {self._amount(start.value)}{'' if start.edge else ' on'}"
+
+    def _amount(self, radius: Fraction) -> str:
+        is_std = self.question.unit == "std" and self.kind in ("radius", "curve")
+        return show(radius) + (" standard deviations" if is_std else "")
 
     def _region(self) -> str:
         """Return how far features may move; if other sets are ruled out, those that are fixed in this one too."""
         question, immutable = self.question, {*self.question.immutable}
-        also = self.fixed if self.certificate.kind == "explanation" and self.certificate.lower_bound else []
+        also = self.fixed if self.kind == "explanation" and self.result["lower_bound"] else []
         reach = {name: question.reach(name) for name in (*self.moving, *also) if name not in immutable}
         first, *more = reach.values()
-        said = listed(f"{name!r} {self._within(one)}" for name, one in reach.items())
+        said = listed((f"{name!r} {self._within(one)}" for name, one in reach.items()), self.most)
         said = f"every free feature {self._within(first)}" if more and all(one == first for one in more) else said
-        said += "; a category may become any other" if any(reach[n] and self.cells[n][1] for n in reach) else ""
+        categories = {f.name for f in self.proven.model.features if self.cells[f.name] in f.domain.categories}
+        said += "; a category may become any other" if any(reach[n] for n in reach if n in categories) else ""
         said += "" if question.max_changed is None else f"; at most {question.max_changed} may change at once"
         return said + ("" if question.norm == "inf" else f"; all changes in the ball of the {question.norm}-norm")
 
@@ -98,8 +212,15 @@ class Sentence:
         if not reach:
             return "anywhere in its domain" if reach is None else "held at its value"
         unit, count = self.question.unit, " standard deviation" if reach == 1 else " standard deviations"
-        size = "that radius" if self.certificate.kind == "radius" else show(reach) + (count if unit == "std" else "")
+        is_open = self.kind in ("radius", "curve")
+        size = "that radius" if is_open else show(reach) + (count if unit == "std" else "")
         return f"within {size} of the row{_UNITS[unit]}"
 
     def _values(self, names: Iterable[str]) -> str:
-        return listed(f"{name!r} = {show_value(self.cells[name][0])}" for name in names)
+        return listed((f"{name!r} = {show_value(self.cells[name])}" for name in names), self.most)
+
+    def _named(self, features: Iterable[int]) -> str:
+        return self._quoted(self.names[i] for i in features)
+
+    def _quoted(self, names: Iterable[str]) -> str:
+        return quoted(names, self.most)

@@ -1,32 +1,42 @@
-"""No cheaper set is sufficient: a tree over which items are fixed or freed, each leaf closed by a bound."""
+"""No cheaper set is sufficient, none is missing, no cheap change breaks the claim: trees over what is fixed and freed.
+
+Nodes come in preorder. A node decides one item, first that it is fixed, then that it is freed; a leaf shows that
+nothing below it is an exception to what is said. All sums are those of ordered numbers, so that ties need no care.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, NamedTuple
 
-from suffice_check.drops import Constraint, Drop, total
+from suffice_check.ordered import ZERO, Number, floor, times, total
 from suffice_check.reading import RejectedError, items, number, only_field, whole
+
+Items = frozenset[int]
 
 
 class Node(NamedTuple):
-    """A node of the tree; nodes come in preorder, the side where the item is fixed first."""
+    """A node: "branch" on an item, "fix" one that cannot be freed here, or a leaf: "bound", "listed" or "fits"."""
 
-    kind: str  # "bound": a leaf; "branch": two subtrees; "fix": one subtree, for the item cannot be freed here
-    item: int
-    multipliers: list[Fraction]
+    kind: str
+    item: int = 0  # or the place of a listed set
+    multipliers: list[Fraction] = []  # noqa: RUF012
 
 
-def read_node(document: Any) -> Node:
-    """Return a node."""
+def read_tree(document: Any) -> list[Node]:
+    """Return the nodes of a tree."""
+    return [_read_node(node) for node in items(document)]
+
+
+def _read_node(document: Any) -> Node:
     kind, content = only_field(document)
     if kind == "bound":
         return Node(kind, 0, [number(text) for text in items(content)])
-    if kind in ("branch", "fix"):
-        return Node(kind, whole(content, 10**6), [])
+    if kind in ("branch", "fix", "listed"):
+        return Node(kind, whole(content, 10**6))
+    if kind == "fits" and content is True:
+        return Node(kind)
     raise ValueError(f"{kind!r} is not a kind of node")
 
 
@@ -39,133 +49,176 @@ class Choices(NamedTuple):
     free: set[int]
     unit: Fraction = Fraction(1)  # what a cost of 1 stands for
 
-    def check(self, fixed: Collection[int]) -> int:
-        """Return what some features cost, after checking that they are an allowed choice."""
-        held = {k for k, item in enumerate(self.items) if not {*item}.isdisjoint(fixed)}
-        if len(fixed) != sum(len(self.items[k]) for k in held):
+    @property
+    def open(self) -> Items:
+        """The items that are not decided."""
+        return frozenset(range(len(self.items))) - self.fix - self.free
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether features are tied together."""
+        return any(len(item) > 1 for item in self.items)
+
+    def held(self, fixed: Collection[int]) -> set[int]:
+        """Return the items of some features, after checking that they are an allowed choice."""
+        kept = {*fixed}
+        held = {k for k, item in enumerate(self.items) if not kept.isdisjoint(item)}
+        if len(kept) != len(fixed) or len(kept) != sum(len(self.items[k]) for k in held):
             raise RejectedError("choices", "an item is fixed in part")
         if self.fix - held or self.free & held:
             raise RejectedError("choices", "the fixed features are not among the sets allowed")
-        return self.cost(held)
+        return held
 
     def cost(self, chosen: Iterable[int]) -> int:
         """Return what fixing some items costs."""
         return sum(self.costs[k] for k in chosen)
 
+    def features(self, chosen: Iterable[int]) -> list[int]:
+        """Return the features of some items, and of those that are free in any case."""
+        return [i for k in (*self.free, *chosen) for i in self.items[k]]
+
+
+def walk(
+    tree: Sequence[Node], open_: Items, breaks: Callable[[Items], bool], close: Callable[[Node, Items, Items], None],
+    is_better: Callable[[int, int], bool] = lambda a, b: False,
+) -> None:  # fmt: skip
+    """Walk through a tree: `breaks` says whether items cannot be freed together, `close` checks a leaf.
+
+    Below a node an item is fixed with all open ones that it is better than, then freed with all that are better.
+    """
+    stack: list[tuple[Items, Items]] = [(frozenset(), open_)]  # items freed, and items open
+    for node in tree:
+        if not stack:
+            raise RejectedError("tree", "there are nodes after its end")
+        freed, rest = stack.pop()
+        if node.kind not in ("branch", "fix"):
+            close(node, freed, rest)
+            continue
+        if node.item not in rest:
+            raise RejectedError("tree", f"item {node.item} is decided twice, or does not exist")
+        more = freed | {node.item} | {k for k in rest if is_better(k, node.item)}
+        if node.kind == "branch":
+            stack.append((more, rest - more))
+        elif not breaks(more):
+            raise RejectedError("tree", f"freeing item {node.item} is not shown to be impossible")
+        stack.append((freed, frozenset(k for k in rest if k != node.item and not is_better(node.item, k))))
+    if stack:
+        raise RejectedError("tree", "a subtree is missing")
+
 
 class Cover:
-    """A proof that no allowed set of items costs less than a bound, from drops that witnesses show.
+    """Which sets can be sufficient, as far as falls that witnesses show can tell.
 
-    `drops[c][i]` of feature i is attained or approached by values of its region. Items whose features break a
-    constraint together cannot be freed together. What is shown holds for all sets that this alone does not rule out.
+    `falls[c][i]` of feature i is shown by values of its region. Features whose falls add up to more than `loose[c]`
+    cannot be free together; with `few` given, only that many of them move at once.
     """
 
     def __init__(
-        self, constraints: list[Constraint], drops: list[list[Drop]], choices: Choices, max_changed: int | None
+        self, loose: Sequence[Number], falls: Sequence[Sequence[Number]], choices: Choices, few: int | None
     ) -> None:
-        self.constraints, self.drops, self.choices, self.max_changed = constraints, drops, choices, max_changed
-        self.open = frozenset(range(len(choices.items))) - choices.fix - choices.free
+        self.loose, self.falls, self.choices, self.few = loose, falls, choices, few
+        self.sums = [[total(row[i] for i in item) for item in choices.items] for row in falls]
+        self.base = [total(row[i] for i in choices.features(())) for row in falls]
 
-    def check(self, tree: Sequence[Node], lower_bound: int) -> None:
-        """Walk through the tree; every node must hold, and no subtree may be missing."""
-        most = self.choices.cost({*range(len(self.choices.items))} - self.choices.free) - lower_bound
-        nothing: frozenset[int] = frozenset()
-        stack = [(nothing, self.open)]
-        for node in tree:
-            if not stack:
-                raise RejectedError("tree", "there are nodes after its end")
-            freed, open_ = stack.pop()
-            if node.kind == "bound":
-                if self.choices.cost(freed) + self._most(freed, open_, node.multipliers) > most:
-                    raise RejectedError("tree", f"a leaf does not rule out a cost below {lower_bound}")
-                continue
-            if node.kind == "fix" and node.item in self.open - open_ - freed:
-                stack.append((freed, open_))  # it is fixed already, being worse than one that is
-                continue
-            if node.item not in open_:
-                raise RejectedError("tree", f"item {node.item} is decided twice, or does not exist")
-            # Some best set frees an item only with all better ones, and fixes one only with all worse ones.
-            more = freed | {node.item} | (self._better[node.item] & open_)
-            if node.kind == "branch":
-                stack.append((more, open_ - more))
-            elif not self._breaks(more):
-                raise RejectedError("tree", f"freeing item {node.item} is not shown to break the claim")
-            stack.append((freed, frozenset(k for k in open_ - {node.item} if node.item not in self._better[k])))
-        if stack:
-            raise RejectedError("tree", "a subtree is missing")
+    def breaks(self, freed: Collection[int]) -> bool:
+        """Whether items that are freed together, with those that are free in any case, are shown to break the claim."""
+        features = self.choices.features(freed)
+        for row, limit in zip(self.falls, self.loose, strict=True):
+            falls = [row[i] for i in features]
+            if total(falls if self.few is None else sorted(falls, reverse=True)[: self.few]) > limit:
+                return True
+        return False
 
-    def _features(self, freed: Iterable[int]) -> list[int]:
-        return [i for k in (*self.choices.free, *freed) for i in self.choices.items[k]]
+    def check(self, tree: Sequence[Node], most: int | None, listed: Sequence[Items] = ()) -> None:
+        """Check that no set that may be sufficient frees more than `most`, in costs; or (None) that there is no such set.
 
-    def _breaks(self, freed: Iterable[int]) -> bool:
-        """Whether inputs that move only freed features are shown to break the claim."""
-        features = self._features(freed)
-        return any(
-            constraint.breaks(sorted((drops[i] for i in features), reverse=True)[: self.max_changed])
-            for constraint, drops in zip(self.constraints, self.drops, strict=True)
-        )
+        Exceptions are sets in which all items of a listed set are fixed.
+        """
 
-    @cached_property
-    def _better(self) -> list[frozenset[int]]:
-        """For each item those with no larger drop in any constraint and no smaller cost; of twins the earlier one."""
-        count, costs = len(self.choices.items), self.choices.costs
-        if self.max_changed is not None and any(len(item) > 1 for item in self.choices.items):
-            return [frozenset()] * count  # then items do not simply add up
-        falls = [[total(drops[i] for i in item) for drops in self.drops] for item in self.choices.items]
+        def close(node: Node, freed: Items, open_: Items) -> None:
+            if node.kind == "listed":
+                if node.item >= len(listed) or listed[node.item] & (freed | open_ | self.choices.free):
+                    raise RejectedError("tree", "a leaf does not fix all items of the set that it names")
+            elif node.kind != "bound" or most is None or self._most(freed, open_, node.multipliers) > most:
+                raise RejectedError("tree", "a leaf does not rule out a cheaper set")
 
-        def is_better(a: int, b: int) -> bool:
-            if (falls[a], costs[a]) == (falls[b], costs[b]):
-                return a < b
-            return costs[a] >= costs[b] and all(x <= y for x, y in zip(falls[a], falls[b], strict=True))
+        # Some best set frees an item only with all better ones, and fixes one only with all worse ones. But if sets
+        # are listed, all others are ruled out one by one.
+        order = {} if listed else {"is_better": self._is_better}
+        walk(tree, self.choices.open, self.breaks, close, **order)
 
-        return [frozenset(a for a in self.open if is_better(a, b)) for b in range(count)]
+    def check_irrelevant(self, tree: Sequence[Node], item: int, fits: Callable[[Collection[int]], bool]) -> None:
+        """Check that freeing an item never breaks a claim that holds with other items freed."""
 
-    def _most(self, freed: frozenset[int], open_: frozenset[int], multipliers: Sequence[Fraction]) -> int:
-        """Return a bound on the cost of open items that can be freed too: what fits into the sum of all constraints."""
-        if len(multipliers) != len(self.constraints) or min(multipliers) < 0:
+        def close(node: Node, freed: Items, open_: Items) -> None:
+            if node.kind != "fits" or not fits(self.choices.features([*freed, *open_, item])):
+                raise RejectedError("tree", "a leaf does not show that the claim holds with all that is left freed")
+
+        walk(tree, self.choices.open - {item}, self.breaks, close)
+
+    def _is_better(self, a: int, b: int) -> bool:
+        """Whether an item has no larger fall in any inequality and no smaller cost; of twins the earlier one has."""
+        if self.few is not None and self.choices.has_groups:
+            return False  # then items do not simply add up
+        costs, falls = self.choices.costs, [(row[a], row[b]) for row in self.sums]
+        if costs[a] == costs[b] and all(x == y for x, y in falls):
+            return a < b
+        return costs[a] >= costs[b] and all(x <= y for x, y in falls)
+
+    def _most(self, freed: Items, open_: Items, multipliers: Sequence[Fraction]) -> int:
+        """Return a bound on the cost of all that is freed, by the duality of linear programs."""
+        if len(multipliers) != len(self.loose) or min(multipliers) < 0:
             raise RejectedError("tree", "a leaf needs a multiplier from 0 up for each inequality")
+        if self.few is not None:
+            return self._most_of_few(freed, open_, multipliers)
         used = [c for c, multiplier in enumerate(multipliers) if multiplier]
-        base = self._features(freed)
-        weight = {
-            i: sum((multipliers[c] * self.drops[c][i].value for c in used), Fraction(0))
-            for i in [*base, *(i for k in open_ for i in self.choices.items[k])]
-        }
-        room = sum((multipliers[c] * self.constraints[c].loose for c in used), Fraction(0))
-        if self.max_changed is not None:
-            return self._most_of_few(open_, [weight[i] for i in base], weight, room, used)
-        room -= sum((weight[i] for i in base), Fraction(0))
-        if room < 0:
-            return 0
-        # A knapsack: filled in the order of weight for cost, the last item in part, it holds at least as much.
-        loads = {k: sum((weight[i] for i in self.choices.items[k]), Fraction(0)) for k in open_}
-        costs, value, last = self.choices.costs, Fraction(0), Fraction(-1)
-        for k in sorted(open_, key=lambda k: loads[k] / costs[k]):
-            if room == 0 and loads[k]:
-                break
-            part = min(Fraction(1), room / loads[k]) if loads[k] else Fraction(1)
-            value, room, last = value + part * costs[k], room - part * loads[k], loads[k] / costs[k]
-        # Full to the brim, a whole value is reached only by items no heavier for their cost than the last: all
-        # inequalities used are then tight, which a strict one rules out unless one of its drops is only approached.
-        if room == 0 and value.denominator == 1:
-            tight = base + [i for k in open_ if loads[k] / costs[k] <= last for i in self.choices.items[k]]
-            if self._is_strict(used, tight):
-                return int(value) - 1
-        return math.floor(value)
+        parts = [times(multipliers[c], self.loose[c]) for c in used]
+        parts += [times(-multipliers[c], self.base[c]) for c in used]
+        for k in freed | open_:
+            cost = Number(Fraction(self.choices.costs[k]))
+            rest = total([cost, *(times(-multipliers[c], self.sums[c][k]) for c in used)])
+            parts.append(rest if k in freed else max(ZERO, rest))
+        return floor(total(parts))
 
-    def _most_of_few(
-        self, open_: Iterable[int], moving: list[Fraction], weight: dict[int, Fraction], room: Fraction, used: list[int]
-    ) -> int:
+    def _most_of_few(self, freed: Items, open_: Items, multipliers: Sequence[Fraction]) -> int:
         """Return the bound where few features move at once: only the largest weights of a set count."""
-        fits, is_strict = 0, self._is_strict(used, list(weight))
-        for load in sorted(max(weight[i] for i in self.choices.items[k]) for k in open_):
-            moving = sorted([*moving, load], reverse=True)[: self.max_changed]
-            if sum(moving) > room or (is_strict and sum(moving) == room):
+
+        def weight(i: int) -> Number:
+            return total(times(multiplier, row[i]) for multiplier, row in zip(multipliers, self.falls, strict=True))
+
+        room = total(times(multiplier, limit) for multiplier, limit in zip(multipliers, self.loose, strict=True))
+        moving, fits = [weight(i) for i in self.choices.features(freed)], 0
+        for load in sorted(max(weight(i) for i in self.choices.items[k]) for k in open_):
+            moving = sorted([*moving, load], reverse=True)[: self.few]
+            if total(moving) > room:
                 break
             fits += 1
-        return sum(sorted((self.choices.costs[k] for k in open_), reverse=True)[:fits])
+        dearest = sorted((self.choices.costs[k] for k in open_), reverse=True)
+        return self.choices.cost(freed) + sum(dearest[:fits])
 
-    def _is_strict(self, used: Iterable[int], features: Iterable[int]) -> bool:
-        tight = list(features)
-        return any(
-            self.constraints[c].inequality.is_strict and all(self.drops[c][i].edge == 0 for i in tight) for c in used
-        )
+
+def check_changes(
+    tree: Sequence[Node], margin: Number, drops: Sequence[Number], choices: Choices, budget: int, most: int | None
+) -> None:
+    """Check that changes of items which cost no more than a budget cannot lower one inequality by more than its margin.
+
+    Features that are free in any case change at no cost; at most so many features change at once, if that is given.
+    """
+
+    def close(node: Node, changed: Items, open_: Items) -> None:
+        if node.kind != "bound" or len(node.multipliers) != 2 or min(node.multipliers) < 0:
+            raise RejectedError("tree", "a leaf needs two multipliers from 0 up")
+        each, price = node.multipliers
+        if most is None and each:
+            raise RejectedError("tree", "a leaf counts changes, though any number is allowed")
+
+        def load(features: Iterable[int]) -> Number:
+            return total(max(ZERO, total([drops[i], Number(-each)])) for i in features)
+
+        parts = [Number(each * (most or 0)), load(choices.features(changed))]
+        parts += [Number(price * (budget - choices.cost(changed)))]
+        parts += [max(ZERO, total([load(choices.items[k]), Number(-price * choices.costs[k])])) for k in open_]
+        if total(parts) > margin:
+            raise RejectedError("tree", "a leaf does not rule out a cheaper change")
+
+    walk(tree, choices.open, lambda changed: choices.cost(changed) > budget, close)

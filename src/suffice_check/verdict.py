@@ -1,91 +1,82 @@
-"""Is what a certificate says true of a model? A few words if it is proven, an error that names the step if not."""
+"""Is what a certificate says true of a model? Each kind of result, put together from what `core` and `tree` show."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
+from itertools import pairwise
+from typing import Any
 
-from suffice_check.certificate import Certificate, read_certificate
+from suffice_check.certificate import Certificate, Proof, Radius, Range, Step, read_certificate
 from suffice_check.claims import inequalities
-from suffice_check.drops import Constraint, Drop, bound_drops, witness_drop
+from suffice_check.core import Around, Constraint, Part, Witness
 from suffice_check.model import Domain, Model, read_model
-from suffice_check.question import choices, indices, radii
-from suffice_check.reading import CERTIFICATE_LIMIT, MODEL_LIMIT, RejectedError, Value, read_bytes, unreadable
-from suffice_check.sentence import Sentence
+from suffice_check.ordered import ZERO, Number, total
+from suffice_check.question import choices, indices, radii, regions
+from suffice_check.reading import RejectedError, Value, unreadable
 from suffice_check.shapes import NoValueError
-from suffice_check.tree import Cover
+from suffice_check.tree import Choices, Cover, Node, check_changes
+
+ONE = Number(Fraction(1))
+Trees = Sequence[Sequence[Node]]
 
 # What each kind of result takes besides a radius, its unit, immutable features and a claim.
-_TAKES = {
+TAKES = {
     "explanation": {"fix", "free", "cost", "groups", "max_changed", "norm", "arithmetic"},
     "insufficient": {"max_changed", "norm", "arithmetic"},
-    "contrast": {"fix", "max_changed", "arithmetic"},
-    "radius": set(),
+    "contrast": {"fix", "free", "cost", "groups", "max_changed", "arithmetic"},
+    "counterfactual": {"fix", "free", "cost", "groups", "max_changed", "arithmetic"},
+    "radius": {"max_changed", "arithmetic"},
+    "explanations": {"fix", "free", "cost", "groups", "max_changed"},
+    "relevance": {"fix", "free", "groups", "max_changed"},
+    "curve": {"fix", "free", "cost", "groups", "max_changed"},
+    "inflation": {"fix", "free", "cost", "groups", "max_changed"},
 }
 
 
-def check_files(model: str | os.PathLike[str], certificate: str | os.PathLike[str]) -> str:
-    """Return in words what a certificate proves; `RejectedError` or `UnreadableError` otherwise."""
-    try:
-        return check(read_bytes(model, MODEL_LIMIT), read_bytes(certificate, CERTIFICATE_LIMIT))
-    except MemoryError as error:
-        raise unreadable("the files, for there is not enough memory", error) from None
+class Proven:
+    """One certificate against one model: row, region and constraints worked out from scratch, then the proof checked.
 
-
-def check(model: bytes, certificate: bytes) -> str:
-    """Return in words what a certificate proves; `RejectedError` or `UnreadableError` otherwise."""
-    read = read_certificate(certificate)
-    found = hashlib.sha256(model).hexdigest()
-    if read.model != found:
-        raise RejectedError("model", f"the certificate is for the model {read.model[:16]}..., this is {found[:16]}...")
-    try:
-        return _Case(read_model(model), read).check()
-    except RecursionError as error:
-        raise unreadable("the model file", error) from None
-    except NoValueError:
-        raise RejectedError("model", "a shape has no value somewhere in a region") from None
-
-
-class _Case:
-    """One certificate against one model: row, region and constraints worked out from scratch."""
+    Making one raises `RejectedError` where a step fails.
+    """
 
     def __init__(self, model: Model, certificate: Certificate) -> None:
         self.model, self.certificate, self.question = model, certificate, certificate.question
-        self.count = len(model.features)
-        for option in sorted(self.question.given() - _TAKES[certificate.kind]):
-            raise RejectedError("question", f"{option!r} has no meaning for a result of kind {certificate.kind!r}")
-        self._check_row(certificate.row)
-        if {*certificate.features} - {*range(self.count)} or len({*certificate.features}) != len(certificate.features):
-            raise RejectedError("features", "one does not exist, or is listed twice")
+        self.row, self.result, self.evidence = certificate.row, certificate.result, certificate.evidence
+        self.count, self.kind = len(model.features), certificate.kind
+        for option in sorted(self.question.given() - TAKES[self.kind]):
+            raise RejectedError("question", f"{option!r} has no meaning for a result of kind {self.kind!r}")
+        self._check_row()
         self.radii, self.choices = radii(self.question, model), choices(self.question, model)
-        self.region = self._around(self.radii)
-        self.scores = self._scores(certificate.row)
-        parts, text = inequalities(self.question.claim, certificate.enclosure, model, self.scores)
+        self.still = {*indices(self.question.immutable, model, "immutable")}
+        if self.kind in ("radius", "curve") and self.question.radius != 1:
+            raise RejectedError("radius", "radii are looked for, so that the question's own is 1")
+        here = [feature.part(x) for feature, x in zip(model.features, self.row, strict=True)]
+        self.scores = [sum(column, start) for start, *column in zip(model.intercept, *here, strict=True)]
+        inequality, self.claim = inequalities(self.question.claim, certificate.enclosure, model, self.scores)
         self.constraints = []
-        for part, charge in zip(parts, self._charges(len(parts)), strict=True):
-            margin = part.constant + part.of(self.scores)
+        for part, charge in zip(inequality, self._charges(len(inequality)), strict=True):
+            margin, edge = part.constant + part.of(self.scores), -1 if part.is_strict else 0
             if margin < 0:
                 raise RejectedError("claim", "it is false at the row itself")
-            self.constraints.append(Constraint(part, margin - charge, margin + part.gap + charge))
-        self.words = Sentence(model, certificate, text)
+            loose = margin + part.gap + charge
+            self.constraints.append(Constraint(part, Number(margin - charge, edge), Number(loose, edge)))
+        each = zip(model.features, here, strict=True)
+        self.parts = [Part(feature, part, inequality, self.count) for feature, part in each]
+        self.is_best = False  # whether what is found reaches its lower bound
+        getattr(self, f"_check_{self.kind}")(**self.result_fields(), **self.evidence)
 
-    def check(self) -> str:
-        """Return what is proven."""
-        is_best = getattr(self, f"_check_{self.certificate.kind}")(self.certificate.features)
-        return self.words.text(is_best=bool(is_best))
+    def result_fields(self) -> dict[str, object]:
+        """Return what is said, without its kind."""
+        return {name: content for name, content in self.result.items() if name != "kind"}
 
-    def _check_row(self, row: Sequence[Value]) -> None:
-        if len(row) != self.count:
-            raise RejectedError("row", f"the model has {self.count} features, the row has {len(row)} values")
-        for feature, x in zip(self.model.features, row, strict=True):
+    def _check_row(self) -> None:
+        if len(self.row) != self.count:
+            raise RejectedError("row", f"the model has {self.count} features, the row has {len(self.row)} values")
+        for feature, x in zip(self.model.features, self.row, strict=True):
             if not feature.domain.holds(x):
                 raise RejectedError("row", f"{feature.name!r} is outside its domain")
-
-    def _around(self, radii: Sequence[Fraction | None], *, is_open: bool = False) -> list[Domain]:
-        each = zip(self.model.features, self.certificate.row, radii, strict=True)
-        return [feature.domain.around(x, radius, is_open=is_open) for feature, x, radius in each]
 
     def _charges(self, count: int) -> list[Fraction]:
         """Return by how much each inequality must hold at least: 0, if the certificate does not say more."""
@@ -96,149 +87,294 @@ class _Case:
             raise RejectedError("charges", "there is one from 0 up for each inequality, or none in exact arithmetic")
         return charges
 
-    def _scores(self, row: Sequence[Value]) -> list[Fraction]:
-        parts = [feature.shape.at(x, 0) for feature, x in zip(self.model.features, row, strict=True)]
-        return [sum(column, start) for start, *column in zip(self.model.intercept, *parts, strict=True)]
+    # --- what all kinds are made of -----------------------------------------------------------------------------------
 
-    def _others(self, features: Sequence[int]) -> list[int]:
-        named = {*features}
+    def _around(self, at: Radius = ONE) -> Around:
+        """Return the row and its region at a multiple of the radii."""
+        if isinstance(at, Number) and at < ZERO:
+            raise RejectedError("radius", "a radius is from 0 up")
+        return self._inside(regions(self.model, self.row, self.radii, at, self.still))
+
+    def _inside(self, region: list[Domain]) -> Around:
+        # Changes of one feature lie in the ball of any norm; more at once need not.
+        most = self.question.max_changed
+        few = most if self.question.norm == "inf" else 1
+        return Around(self.parts, self.row, region, self.constraints, most, few)
+
+    def _features(self, listed: Collection[int]) -> set[int]:
+        if {*listed} - {*range(self.count)} or len({*listed}) != len(listed):
+            raise RejectedError("features", "one does not exist, or is listed twice")
+        return {*listed}
+
+    def _others(self, listed: Collection[int]) -> list[int]:
+        named = self._features(listed)
         return [i for i in range(self.count) if i not in named]
 
-    @property
-    def _max_changed(self) -> int | None:
-        """How many features may differ from the row at once, where an input is shown."""
-        # Changes of one feature lie in the ball of any norm; more at once need not.
-        return self.question.max_changed if self.question.norm == "inf" else 1
+    def _cover(self, around: Around, witnesses: list[list[Witness]]) -> Cover:
+        """Return which sets can be sufficient as far as witnesses can tell."""
+        loose = [constraint.loose for constraint in self.constraints]
+        return Cover(loose, around.witnessed(witnesses), self.choices, around.few)
+
+    def _most(self, bound: int) -> int:
+        """Return what can be freed at most by sets that do not cost less than a bound."""
+        return self.choices.cost({*range(len(self.choices.items))} - self.choices.free) - bound
+
+    def _check_least(self, around: Around, bound: int, proof: Proof) -> None:
+        """Check that no allowed set that costs less than a bound is sufficient."""
+        if bound:
+            self._cover(around, proof.witnesses).check(proof.tree, self._most(bound))
+        elif proof.witnesses or proof.tree:
+            raise RejectedError("lower bound", "there is evidence for one, and none is claimed")
+
+    def _units(self, cost: Fraction, most: int) -> int:
+        """Return a bound on costs, counted in their unit."""
+        units = cost / self.choices.unit
+        if units.denominator != 1 or not 0 <= units <= most:
+            raise RejectedError(
+                "lower bound", "it is not what a set can cost, or more than the one that is named costs"
+            )
+        return int(units)
+
+    def _check_changes(self, around: Around, budget: int, trees: Trees) -> None:
+        """Check that no changes whose items cost at most so much break the claim."""
+        is_plain = {*self.choices.costs} <= {1} and not (self.choices.has_groups and around.most is not None)
+        if len(trees) != (0 if is_plain or budget < 0 else len(self.constraints)):
+            raise RejectedError("tree", "there must be one for each inequality, or none where costs are all the same")
+        within = [k for k in self.choices.open if self.choices.costs[k] <= budget]
+        moving = {*self.choices.features(within)}
+        for c, constraint in enumerate(self.constraints if budget >= 0 else ()):
+            drops = [around.drop(c, i) if i in moving else ZERO for i in range(self.count)]
+            known = [drop for drop in drops if drop is not None]
+            if len(known) < self.count:
+                raise RejectedError("lower bound", "a change within the budget may break the claim, without bound")
+            if is_plain:
+                check_few(constraint.margin, known, self.choices, budget, around.most)
+            else:
+                check_changes(trees[c], constraint.margin, known, self.choices, budget, around.most)
 
     # --- the kinds of results -----------------------------------------------------------------------------------------
 
-    def _check_explanation(self, fixed: Sequence[int]) -> bool:
-        """Fixed features suffice: what the others can do fits into every margin. No set below the bound does."""
-        self._check_sufficient(self._others(fixed), [None] * self.count)
-        cost = self.choices.check({*fixed})
-        tree, least = self.certificate.tree, self.certificate.lower_bound / self.choices.unit
-        if least.denominator != 1 or not 0 <= least <= cost:
-            raise RejectedError("lower bound", "it is not what a set can cost, or more than the fixed features cost")
-        if least:
-            Cover(self.constraints, self._witness_drops(), self.choices, self._max_changed).check(tree, int(least))
-        elif self.certificate.witnesses or tree:
-            raise RejectedError("lower bound", "there is evidence for one, and none is claimed")
-        return least == cost
+    def _check_explanation(self, fixed: list[int], lower_bound: Fraction, **proof: Any) -> None:
+        """Fixed features suffice, and no allowed set below the bound does."""
+        around, cost = self._around(), self._cost(fixed)
+        around.check_sufficient(fixed)
+        bound = self._units(lower_bound, cost)
+        self._check_least(around, bound, Proof(**proof))
+        self.is_best = bound == cost
 
-    def _check_insufficient(self, fixed: Sequence[int]) -> None:
-        """An input that has these features fixed and breaks the claim."""
-        self._check_input(self._others(fixed))
+    def _cost(self, fixed: list[int]) -> int:
+        return self.choices.cost(self.choices.held(self._features(fixed)))
 
-    def _check_contrast(self, changed: Sequence[int]) -> bool:
-        """An input that changes these features alone and breaks the claim; fewer cannot: their drops are too small."""
-        free = self._others(indices(self.question.fix, self.model, "choices"))
-        if not {*changed} <= {*free}:
+    def _check_insufficient(self, fixed: list[int], input: list[Value]) -> None:  # noqa: A002
+        """An input that has these features fixed breaks the claim."""
+        self._around().check_input(input, self._others(fixed))
+
+    def _check_contrast(
+        self, changed: list[int], lower_bound: Fraction, input: list[Value], fewer: Trees,  # noqa: A002
+    ) -> int:  # fmt: skip
+        """An input that changes these features alone breaks the claim; no changes below the bound do."""
+        around, chosen = self._around(), self._features(changed)
+        touched = {k for k, item in enumerate(self.choices.items) if not chosen.isdisjoint(item)}
+        if touched & self.choices.fix:
             raise RejectedError("features", "one that must be fixed is changed")
-        self._check_input(changed)
-        least = int(self.certificate.lower_bound)
-        if least > len(changed):
-            raise RejectedError("lower bound", f"{least} is more than the {len(changed)} features that break the claim")
-        if least <= 1 and self.certificate.points:
-            raise RejectedError("points", "there are some, but nothing claimed needs them")
-        none: list[list[Drop]] = [[] for _ in self.constraints]
-        drops = self._bound_drops(free, [None] * self.count) if least > 1 else none
-        for constraint, falls in zip(self.constraints, drops, strict=True):
-            if least and not constraint.holds(self._largest(falls, least - 1)):
-                raise RejectedError("lower bound", f"{least - 1} features may be able to break the claim")
-        return least == len(changed)
+        around.check_input(input, chosen)
+        cost = self.choices.cost(touched - self.choices.free)
+        bound = self._units(lower_bound, cost)
+        self._check_changes(around, bound - 1, fewer)
+        self.is_best = bound == cost
+        return cost
 
-    def _check_radius(self, fixed: Sequence[int]) -> None:
-        """Fixed features suffice at every smaller radius, and at this one if attained; at no larger one."""
-        certificate, free = self.certificate, self._others(fixed)
-        radius, is_open = certificate.radius, not certificate.is_attained
-        if self.question.radius != 1 or (radius is not None and radius < 0):
-            raise RejectedError("radius", "a largest one is from 0 up, and that of the question is 1")
-        units = [unit or Fraction(0) for unit in self.radii]
-        immutable = {*indices(self.question.immutable, self.model, "immutable")}
-        whole = [Fraction(0) if i in immutable else None for i in range(self.count)]
-        ends = whole if radius is None else [radius * unit for unit in units]
-        # At all finite radii together, what has a unit of 0 stays where it is.
-        reaches = [end if unit else Fraction(0) for end, unit in zip(ends, units, strict=True)] if is_open else ends
-        self.region = self._around(reaches, is_open=is_open)
-        self._check_sufficient(free, reaches if is_open else [None] * self.count)
-        if is_open:  # at this radius some input breaks the claim
-            self.region = self._around(ends)
-            self._check_input(free)
-        elif radius is not None:  # beyond, categories are in reach if it can grow, numbers as close as one likes
-            each = zip(self.model.features, certificate.row, units, ends, strict=True)
-            self.region = self._around([Fraction(u > 0) if x in f.domain.categories else end for f, x, u, end in each])
-            self._check_beyond(free, units)
-        if (not is_open and certificate.input) or ((is_open or radius is None) and certificate.beyond):
-            raise RejectedError("beyond", "there is evidence for more than is claimed")
+    def _check_counterfactual(self, least: Number, nearer: Trees, **contrast: Any) -> None:
+        """The same; and at this cost no change that stays within a multiple of the radii breaks the claim."""
+        cost = self._check_contrast(**contrast)
+        if None in self.radii or least.edge > 0 or least > ONE:
+            raise RejectedError("radius", "the least change is counted in radii, which are finite")
+        self._check_changes(self._around(least), cost, nearer)
 
-    # --- the kinds of evidence ----------------------------------------------------------------------------------------
+    def _check_radius(
+        self,
+        fixed: list[int],
+        holds_at: Radius,
+        fails_at: Radius | None,
+        input: list[Value] | None,  # noqa: A002
+    ) -> None:
+        """Fixed features suffice at one radius, so at every smaller one; not at another, so at no larger one."""
+        free = self._others(fixed)
+        self._check_edge(holds_at, 1)
+        self._around(holds_at).check_sufficient(fixed)
+        if (fails_at is None) != (input is None):
+            raise RejectedError("input", "there is one exactly if the features are said not to suffice somewhere")
+        if fails_at is not None and input is not None:
+            self._check_edge(fails_at, -1)
+            self._around(fails_at).check_input(input, free)
+            self.is_best = fails_at == after(holds_at)
 
-    def _check_sufficient(self, free: Sequence[int], reaches: Sequence[Fraction | None]) -> None:
-        """Check that what free features can do together, strictly within their reaches if any, fits every margin."""
-        for constraint, falls in zip(self.constraints, self._bound_drops(free, reaches), strict=True):
-            if not constraint.holds(self._largest(falls, len(free))):
-                raise RejectedError("sufficiency", "the free features can break the claim together")
+    def _check_edge(self, radius: Radius, wrong: int) -> None:
+        # What suffices is shown up to a radius or just below it; what does not, from a radius or just above it.
+        if isinstance(radius, Number) and radius.edge == wrong:
+            raise RejectedError("radius", "it is on the wrong side of its end")
+        if radius == "finite" and wrong == -1:
+            raise RejectedError("radius", "what fails at all finite radii together fails at some finite one: name it")
 
-    def _bound_drops(self, free: Sequence[int], reaches: Sequence[Fraction | None]) -> list[list[Drop]]:
-        """Return, for each constraint, the proven drops of free features, strictly within their reaches if any."""
-        certificate, parts = self.certificate, [constraint.inequality for constraint in self.constraints]
-        if len(certificate.points) != self.count or any(certificate.points[i] for i in self._others(free)):
-            raise RejectedError("points", "there must be a list for each feature, empty for one that is fixed")
-        found = []
-        for i in free:
-            x, reach = certificate.row[i], reaches[i]
-            ends = [x - reach, x + reach] if isinstance(x, Fraction) and reach else []
-            feature, region, points = self.model.features[i], self.region[i], certificate.points[i]
-            found.append(bound_drops(feature, x, region, points, parts, ends))
-        return [[drops[c] for drops in found] for c in range(len(parts))]
+    def _check_explanations(self, minimal: str, sets: list[list[int]], is_complete: bool, **proof: Any) -> None:
+        """Each set is sufficient and minimal; and all others contain one of them, if these are all."""
+        around, witnesses, tree = self._around(), proof["witnesses"], proof["tree"]
+        held = [frozenset(self.choices.held(self._features(one))) for one in sets]
+        costs = {self.choices.cost(one) for one in held}
+        if len({*held}) < len(held) or not held or (minimal == "size" and len(costs) != 1):
+            raise RejectedError("sets", "there is none, one is listed twice, or smallest ones cost differently")
+        for one in sets:
+            around.check_sufficient(one)
+        cover = self._cover(around, witnesses)
+        if minimal == "size":  # all that cost no more contain a listed one, so that none costs less
+            (cost,) = costs
+            cover.check(tree, self._most(cost + is_complete), held if is_complete else ())
+            return
+        for kept in held:
+            freed = self.choices.open - kept
+            if not all(cover.breaks(freed | {k}) for k in kept - self.choices.fix):
+                raise RejectedError("sets", "one is not shown to be minimal")
+        if is_complete:
+            cover.check(tree, None, held)
+        elif tree:
+            raise RejectedError("tree", "there is one, though the sets are not said to be all")
 
-    def _witness_drops(self) -> list[list[Drop]]:
-        """Return, for each constraint and feature, a drop that a witness shows."""
-        certificate = self.certificate
-        if [len(part) for part in certificate.witnesses] != [self.count] * len(self.constraints):
-            raise RejectedError("witnesses", "there must be one, or null, for each inequality and feature")
-        return [
-            [
-                witness_drop(feature, x, region, one, constraint.inequality)
-                for feature, x, region, one in zip(self.model.features, certificate.row, self.region, part, strict=True)
-            ]
-            for constraint, part in zip(self.constraints, certificate.witnesses, strict=True)
-        ]
+    def _check_relevance(
+        self, necessary: list[int], relevant: list[int], irrelevant: list[int],
+        witnesses: list[list[Witness]], sets: list[list[int]], trees: Trees,
+    ) -> None:  # fmt: skip
+        """Freed alone, a necessary item breaks the claim; a set shows a relevant one; a tree rules an item out."""
+        around = self._around()
+        cover = self._cover(around, witnesses)
+        roles = [self._open_items(listed) for listed in (necessary, relevant, irrelevant)]
+        if len({k for role in roles for k in role}) < sum(map(len, roles)) or len(sets) != len(roles[1]):
+            raise RejectedError("features", "one has two roles, or a relevant one has no set")
+        if len(trees) != len(roles[2]):
+            raise RejectedError("tree", "there must be one for each irrelevant item")
+        if not all(cover.breaks([k]) for k in roles[0]):
+            raise RejectedError("necessary", "a feature is not shown to break the claim alone")
+        for k, one in zip(roles[1], sets, strict=True):
+            held = self.choices.held(self._features(one))
+            around.check_sufficient(one)
+            if k not in held or not cover.breaks((self.choices.open - held) | {k}):
+                raise RejectedError("sets", "one does not need the feature that it is to show")
+            if not around.fits(self.choices.features([k])):
+                raise RejectedError("relevant", "a feature is not shown to be missing in some sufficient set")
+        for k, tree in zip(roles[2], trees, strict=True):
+            cover.check_irrelevant(tree, k, around.fits)
 
-    def _check_input(self, changed: Sequence[int]) -> None:
-        """Check that an input lies in the region, changes only what it may, and breaks the claim."""
-        row, there, may_change = self.certificate.row, self.certificate.input, {*changed}
-        if len(there) != self.count:
-            raise RejectedError("input", f"it has {len(there)} values, the model has {self.count} features")
-        for i, feature in enumerate(self.model.features):
-            if there[i] != row[i] and i not in may_change:
-                raise RejectedError("input", f"it changes {feature.name!r}, which is fixed")
-            if not self.region[i].holds(there[i]):
-                raise RejectedError("input", f"{feature.name!r} is outside its region")
-        changes = sum(a != b for a, b in zip(row, there, strict=True))
-        if self._max_changed is not None and changes > self._max_changed:
-            raise RejectedError("input", f"it changes {changes} features, more than are allowed to change at once")
-        scores = self._scores(there)
-        for constraint in self.constraints:
-            fall = constraint.inequality.of(self.scores) - constraint.inequality.of(scores)
-            if constraint.breaks([Drop(False, fall, 0)]):
-                return
-        raise RejectedError("input", "the claim holds there, or does not fail by enough")
+    def _open_items(self, listed: list[int]) -> list[int]:
+        """Return the items of some features, whole items that are not decided."""
+        chosen = self._features(listed)
+        found = [k for k in sorted(self.choices.open) if not chosen.isdisjoint(self.choices.items[k])]
+        if chosen != {i for k in found for i in self.choices.items[k]}:
+            raise RejectedError("features", "one is decided already, or its group is named in part")
+        return found
 
-    def _check_beyond(self, free: Sequence[int], units: Sequence[Fraction]) -> None:
-        """Check that every larger radius breaks the claim, by what is in reach just beyond this one."""
-        beyond, may_move = self.certificate.beyond, {*free}
-        if len(beyond) != self.count:
-            raise RejectedError("beyond", "there must be a witness, or null, for each feature")
-        if any(one is not None and (i not in may_move or (one.side and not units[i])) for i, one in enumerate(beyond)):
-            raise RejectedError("beyond", "one is of a feature that cannot move")
-        each = list(zip(self.model.features, self.certificate.row, self.region, beyond, strict=True))
-        for constraint in self.constraints:
-            if constraint.breaks(witness_drop(*one, constraint.inequality, is_beyond=True) for one in each):
-                return
-        raise RejectedError("beyond", "a larger radius is not shown to break the claim")
+    def _check_curve(self, steps: list[Step], proofs: list[Proof]) -> None:
+        """Of each stretch: a set suffices up to its end, and from its start on no cheaper one does."""
+        if len(proofs) != len(steps) or not steps or steps[0].start != ZERO:
+            raise RejectedError("steps", "the first begins at 0, and each has a proof")
+        ends = [end for step in steps for end in (step.start, step.end)]
+        if any(rank(a) > rank(b) for a, b in pairwise(ends)) or any(a.end == b.start for a, b in pairwise(steps)):
+            raise RejectedError("steps", "they are not one after the other")
+        for step, proof in zip(steps, proofs, strict=True):
+            self._check_edge(step.end, 1)
+            self._check_edge(step.start, -1)
+            cost = self._cost(step.fixed)
+            self._around(step.end).check_sufficient(step.fixed)
+            least = 0 if cost == self.choices.cost(self.choices.fix) else cost  # no allowed set costs less than that
+            self._check_least(self._around(step.start), least, proof)
+        self.is_best = all(b.start == after(a.end) for a, b in pairwise(steps))
 
-    def _largest(self, drops: Sequence[Drop], most: int) -> list[Drop]:
-        """Return the largest drops, of no more features than may change at once."""
-        limit = most if self.question.max_changed is None else min(most, self.question.max_changed)
-        return sorted(drops, reverse=True)[:limit]
+    def _check_inflation(self, ranges: list[Range], is_widest: bool, inputs: list[list[Value]]) -> None:
+        """Features may move in ranges together, the others in the region; each is as wide as those before it allow."""
+        ranged = [one.feature for one in ranges]
+        self._cost(ranged)
+        free, region = self._others(ranged), regions(self.model, self.row, self.radii, ONE, self.still)
+        around, given = region, iter(inputs)
+        for place, one in enumerate(ranges):
+            region = [*region]
+            domain, x = self.model.features[one.feature].domain, self.row[one.feature]
+            region[one.feature] = in_range(domain, one)
+            if not region[one.feature].holds(x):
+                raise RejectedError("ranges", "the row itself is outside of one")
+            for beyond in just_beyond(domain, one) if is_widest else ():
+                wider = [*around]
+                wider[one.feature] = Domain([], [beyond], [])
+                point = next(given, [])
+                self._inside(wider).check_input(point, free, ranged[: place + 1])
+                if point[one.feature] != beyond:
+                    raise RejectedError("input", "it does not leave the range")
+            around = region
+        if next(given, None) is not None:
+            raise RejectedError("input", "there are more than ends of ranges")
+        if not self._inside(region).fits(free, ranged):
+            raise RejectedError("sufficiency", "the claim can break within the ranges")
+
+
+def after(radius: Radius) -> Radius | None:
+    """Return what comes right after a radius."""
+    if isinstance(radius, Number):
+        return Number(radius.value, radius.edge + 1)
+    return "inf" if radius == "finite" else None
+
+
+def rank(radius: Radius) -> tuple[int, Number]:
+    """Return a radius in the order of all."""
+    return (0, radius) if isinstance(radius, Number) else (1 if radius == "finite" else 2, ZERO)
+
+
+def in_range(domain: Domain, one: Range) -> Domain:
+    """Return the values of a domain in a range."""
+    if one.values is not None:
+        listed = [*domain.categories] if all(x in domain.categories for x in one.values) else [*domain.codes]
+        return Domain([], [x for x in listed if x in one.values], [])
+    if (one.low is not None and one.low.edge < 0) or (one.high is not None and one.high.edge > 0):
+        raise RejectedError("ranges", "an end is on the wrong side")
+    return Domain([cut for span in domain.spans if (cut := span.cut(one.low, one.high)) is not None], [], [])
+
+
+def just_beyond(domain: Domain, one: Range) -> list[Value]:
+    """Return what a range would have to hold if it were any wider: the next number on each side, or each label."""
+    if one.values is not None:
+        is_category = all(x in domain.categories for x in one.values)
+        return [x for x in domain.categories if is_category and x not in one.values]
+    found: list[Value] = []
+    for low, high in ((None, one.low), (one.high, None)):
+        end = high or low
+        if end is not None:
+            limit = Number(end.value, end.edge + (1 if low else -1))
+            cuts = [span.cut(limit, None) if low else span.cut(None, limit) for span in domain.spans]
+            ends = [cut.low if low else cut.high for cut in cuts if cut is not None]
+            known = [place for place in ends if place is not None]
+            found += [min(known) if low else max(known)] if known else []
+    return found
+
+
+def check_few(margin: Number, drops: Sequence[Number], choices: Choices, budget: int, most: int | None) -> None:
+    """Check that so many items, and those that change at no cost, cannot lower an inequality past its margin."""
+    falls = sorted((total(drops[i] for i in choices.items[k]) for k in choices.open), reverse=True)[:budget]
+    every = sorted([*falls, *(drops[i] for i in choices.features(()))], reverse=True)
+    if total(every if most is None else every[:most]) > margin:
+        raise RejectedError("lower bound", "changes below it may be able to break the claim")
+
+
+class Checker:
+    """A model file, read once; certificates about it are checked one after the other."""
+
+    def __init__(self, content: bytes) -> None:
+        self.digest, self.model = hashlib.sha256(content).hexdigest(), read_model(content)
+
+    def check(self, content: bytes) -> Proven:
+        """Return what a certificate proves; `RejectedError` or `UnreadableError` otherwise."""
+        certificate = read_certificate(content)
+        if certificate.model != self.digest:
+            this = f"the certificate is for the model {certificate.model[:16]}..., this is {self.digest[:16]}..."
+            raise RejectedError("model", this)
+        try:
+            return Proven(self.model, certificate)
+        except RecursionError as error:
+            raise unreadable("the model file", error) from None
+        except NoValueError:
+            raise RejectedError("model", "a shape has no value somewhere in a region") from None

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
+from suffice_check.model import Domain
+from suffice_check.ordered import Number
 from suffice_check.reading import MISSING, Value
 
 _MOST = 6  # entries of a list, and digits of a number
@@ -24,23 +26,38 @@ def show_floor(number: Fraction) -> str:
     return _rounded(number, ROUND_FLOOR)
 
 
-def show_value(value: Value) -> str:
+def show_value(value: Value, *, is_exact: bool = False) -> str:
     """Return a value of a feature; text is escaped, so that it stays on its line whatever it holds."""
-    if not isinstance(value, Fraction):
+    if not isinstance(value, Number):
         return "missing" if value is MISSING else repr(value)
-    return f"{'' if _is_short(value) else 'about '}{_rounded(value, ROUND_HALF_EVEN)}"
+    if is_exact or _is_short(value.value):
+        return str(value.value)
+    return f"about {_rounded(value.value, ROUND_HALF_EVEN)}"
 
 
-def listed(texts: Iterable[str]) -> str:
+def show_interval(low: Number | None, high: Number | None) -> str:
+    """Return an interval, with ends that belong to it or not."""
+    first = "(-inf" if low is None else f"{'(' if low.edge else '['}{low.value}"
+    last = "inf)" if high is None else f"{high.value}{')' if high.edge else ']'}"
+    return f"{first}, {last}"
+
+
+def show_domain(domain: Domain) -> str:
+    """Return all values of a domain, exactly."""
+    spans = [("the integers in " if s.is_integers else "") + show_interval(s.low, s.high) for s in domain.spans]
+    return " or ".join([*spans, *(show_value(x, is_exact=True) for x in (*domain.categories, *domain.codes))])
+
+
+def listed(texts: Iterable[str], most: int = _MOST) -> str:
     """Return a list in words: the first few entries, and how many more there are."""
     every = list(texts)
-    shown = [*every[:_MOST], f"{len(every) - _MOST} more"] if len(every) > _MOST else every
+    shown = [*every[:most], f"{len(every) - most} more"] if len(every) > most else every
     return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
-def quoted(names: Iterable[str]) -> str:
+def quoted(names: Iterable[str], most: int = _MOST) -> str:
     """Return names in words, escaped."""
-    return listed(map(repr, names))
+    return listed(map(repr, names), most)
 
 
 def _is_short(number: Fraction) -> bool:

@@ -1,7 +1,6 @@
 """Small models for the corpus and the fuzzer, and the same models as plain functions that share no code with them.
 
-`Plain` decides by brute force whether what a certificate says is true: exact infima from known breakpoints, all sets of
-features tried. It reads a certificate's statement, never its evidence.
+`Plain` knows exact infima from known breakpoints; `truth.py` decides with them whether a certificate says what is so.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal, getcontext
 from fractions import Fraction
-from itertools import combinations, pairwise, product
+from itertools import pairwise, product
 
 import numpy as np
 from oracles import PlainNetwork, infimum_by_sampling
@@ -148,11 +147,12 @@ class Plain:
         if radius is None or there == x:
             return True
         if i == 3:
-            return radius > 0
+            return there in radius if isinstance(radius, frozenset) else radius > 0
         special = (-9, MISSING)
         if i == 2 and (x in special or there in special):
             return False
-        return abs(there - x) <= radius
+        low, high = ends_of(x, radius)
+        return low <= there <= high
 
     def drop(self, i: int, x, radius, factors) -> tuple[Fraction | float, bool]:
         """Return how far a feature can lower `Σ factors · score` within its region, and whether that is attained."""
@@ -176,7 +176,7 @@ class Plain:
         return at in (TABLE if i == 3 else CODES)
 
     def _drop_of_numbers(self, i, x, radius, part, here):
-        low, high = (-math.inf, math.inf) if radius is None else (x - radius, x + radius)
+        low, high = ends_of(x, radius)
         low, high = (max(low, bound[0]), min(high, bound[1])) if (bound := _BOUNDS[i]) else (low, high)
         found = [(Fraction(0), True)]
         if i == 4 and self.reaches(4, x, radius, Fraction(-5)):
@@ -247,6 +247,17 @@ class Plain:
     def has_distance(self, i: int) -> bool:
         return i != 3
 
+    def next_number(self, i: int, end: Fraction, side: int, hair: Fraction) -> Fraction | None:
+        """Return the next number of the domain from one on, this included if it is one, towards a side."""
+        if i == 2:
+            whole = Fraction(math.ceil(end) if side > 0 else math.floor(end))
+            return whole if 0 <= whole <= 40 else Fraction(40 if side < 0 else 0) if (20 - whole) * side > 0 else None
+        if self.is_inside(i, end):
+            return end
+        if i == 4:
+            return Fraction(-5) if end > -5 or side > 0 else None
+        return None
+
     def sets(self, question) -> list[tuple[frozenset[int], Fraction]] | None:
         """Return the sets of features that may be fixed, and what each costs; nothing if the wishes contradict."""
         names = list(self.features)
@@ -265,90 +276,6 @@ class Plain:
                 indices = frozenset(names.index(name) for name in fixed)
                 found.append((indices, sum((cost.get(item, Fraction(1)) for item in chosen), Fraction(0))))
         return found
-
-    def is_true(self, document) -> bool:
-        """Whether a certificate says something, and that is so: by brute force, without a look at the evidence."""
-        question, result = document["question"], document["result"]
-        kind, row, radii = result["kind"], [_value(cell) for cell in document["row"]], self.radii(question)
-        lists = [question[name] for name in ("immutable", "fix", "free")]
-        if len(row) != self.count or not all(self.is_inside(i, x) for i, x in enumerate(row)) or radii is None:
-            return False
-        if any(len(set(names)) < len(names) or not set(names) <= set(self.features) for names in lists):
-            return False
-        wishes = {"fix": [], "free": [], "cost": {}, "groups": {}, "max_changed": None, "norm": "inf"}
-        given = {name for name, usual in wishes.items() if question[name] != usual}
-        if question["arithmetic"] != "exact":
-            given.add("arithmetic")
-        elif document["charges"] is not None:
-            return False
-        if not given <= TAKES.get(kind, given):
-            return False
-        scores = self.scores(row)
-        parts = self.inequalities(question["claim"], scores)
-        margins = [
-            constant + sum(f * s for f, s in zip(factors, scores, strict=True)) for factors, constant, _ in parts
-        ]
-        charges = [Fraction(charge) for charge in document["charges"] or ["0"] * len(parts)]
-        if not parts or min(margins) < 0 or len(charges) != len(parts) or min(charges) < 0:
-            return False
-        if kind == "radius":
-            return self._is_radius(document)
-        drops = [[self.drop(i, row[i], radii[i], factors) for i in range(self.count)] for factors, _, _ in parts]
-
-        def can_break(changed, sign, most=question["max_changed"]) -> bool:
-            """Whether changing some features, so many at once, can break the claim with the charges given or taken."""
-            for (_, _, is_strict), margin, falls, charge in zip(parts, margins, drops, charges, strict=True):
-                for some in combinations(changed, len(changed) if most is None else min(most, len(changed))):
-                    fall, is_attained = sum((falls[i][0] for i in some), Fraction(0)), all(falls[i][1] for i in some)
-                    if fall > margin + sign * charge or (fall == margin + sign * charge and is_strict and is_attained):
-                        return True
-            return False
-
-        chosen = result["changed" if kind == "contrast" else "fixed"]
-        others = [i for i in range(self.count) if i not in chosen]
-        if len(set(chosen)) != len(chosen) or not set(chosen) <= set(range(self.count)):
-            return False
-        single = [] if question["norm"] == "inf" else [1]  # the change of one feature lies in every ball
-        if kind == "insufficient":
-            return can_break(others, 1, *single)
-        if kind == "contrast":
-            free = [i for i, name in enumerate(self.features) if name not in question["fix"]]
-            least = result["lower_bound"]
-            fewer = combinations(free, least - 1) if least else []
-            is_least = not any(can_break(some, -1) for some in fewer)
-            return set(chosen) <= set(free) and can_break(chosen, 1) and is_least
-        sets, least = self.sets(question), Fraction(result["lower_bound"])
-        if sets is None or least < 0 or frozenset(chosen) not in [features for features, _ in sets]:
-            return False
-        # What is ruled out is ruled out even with the charges given back.
-        cheaper = [features for features, cost in sets if cost < least]
-        return not can_break(others, -1) and all(
-            can_break([i for i in range(self.count) if i not in features], 1, *single) for features in cheaper
-        )
-
-    def _is_radius(self, document) -> bool:
-        """Whether a set suffices up to a radius, seen a hair below it, at it, and a hair beyond it."""
-        result, hair = document["result"], Fraction(1, 2**60)
-        if document["question"]["radius"] != "1":
-            return False
-
-        def suffices(radius) -> bool:
-            fixed = {"kind": "explanation", "fixed": result["fixed"], "lower_bound": "0"}
-            question = {**document["question"], "radius": "inf" if radius is None else str(radius)}
-            return self.is_true({**document, "question": question, "result": fixed})
-
-        if result["radius"] is None:
-            return suffices(Fraction(10**9)) and suffices(None) == result["is_attained"]
-        radius = Fraction(result["radius"])
-        below = suffices(max(radius - hair, Fraction(0))) if radius else True
-        return radius >= 0 and below and suffices(radius) == result["is_attained"] and not suffices(radius + hair)
-
-
-TAKES = {
-    "insufficient": {"max_changed", "norm", "arithmetic"},
-    "contrast": {"fix", "max_changed", "arithmetic"},
-    "radius": set(),
-}
 
 
 class PlainCorners(Plain):
@@ -369,14 +296,21 @@ class PlainCorners(Plain):
         left, right = CORNERS[i]
         if radius is None:
             return (Fraction(0), True) if factors[0] * right >= 0 >= factors[0] * left else (math.inf, False)
-        places = [at for at in (x - radius, x, x + radius, Fraction(0)) if abs(at - x) <= radius]
+        low, high = ends_of(x, radius)
+        if (low == -math.inf and factors[0] * left > 0) or (high == math.inf and factors[0] * right < 0):
+            return math.inf, False
+        places = [at for at in (low, x, high, Fraction(0)) if low <= at <= high and abs(at) < math.inf]
         return factors[0] * self.value(i, x)[0] - min(factors[0] * self.value(i, at)[0] for at in places), True
 
     def reaches(self, i: int, x, radius, there) -> bool:
-        return radius is None or abs(there - x) <= radius
+        low, high = ends_of(x, radius)
+        return low <= there <= high
 
     def has_distance(self, i: int) -> bool:
         return True
+
+    def next_number(self, i: int, end: Fraction, side: int, hair: Fraction) -> Fraction | None:
+        return end
 
 
 class PlainCard(PlainCorners):
@@ -392,7 +326,9 @@ class PlainCard(PlainCorners):
 
     def drop(self, i: int, x, radius, factors) -> tuple[Fraction | float, bool]:
         cuts = [Fraction(cut) for cut in list(CARD.values())[i][0]]
-        ends = [x - radius, x + radius] if radius is not None else [min(cuts) - 1, max(cuts) + 1]
+        low, high = ends_of(x, radius)
+        ends = [max(low, min(cuts) - 1, key=float), min(high, max(cuts) + 1, key=float)]
+        ends = [min(ends[0], x), max(ends[1], x)]
         places = sorted({x, *ends, *(cut for cut in cuts if ends[0] <= cut <= ends[1])})
         places += [(a + b) / 2 for a, b in pairwise(places)]
         return max(factors[0] * (self.value(i, x)[0] - self.value(i, at)[0]) for at in places), True
@@ -401,10 +337,17 @@ class PlainCard(PlainCorners):
 _BOUNDS = {0: (-math.inf, math.inf), 1: (Fraction(0), Fraction(10)), 4: (Fraction(-3), math.inf)}
 
 
+def ends_of(x, radius):
+    """The interval within a radius (None: without end), or the one that is given in place of a radius."""
+    if radius is None or not isinstance(x, Fraction):
+        return -math.inf, math.inf
+    return radius if isinstance(radius, tuple) else (x - radius, x + radius)
+
+
 def _exact(value):
     return Fraction(value) if isinstance(value, int) else value
 
 
-def _value(cell):
+def value_of(cell):
     ((kind, content),) = cell.items()
     return {"number": Fraction, "label": str, "missing": lambda _: MISSING}[kind](content)

@@ -14,17 +14,17 @@ from pathlib import Path
 import pytest
 from make import ATTACKS, HERE
 from plain import models, plain
+from truth import is_true
 
 import suffice_check
 from suffice import AdditiveModel, Explainer, Table
 from suffice.model.reading import file_hash
 from suffice.model.writing import to_bytes
-from suffice_check import verdict
+from suffice_check import network, verdict
 from suffice_check.__main__ import main
-from suffice_check.claims import Inequality
-from suffice_check.drops import bound_drops
-from suffice_check.model import Domain, Feature, Span, Tensors
-from suffice_check.shapes import Activation, Changed, Network, Tensor
+from suffice_check.model import Tensors
+from suffice_check.network import Activation, Network, Tensor, read_layer
+from suffice_check.ordered import Number
 from suffice_check.words import show, show_floor, show_value
 
 MODELS = {file_hash(path): path for path in sorted((HERE / "models").glob("*.safetensors"))}
@@ -52,7 +52,7 @@ def test_what_holds_is_accepted_and_true(name, capsys):
     assert re.fullmatch(r"Proven: .*\.\n", said.out)
     assert said.out[:-1].isprintable()
     assert not said.err
-    assert plain(model_of(path).stem).is_true(json.loads(path.read_bytes()))
+    assert is_true(plain(model_of(path).stem), json.loads(path.read_bytes()))
 
 
 def test_every_attack_is_in_the_corpus():
@@ -187,7 +187,7 @@ def test_numbers_are_exact_or_enclosed():
     assert show(Fraction(-(10**400), 3)) == "a number between -3.33334E+399 and -3.33333E+399"
     assert show_floor(value) == "4.99999"
     assert show_floor(Fraction(1, 10**400)) == "1E-400"
-    assert show_value(Fraction(0.1)) == "about 0.100000"
+    assert show_value(Number(Fraction(0.1))) == "about 0.100000"
     assert show_value(None) == "missing" != show_value("missing")
     long = str(Fraction(-9) - Fraction(1, 10**3000))
     text = said("rays", lambda d: d["question"]["claim"].update(value=long))
@@ -346,7 +346,7 @@ def damaged():
         scale = f"{10**3999 + 2 * k + 1}/{10**3998 + 2 * k + 3}"
         long = {"kind": "rescaled", "shape": long, "center": "0", "scale": scale}
     yield "long scales inside each other", changed(put(["terms", 1, "shape"], long))
-    for depth in (400, 600, 10**5):  # too deep for reading, for evaluating, or even for JSON
+    for depth in (600, 900, 10**5):  # too deep for reading, for evaluating, or even for JSON
         levels = '{"kind":"sum","parts":[' * depth + json.dumps(document["terms"][1]["shape"]) + "]}" * depth
         text = json.dumps(document | {"terms": [*document["terms"][:1], "HERE", *document["terms"][2:]]})
         term = f'{{"features":[1],"shape":{levels}}}'
@@ -383,30 +383,34 @@ def test_no_fraction_is_ever_hashed(monkeypatch):
         suffice_check.check_files(model_of(path), path)
 
 
-def test_a_network_remembers_few_places_and_is_evaluated_once_at_each(monkeypatch):
-    seen, evaluate = [], Network._evaluate
-
-    def count(network, z):
-        seen.append((network, z))
-        return evaluate(network, z)
-
-    monkeypatch.setattr(Network, "_evaluate", count)
-    identity = Activation([], [[Fraction(1)]], [Fraction(0)])
-    network = Network([Tensor("F64", (1, 1), (1.0,))] * 2, [None] * 2, [identity], {}, False)
-    domain = Domain([Span(Fraction(0), Fraction(100), False)], [], [])
-    feature = Feature("x", domain, Changed(network, Fraction(1), Fraction(0), Fraction(1)))
-    points = [Fraction(k) for k in range(1, 100)]
-    inequality = Inequality((1,), Fraction(0), False)
-    (drop,) = bound_drops(feature, Fraction(7, 2), domain, points, [inequality])
-    assert drop.value == Fraction(7, 2)
-    assert len(seen) == len(points) + 3
-    assert len(network._runs) < 10
+def shallow(units):
+    """A network of one hidden layer, each of whose units bends somewhere else."""
+    relu = Activation([Fraction(0)], [[Fraction(0)], [Fraction(1)]], [Fraction(0), Fraction(0)])
+    inner = read_layer(
+        Tensor("F64", (units, 1), (1.0,) * units), Tensor("F64", (units,), tuple(map(float, range(units)))), relu
+    )
+    return Network([inner, read_layer(Tensor("F64", (1, units), (1.0, -2.0) * (units // 2)), None)], {})
 
 
-def test_too_many_points_are_refused():
-    document = json.loads(CERTIFICATE)
-    document["evidence"]["points"][0] = ["1"] * (2**18 + 1)
-    assert "more than" in refused(GOOD, json.dumps(document).encode())
+def test_a_shallow_network_takes_work_in_proportion_to_its_units(monkeypatch):
+    work = []
+    products, place = network.products, network.place
+    monkeypatch.setattr(network, "place", lambda *given: work.append(1) or place(*given))
+    monkeypatch.setattr(
+        network, "products", lambda rows, some: work.append(len(rows) * len(some)) or products(rows, some)
+    )
+    totals = []
+    for units in (64, 128, 256):
+        pieces = shallow(units).pieces(Fraction(-1000), Fraction(1000))
+        assert len(pieces.knots) == units
+        totals.append(sum(work))
+        work.clear()
+    assert totals[2] < 2.1 * totals[1] < 4.5 * totals[0]
+
+
+def test_too_many_bends_are_refused(monkeypatch):
+    monkeypatch.setattr(network, "MOST_BENDS", 0)
+    assert "more than 0 bends" in refused(GOOD, CERTIFICATE)
 
 
 # --- the checker stands alone -----------------------------------------------------------------------------------------
@@ -447,7 +451,7 @@ def test_the_checker_runs_as_a_program():
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Proven: ")
     wrong = subprocess.run([*command, *arguments[:1]], capture_output=True, text=True)
-    assert (wrong.returncode, wrong.stderr) == (2, "usage: suffice-check MODEL CERTIFICATE\n")
+    assert (wrong.returncode, wrong.stderr) == (2, "usage: suffice-check [--statement | --json] MODEL CERTIFICATE...\n")
 
 
 @pytest.mark.parametrize("name", ["fractions", "json", "hashlib", "decimal", "typing", "re", "__future__", "suffice"])
@@ -460,7 +464,7 @@ def test_no_file_of_the_current_folder_passes_for_pythons_own(tmp_path, name):
 
 
 def test_the_package_offers_its_names_and_no_others():
-    assert [callable(getattr(suffice_check, name)) for name in suffice_check.__all__] == [True] * 4
+    assert [callable(getattr(suffice_check, name)) for name in suffice_check.__all__] == [True] * 5
     with pytest.raises(AttributeError, match="no attribute 'solve'"):
         suffice_check.solve  # noqa: B018
 

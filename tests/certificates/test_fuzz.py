@@ -1,6 +1,6 @@
 """Certificates changed at random: what the checker still accepts must be true, by brute force on plain functions.
 
-The same 10,000 mutants on every run; SUFFICE_FUZZ_SEED asks for others.
+The same mutants on every run; SUFFICE_FUZZ_SEED asks for others, SUFFICE_FUZZ_MUTANTS for more.
 """
 
 import copy
@@ -12,16 +12,25 @@ from fractions import Fraction
 
 import pytest
 from plain import plain
-from test_corpus import VALID, model_of
+from test_corpus import INVALID, VALID, model_of
+from truth import is_true
+from wild import answers
 
+import suffice
 import suffice_check
-from suffice_check import tree, verdict
-from suffice_check.drops import Constraint
-from suffice_check.question import Question, choices, radii
-from suffice_check.verdict import _Case
+from suffice.model.writing import to_bytes
+from suffice_check import core, network, tree, verdict
+from suffice_check.claims import inequalities
+from suffice_check.core import Around, Part
+from suffice_check.model import Domain
+from suffice_check.ordered import Number
+from suffice_check.question import Question, choices, radii, regions
+from suffice_check.tree import Cover
+from suffice_check.verdict import Checker, Proven
 
 SEED = os.environ.get("SUFFICE_FUZZ_SEED", "0")
-MUTANTS = 10_000
+MUTANTS = int(os.environ.get("SUFFICE_FUZZ_MUTANTS", "4000"))
+ANSWERS = int(os.environ.get("SUFFICE_FUZZ_ANSWERS", "500"))
 BASES = {name: (model_of(path), path.read_text()) for name, path in VALID.items()}
 NAMES = tuple(sorted(BASES))
 HASHES = {json.loads(path.read_bytes())["model"]: model_of(path) for path in VALID.values()}
@@ -150,11 +159,11 @@ def mutants(count, seed, names):
 def run(count, seed, names=NAMES):
     """Return how many mutants came out which way, and those accepted though their claim is false."""
     verdicts, wrong = Counter(), []
-    contents = {path: path.read_bytes() for path in HASHES.values()}
+    checkers = {path: Checker(path.read_bytes()) for path in HASHES.values()}
     originals = {json.dumps(json.loads(text), sort_keys=True) for _, text in BASES.values()}
     for model, text in mutants(count, seed, names):
         try:
-            suffice_check.check(contents[model], text.encode())
+            checkers[model].check(text.encode())
         except suffice_check.RejectedError as error:
             verdicts[error.step] += 1
         except suffice_check.UnreadableError:
@@ -165,7 +174,7 @@ def run(count, seed, names=NAMES):
                 verdicts["unchanged"] += 1
                 continue
             verdicts["accepted"] += 1
-            if not plain(model.stem).is_true(document):
+            if not is_true(plain(model.stem), document):
                 wrong.append(text)
     return verdicts, wrong
 
@@ -176,20 +185,26 @@ def test_no_mutant_is_wrongly_accepted():
     assert verdicts.total() == MUTANTS
     # The mutants reach every step of the checker, and many are still true: the oracle has something to say.
     assert verdicts["accepted"] > MUTANTS / 50, verdicts
-    steps = {
-        "model",
-        "row",
-        "radius",
-        "immutable",
-        "claim",
-        "enclosure",
-        "features",
-        "charges",
-        "points",
-        "sufficiency",
-    }
-    more = {"question", "choices", "cost", "groups", "lower bound", "witnesses", "tree", "input", "beyond"}
-    assert steps | more | {"unreadable"} <= set(verdicts)
+    steps = "model row radius immutable claim enclosure features charges sufficiency question choices cost groups"
+    more = "lower bound", "witnesses", "tree", "input", "sets", "steps", "ranges", "unreadable"
+    assert {*steps.split(), *more} <= set(verdicts)
+
+
+def test_what_the_library_certifies_is_accepted():
+    """Random models, rows and questions of every kind; what cannot be certified says why."""
+    kinds = Counter()
+    for model, _, answer in answers(ANSWERS, SEED):
+        try:
+            certificate = answer.certificate()
+        except suffice.ClaimError:  # of a contrast that rounding leaves open there is no proof
+            assert not answer.is_possible
+            continue
+        assert suffice_check.check(to_bytes(model), certificate.text.encode()).startswith("Proven: ")
+        kinds[certificate.document["result"]["kind"]] += 1
+    assert set(kinds) == set(verdict.TAKES)
+
+
+# --- a checker that does not check is found ---------------------------------------------------------------------------
 
 
 def always(result):
@@ -202,12 +217,22 @@ def with_changes(function, **changes):
     return lambda question, model: function(question._replace(**changes), model)
 
 
+def loosened(**changes):
+    """The claim's inequalities with something about them forgotten."""
+
+    def broken(*given):
+        parts, text = inequalities(*given)
+        return [part._replace(**changes) for part in parts], text
+
+    return broken
+
+
 SABOTAGES = {
-    "sums are believed": (Constraint, "holds", always(True), ["one_inequality", "contrast"]),
-    "strict is not strict": (Constraint, "_breaks", lambda _, fall, margin: fall.value > margin, ["tie_that_is_kept"]),
-    "leaves are believed": (tree.Cover, "_most", always(-(10**6)), ["branches", "pair"]),
-    "inputs are believed": (_Case, "_check_input", always(None), ["contrast", "insufficient"]),
-    "anything goes beyond": (_Case, "_check_beyond", always(None), ["radius_attained", "radius_up_to_a_plateau"]),
+    "sums are believed": (Around, "fits", always(True), ["one_inequality", "contrast"]),
+    "strict is not strict": (verdict, "inequalities", loosened(is_strict=False), ["tie_that_is_kept"]),
+    "leaves are believed": (Cover, "_most", always(-(10**6)), ["branches", "pair"]),
+    "inputs are believed": (Around, "check_input", always(None), ["contrast", "insufficient"]),
+    "anything goes beyond": (Around, "check_input", always(None), ["radius_attained", "radius_up_to_a_plateau"]),
     "units are ignored": (
         verdict,
         "radii",
@@ -218,8 +243,15 @@ SABOTAGES = {
     "wishes are ignored": (verdict, "choices", with_changes(choices, fix=[], free=[]), ["one_inequality", "pair"]),
     "costs are ignored": (verdict, "choices", with_changes(choices, cost={}), ["one_inequality", "pair"]),
     "groups are ignored": (verdict, "choices", with_changes(choices, groups={}), ["groups"]),
-    "all may change at once": (_Case, "_max_changed", None, ["few_at_once", "pair", "insufficient_by_two"]),
-    "options mean nothing": (Question, "given", always(set()), ["contrast", "insufficient", "radius_attained"]),
+    "all may change at once": (
+        Proven,
+        "_inside",
+        lambda self, region: Around(self.parts, self.row, region, self.constraints, None, None),
+        ["few_at_once", "pair", "insufficient_by_two"],
+    ),
+    "options mean nothing": (Question, "given", always(set()), ["insufficient", "radius_attained", "all_smallest"]),
+    "cheap changes are believed": (verdict, "check_few", always(None), ["contrast", "nearest"]),
+    "minimal sets are believed": (Cover, "breaks", always(True), ["some_minimal", "all_minimal_of_corners"]),
 }
 
 
@@ -232,3 +264,88 @@ def test_the_fuzzer_tells_a_checker_that_does_not_check(sabotage, monkeypatch):
         if run(300, f"{sabotage} {part}", bases)[1]:
             return
     raise AssertionError("no mutant got past the sabotaged checker")
+
+
+def marked(mark):
+    """Falls whose edge is something else than it should be."""
+    fall = Part._fall
+
+    def broken(self, *given):
+        found = fall(self, *given)
+        return Number(found.value, mark(found.edge))
+
+    return broken
+
+
+def bounded(drops):
+    """The largest falls, taken to be nothing where there is none."""
+    return lambda self, region: [Number(0) if drop is None else drop for drop in drops(self, region)]
+
+
+def without_edges(model, row, radii, at, still):
+    return regions(model, row, radii, Number(at.value) if isinstance(at, Number) else at, still)
+
+
+def with_open_ends(domain, x, radius):
+    return domain
+
+
+def forgetful(bends):
+    """Changes of slope, but for every second one."""
+    return ORDERED(bends[::2])
+
+
+def blurred(*given):
+    """How many thresholds a line is above at an end, as if it never met one."""
+    below, _ = PLACE(*given)
+    return below, below
+
+
+ORDERED, PLACE = network.ordered, network.place
+
+# Breaks that change little: the corpus has an attack for each, or something that holds is no longer accepted.
+SMALL = {
+    "one-sided limits are ignored": (core, "_between", lambda *_: iter(())),
+    "limits are taken for values": (Part, "_fall", marked(lambda edge: 0)),
+    "what comes close goes beyond": (Part, "_fall", marked(abs)),
+    "what goes beyond only comes close": (Part, "_fall", marked(lambda edge: -1 if edge else 0)),
+    "nothing falls without bound": (Part, "drops", bounded(Part.drops)),
+    "ends of regions are not open": (verdict, "regions", without_edges),
+    "regions have no ends": (Domain, "around", with_open_ends),
+    "a ball is taken for a box": (
+        Proven,
+        "_inside",
+        lambda self, region: Around(self.parts, self.row, region, self.constraints, *[self.question.max_changed] * 2),
+    ),
+    "a threshold is believed to be exact": (verdict, "inequalities", loosened(gap=0)),
+    "charges are forgotten": (Proven, "_charges", lambda self, count: [0] * count),
+    "any item is better than any other": (Cover, "_is_better", lambda self, a, b: a != b),
+    "listed sets are believed": (tree, "walk", always(None)),
+    "minimality is believed": (Cover, "breaks", always(True)),
+    "irrelevance is believed": (Cover, "check_irrelevant", always(None)),
+    "dear changes are believed": (verdict, "check_changes", always(None)),
+    "ranges are believed to be widest": (verdict, "just_beyond", always([])),
+    "costs need no common unit": (Proven, "_units", lambda self, cost, most: int(cost)),
+    "radii are on either side": (Proven, "_check_edge", always(None)),
+    "networks bend half as often": (network, "ordered", forgetful),
+    "units never meet a threshold": (network, "place", blurred),
+    "ties go to the first class": (verdict, "inequalities", loosened(is_strict=True)),
+}
+
+
+def accepted(path):
+    try:
+        Checker(model_of(path).read_bytes()).check(path.read_bytes())
+    except (suffice_check.RejectedError, suffice_check.UnreadableError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("sabotage", SMALL)
+def test_a_small_break_of_the_checker_is_found(sabotage, monkeypatch):
+    where, name, instead = SMALL[sabotage]
+    monkeypatch.setattr(where, name, instead)
+    others = [path for path in INVALID.values() if path.stem != "another_models_hash"]
+    if any(accepted(path) for path in others) or not all(accepted(path) for path in VALID.values()):
+        return
+    assert run(3000, sabotage)[1], "nothing tells that the checker is broken"

@@ -33,7 +33,7 @@ from suffice.question.question import OPTIONS
 from suffice.search.registry import SEARCHES
 from suffice.serve import Limits, create_app
 from suffice.serve.bodies import FIELDS
-from suffice.serve.questions import ASKED, CERTIFIED
+from suffice.serve.questions import ASKED
 from suffice.tables.reading import DataTable
 from suffice_check import check
 
@@ -285,14 +285,15 @@ def verdict(client, certificate):
     return client.post("/v1/check", content=certificate, headers={"content-type": "application/json"}).json()
 
 
-@pytest.mark.parametrize("of", CERTIFIED)
-def test_certificates_can_be_of_several_questions(client, of):
-    body = {"row": MIXED_ROW, "unit": "raw", **OWN.get(of, {})} | ({} if of == "radius" else {"radius": 3})
+@pytest.mark.parametrize("of", SEARCHES)
+def test_certificates_can_be_of_every_question(client, of):
+    body = {"row": MIXED_ROW, "unit": "raw", **OWN.get(of, {})} | ({"radius": 3} if SEARCHES[of].takes_radius else {})
     response = client.post("/v1/certificate", json={"of": of, **body})
     fields = {name: value for name, value in body.items() if name != "row"}
-    assert response.json() == getattr(MIXED, of)(MIXED_ROW, **fields).certificate().document
+    answer = getattr(MIXED, of)(MIXED_ROW, **fields)
+    assert response.json() == (answer.listing() if of == "explanations" else answer).certificate().document
     assert verdict(client, response.content)["is_accepted"] is True
-    assert_problem(client.post("/v1/certificate", json={"of": "relevance", **body}), 422)
+    assert_problem(client.post("/v1/certificate", json={"of": "batch", **body}), 422)
 
 
 def test_the_model_file_is_served_as_it_is(tmp_path):
@@ -601,7 +602,7 @@ def test_the_api_is_described(client):
     assert client.get("/docs").status_code == 404  # it would be loaded from elsewhere
     schemas = described["components"]["schemas"]
     rows = [body["properties"]["row"] for name, body in schemas.items() if "Body" in name and name != "BatchBody"]
-    assert rows == [{"$ref": "#/components/schemas/Row"}] * (len(SEARCHES) + len(CERTIFIED) + 1)
+    assert rows == [{"$ref": "#/components/schemas/Row"}] * (2 * len(SEARCHES) + 1)
     assert client.get("/v1/model").json()["limits"] == {"bytes": 1_000_000, "rows": 100, "seconds": 60.0}
 
 

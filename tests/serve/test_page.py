@@ -234,6 +234,19 @@ def test_radii_may_be_fractions_and_without_end(page):
         assert laid_out(page, "#more") == words(MIXED.curve(row_of(0), until=until, unit="raw").facts())
 
 
+def test_every_answer_has_a_certificate_to_download(page, tmp_path):
+    page.select_option("#unit", "raw")
+    set_radius(page, 2)
+    for name in ("contrast", "relevance", "explanations", "curve"):
+        ask(page, name)
+        with page.expect_download() as waiting:
+            page.click("#more-certificate")
+        waiting.value.save_as(tmp_path / f"{name}.json")
+        content = (tmp_path / f"{name}.json").read_bytes()
+        assert check(MIXED.compiled.content, content).startswith("Proven: ")
+        assert json.loads(content)["result"]["kind"] == name
+
+
 def test_downloaded_certificates_are_accepted_and_reports_are_whole(page, browser, tmp_path):
     page.select_option("#unit", "raw")
     set_radius(page, 2)

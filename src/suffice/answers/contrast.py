@@ -13,6 +13,7 @@ from suffice.answers.documents import cost_document, number_document, value_docu
 from suffice.answers.words import approximately, break_it, counted, headline, spoken
 from suffice.certificate.certify import certify_contrast
 from suffice.certificate.document import Certificate
+from suffice.certificate.radii import certify_counterfactual
 from suffice.core.case import Case, cost_of
 from suffice.errors import ClaimError
 from suffice.layout.facts import Fact, Facts, Grid, Row
@@ -201,6 +202,13 @@ class Counterfactual(Contrast):
             if radius and isinstance(old, fmpq) and isinstance(new, fmpq) and self.model.domains[i].spans:
                 found[self.model.names[i]] = to_fraction(abs(new - old) / radius)
         return found
+
+    def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
+        """Return the proof of the contrast, and that no smaller change breaks the claim at its cost."""
+        if self.point is None and self.caveat:
+            raise ClaimError(f"there is no proof to certify: {self.caveat}")
+        least = self.least, self.is_attained
+        return certify_counterfactual(self.case, self.changed, self.point, self.bound, *least, model_file)
 
     def _proven(self) -> str:
         because = f" ({self.caveat})" if self.caveat and self.bound == self.units else ""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 from suffice.answers.answer import Answer
 from suffice.answers.words import allowed, headline
+from suffice.certificate.certify import certify_sets
+from suffice.certificate.document import Certificate
 from suffice.core.case import Case
-from suffice.errors import BudgetError, OptionError, Undecided
+from suffice.errors import BudgetError, CertificateError, OptionError, Undecided
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.numbers.exact import brief
 from suffice.question.budget import Budget
@@ -20,6 +23,7 @@ from suffice.solvers.problem import Problem
 
 _SHOWN = 20
 _COUNTED = 100_000  # nodes of a count, if nothing else is said
+_MOST_CERTIFIED = 10_000  # sets of one certificate
 
 
 class Explanations:
@@ -81,24 +85,52 @@ class Explanations:
         if type(limit) is not int or limit < 1:
             raise OptionError(f"limit must be a whole number from 1 up, got {brief(limit)}")
         sets = tuple(islice(self, limit + 1))
-        return Listing(self.case, self.cover is not None, sets[:limit], None, has_more=len(sets) > limit)
+        return Listing(self, sets[:limit], None, has_more=len(sets) > limit)
 
     def counted(self, max_nodes: int | None = None) -> Listing:
         """Return how many there are, within the question's own budget of nodes or another, as an answer to show."""
         nodes = self.case.question.budget.max_nodes if max_nodes is None else max_nodes
         max_nodes = _COUNTED if nodes is None else nodes
-        return Listing(self.case, self.cover is not None, (), self.count(max_nodes=max_nodes), has_more=False)
+        return Listing(self, (), self.count(max_nodes=max_nodes), has_more=False)
+
+    def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
+        """Return the proof of all of them, which are all listed; `listing(limit).certificate()` is that of some."""
+        return self.listing(_MOST_CERTIFIED).certificate(model_file)
 
 
 @dataclass(frozen=True)
 class Listing(Answer):
     """Some of all minimal explanations, or how many there are."""
 
-    case: Case
-    is_by_size: bool  # whether all of the smallest size are meant, or all of which no proper subset suffices
+    every: Explanations
     sets: tuple[tuple[str, ...], ...]
     number: Count | None
     has_more: bool
+
+    @property
+    def case(self) -> Case:  # type: ignore[override]
+        """The question and the row."""
+        return self.every.case
+
+    @property
+    def is_by_size(self) -> bool:
+        """Whether all of the smallest size are meant, or all of which no proper subset suffices."""
+        return self.every.cover is not None
+
+    def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
+        """Return the proof that each set is minimal, and that there are no others if these are all.
+
+        Raises
+        ------
+        CertificateError
+            If the sets are only counted: a certificate names them.
+        """
+        if self.number is not None:
+            raise CertificateError("a number of sets has no certificate; list the sets, and their list is certified")
+        index = self.model.index
+        sets = [[index(name) for name in names] for names in self.sets]
+        every = self.every
+        return certify_sets(self.case, every.problem, every.cover, sets, not self.has_more, model_file)
 
     def facts(self) -> Facts:
         """Return the sets, or their number."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -9,6 +10,8 @@ from typing import Any, NamedTuple
 from suffice.answers.answer import Answer, Status
 from suffice.answers.documents import number_document, value_document
 from suffice.answers.words import amount, headline, others, spoken, stays
+from suffice.certificate.document import Certificate
+from suffice.certificate.ranges import certify_ranges
 from suffice.core.case import Case
 from suffice.errors import NumberError
 from suffice.layout.facts import Fact, Facts, Grid, Row
@@ -101,6 +104,8 @@ class Inflated(Answer):
         For each fixed feature the values it may take.
     free : tuple of str
         Names of all other features.
+    allowed : tuple of (int, AllowedRange)
+        The ranges as the search found them, by feature.
     caveat : str, optional
         How much wider a range may be, where its end is not a rational number.
 
@@ -115,7 +120,12 @@ class Inflated(Answer):
     case: Case
     ranges: dict[str, Range]
     free: tuple[str, ...]
+    allowed: tuple[tuple[int, AllowedRange], ...]
     caveat: str | None = None
+
+    def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
+        """Return the proof that the ranges hold together, and that none can be wider unless there is a caveat."""
+        return certify_ranges(self.case, self.allowed, not self.caveat, model_file)
 
     @property
     def status(self) -> Status:

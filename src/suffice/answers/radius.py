@@ -12,7 +12,7 @@ from suffice.answers.answer import Answer, Status
 from suffice.answers.documents import cost_document, number_document
 from suffice.answers.words import allowed, approximately, can_fail, headline, stays, unit_words
 from suffice.certificate.document import Certificate
-from suffice.certificate.radius import certify_radius
+from suffice.certificate.radii import certify_curve, certify_radius
 from suffice.core.case import Case
 from suffice.core.radius_path import Extent
 from suffice.errors import RadiusError
@@ -20,6 +20,7 @@ from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.numbers.exact import Number, to_fraction
 from suffice.question.documents import Json
 from suffice.question.region import read_radius
+from suffice.solvers.radii import Stretch
 
 
 class Limit(NamedTuple):
@@ -169,6 +170,8 @@ class Curve(Answer):
         The question and the row.
     steps : tuple of Step
         Stretches of radii with one size each, in order.
+    stretches : tuple of Stretch
+        The same as the search found them, with their proofs.
     caveat : str, optional
         How much further a stretch may reach, where its true end is not a rational number.
 
@@ -182,12 +185,17 @@ class Curve(Answer):
 
     case: Case
     steps: tuple[Step, ...]
+    stretches: tuple[Stretch, ...]
     caveat: str | None = None
 
     @property
     def status(self) -> Status:
         """Whether the ends of all stretches are exact."""
         return Status.BOUNDED if self.caveat else Status.PROVEN
+
+    def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
+        """Return the proof: each set suffices to the end of its stretch, and no cheaper one from its start on."""
+        return certify_curve(self.case, self.stretches, model_file)
 
     def at(self, radius: Number) -> Step:
         """Return the step that a radius is in.

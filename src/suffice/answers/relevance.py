@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from suffice.answers.answer import Answer, Status
 from suffice.answers.words import allowed, headline
+from suffice.certificate.certify import certify_relevance
+from suffice.certificate.document import Certificate
 from suffice.core.case import Case
 from suffice.layout.facts import Fact, Facts
 from suffice.question.documents import Json
+from suffice.solvers.problem import Problem
+from suffice.solvers.roles import Roles
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,10 @@ class Relevance(Answer):
         In none.
     undecided : tuple of str
         Not necessary; whether they are relevant was not decided within the budget.
+    problem : Problem
+        Which items may be freed together.
+    roles : Roles
+        The same by items.
 
     Examples
     --------
@@ -41,6 +50,13 @@ class Relevance(Answer):
     relevant: tuple[str, ...]
     irrelevant: tuple[str, ...]
     undecided: tuple[str, ...]
+    problem: Problem
+    roles: Roles
+
+    def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
+        """Return the proof of every role that is decided; see `Explanation.certificate`."""
+        decided = {role: items for role, items in self.roles._asdict().items() if role != "undecided"}
+        return certify_relevance(self.case, self.problem, decided, model_file)
 
     @property
     def status(self) -> Status:

@@ -1,39 +1,49 @@
-"""Certificates of explanations, sets and contrasts.
+"""Certificates of answers about one radius: explanations, sets, contrasts, enumerations, relevance.
 
 In: the case of a row, and what is said of it. Out: a certificate whose evidence is only what the proof needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from suffice.certificate.document import Certificate, PathLike, value_document, write
-from suffice.certificate.points import affine_points
+from flint import fmpq
+
+from suffice.certificate.document import Certificate, PathLike, write
+from suffice.certificate.trees import CoverTree, change_tree
+from suffice.certificate.witnesses import NOTHING, Ordered, loose_limits, place_document, shown_at
 from suffice.core.case import Case
-from suffice.core.drops import Drop, Worst
+from suffice.core.drops import Constraint
 from suffice.errors import CertificateError
-from suffice.numbers.exact import Rational
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
-from suffice.solvers.covering import Bound, Tree
+from suffice.solvers.covering import Cover, Tree
+from suffice.solvers.problem import Problem
+from suffice.solvers.roles import set_that_needs
 
 
 def certify_explanation(
     case: Case, fixed: Sequence[int], lower_bound: int, proof: Tree | None, model_file: PathLike | None
 ) -> Certificate:
     """Return the proof that a set suffices, and that no allowed one below a cost, counted in units, does."""
-    free = [i for i in case.features if i not in set(fixed)]
     result = {
         "kind": "explanation",
         "fixed": list(fixed),
         "lower_bound": str(case.question.choices.unit * lower_bound),
     }
-    evidence: Json = {"points": affine_points(case.compiled, case.region, free), "witnesses": [], "tree": []}
+    evidence: Json = {"witnesses": [], "tree": []}
     if lower_bound:
-        # Without a tree, one inequality is its own surrogate: the smallest drops are past its margin.
-        tree = [{"bound": ["1"]}] if proof is None else _tree(proof)
-        evidence |= {"witnesses": _witnesses(case), "tree": tree}
+        cover, witnesses = cover_of(case)
+        evidence = {"witnesses": witnesses, "tree": cover.cheapest(lower_bound, proof)}
     return write(case, result=result, evidence=evidence, model_file=model_file)
+
+
+def cover_of(case: Case) -> tuple[CoverTree, list[list[Json | None]]]:
+    """Return what proves that other sets do not suffice, and the places that it rests on."""
+    shown, limits = shown_at(case), loose_limits(case.constraints, case.charges)
+    # A change of one feature lies in the ball of any norm; changes of several at once need not.
+    few = 1 if case.question.is_ball else case.question.max_changed
+    return CoverTree(shown, limits, case.question.choices, few), [list(row) for row in shown.places]
 
 
 def certify_sufficient(case: Case, fixed: Sequence[int], model_file: PathLike | None) -> Certificate:
@@ -45,58 +55,93 @@ def certify_insufficient(
     case: Case, fixed: Sequence[int], point: Sequence[Value], model_file: PathLike | None
 ) -> Certificate:
     """Return the proof that a set does not suffice: an input that breaks the claim."""
-    evidence = {"input": [value_document(x) for x in point]}
+    evidence = {"input": [place_document(x) for x in point]}
     return write(case, result={"kind": "insufficient", "fixed": list(fixed)}, evidence=evidence, model_file=model_file)
 
 
 def certify_contrast(
     case: Case, changed: Sequence[int], point: Sequence[Value] | None, lower_bound: int, model_file: PathLike | None
 ) -> Certificate:
-    """Return the proof that some features can break a claim and fewer than a bound cannot; or that nothing can."""
-    given = sorted(case.question.given & {"free", "cost", "groups"})
-    if given:
-        raise CertificateError(f"there are no certificates yet for contrasts with the option {given[0]!r}")
-    fixed = case.question.choices.features(sorted(case.question.choices.fix))
-    if point is None:
-        return certify_sufficient(case, fixed, model_file)
-    others = [i for i in case.features if i not in set(fixed)]
-    evidence = {
-        "points": affine_points(case.compiled, case.region, others) if lower_bound > 1 else [],
-        "input": [value_document(x) for x in point],
+    """Return the proof that some features can break a claim and changes below a bound cannot; or that nothing can."""
+    if point is None:  # what cannot change anyway suffices
+        choices = case.question.choices
+        return certify_sufficient(case, choices.features(sorted(choices.fix)), model_file)
+    result, evidence = contrast_parts(case, changed, point, lower_bound)
+    return write(case, result={"kind": "contrast", **result}, evidence=evidence, model_file=model_file)
+
+
+def contrast_parts(case: Case, changed: Sequence[int], point: Sequence[Value], lower_bound: int) -> tuple[Json, Json]:
+    """Return what a contrast says, and its evidence."""
+    fewer = change_trees(case, case.constraints, lower_bound - 1)
+    result = {"changed": list(changed), "lower_bound": str(case.question.choices.unit * lower_bound)}
+    return result, {"input": [place_document(x) for x in point], "fewer": fewer}
+
+
+def change_trees(case: Case, constraints: Sequence[Constraint], budget: int) -> list[list[Json]]:
+    """Return for each constraint a proof that changes within a budget do not break it; none where the sum is plain."""
+    choices, most = case.question.choices, case.question.max_changed
+    if budget < 0 or (choices.is_counting and not (choices.has_groups and most is not None)):
+        return []
+    moving = {
+        i
+        for k, item in enumerate(choices.items)
+        if k in choices.free or (k not in choices.fix and choices.costs[k] <= budget)
+        for i in item
     }
-    result = {"kind": "contrast", "changed": list(changed), "lower_bound": lower_bound}
-    return write(case, result=result, evidence=evidence, model_file=model_file)
-
-
-def _witnesses(case: Case) -> list[list[Json | None]]:
-    """Return for each constraint and feature a value that attains the drop, or where it is approached."""
     found = []
-    for constraint, cases, charge in zip(case.constraints, case.worst, case.charges, strict=True):
-        enough = constraint.margin + constraint.gap + charge + 1  # more than any margin that rules out counts
-        found.append([witness(*each, enough) for each in zip(constraint.drops, cases, case.row, strict=True)])
+    for constraint, charge in zip(constraints, case.charges, strict=True):
+        drops: list[Ordered] = [
+            (drop.value, fmpq(drop.edge)) if i in moving else NOTHING for i, drop in enumerate(constraint.drops)
+        ]
+        margin = constraint.margin - charge, fmpq(-1 if constraint.is_strict else 0)
+        found.append(change_tree(drops, margin, choices, budget, most))
     return found
 
 
-def witness(drop: Drop, worst: Worst, x: Value, enough: Rational) -> Json | None:
-    """Return where a drop is attained or approached; for an infinite one, a value that lowers by `enough`."""
-    if drop.is_infinite:  # any value that breaks the constraint all by itself
-        return value_document(worst.value_at_most(worst.function(x) - enough))
-    if not drop.value:
-        return None
-    if drop.is_attained:
-        return value_document(worst.value_at_most(worst.infimum.value))
-    return {"number": str(worst.infimum.at), "side": worst.infimum.side}
+def certify_sets(
+    case: Case,
+    problem: Problem,
+    cover: Cover | None,
+    sets: Sequence[Sequence[int]],
+    is_complete: bool,
+    model_file: PathLike | None,
+) -> Certificate:
+    """Return the proof that sets are minimal, and that there are no others if they are all there are."""
+    choices = problem.choices
+    held = [frozenset(k for k, item in enumerate(choices.items) if item[0] in set(one)) for one in sets]
+    proof, witnesses = cover_of(case)
+    tree: list[Json] = []
+    if cover is not None:
+        tree = proof.complete(held, cover.cost + 1) if is_complete else proof.cheapest(cover.cost, cover.proof)
+    elif is_complete:
+        tree = proof.complete(held, None)
+    minimal = "subset" if cover is None else "size"
+    result = {
+        "kind": "explanations",
+        "minimal": minimal,
+        "sets": [list(one) for one in sets],
+        "is_complete": is_complete,
+    }
+    return write(case, result=result, evidence={"witnesses": witnesses, "tree": tree}, model_file=model_file)
 
 
-def _tree(proof: Tree) -> list[Json]:
-    """Return the nodes of a tree in preorder, the side where an item is fixed first."""
-    nodes: list[Json] = []
-    stack = [proof]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Bound):
-            nodes.append({"bound": [str(multiplier) for multiplier in node.multipliers]})
-            continue
-        nodes.append({"fix" if node.freed is None else "branch": node.item})
-        stack += [node.fixed] if node.freed is None else [node.freed, node.fixed]
-    return nodes
+def certify_relevance(
+    case: Case, problem: Problem, roles: Mapping[str, Sequence[int]], model_file: PathLike | None
+) -> Certificate:
+    """Return the proof of each item's role: alone it breaks the claim, some set needs it, or none does."""
+    choices, (cover, witnesses) = problem.choices, cover_of(case)
+    sets = []
+    for k in roles["relevant"]:
+        freed = set_that_needs(problem, k)
+        if freed is None:
+            raise CertificateError(f"no set was found in time that shows the relevance of {choices.names[k]!r}")
+        kept = [j for j in range(len(choices.items)) if j not in choices.free.union(freed)]
+        sets.append(sorted(choices.features(kept)))
+
+    def fits(features: Collection[int]) -> bool:
+        return all(constraint.admits(features) for constraint in case.constraints)
+
+    trees = [cover.irrelevant(k, fits) for k in roles["irrelevant"]]
+    said = {role: choices.features(items) for role, items in roles.items()}
+    evidence = {"witnesses": witnesses, "sets": sets, "trees": trees}
+    return write(case, result={"kind": "relevance", **said}, evidence=evidence, model_file=model_file)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from flint import fmpq
-
+from suffice.certificate.witnesses import place_document
 from suffice.core.case import Case
 from suffice.errors import CertificateError
-from suffice.numbers.values import Missing, Value
+from suffice.numbers.exact import Rational
 from suffice.question.documents import Json
 
-VERSION = 2
+VERSION = 3
 _TOO_LONG = re.compile("[0-9]{4001}")
-_MOST_POINTS = 2**18
 _MOST_BYTES = 2**24
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -64,14 +63,21 @@ class Certificate:
         return f"<Certificate: {self.document['result']['kind']}, {len(self.text)} bytes>"
 
 
-def write(case: Case, *, result: Json, evidence: Json, model_file: PathLike | None) -> Certificate:
-    """Return the certificate of a result."""
-    charges = case.charges
+def write(
+    case: Case,
+    *,
+    result: Json,
+    evidence: Json,
+    model_file: PathLike | None,
+    charges: Sequence[Rational] | None = None,
+) -> Certificate:
+    """Return the certificate of a result; charges are those of the case, if no others are given."""
+    charges = case.charges if charges is None else charges
     certificate = Certificate(
         {
             "version": VERSION,
             "model": case.compiled.file_hash(model_file),
-            "row": [value_document(x) for x in case.row],
+            "row": [place_document(x) for x in case.row],
             "question": case.question.document(has_budgets=False),
             "enclosure": _enclosure(case),
             "charges": [str(charge) for charge in charges] if any(charges) else None,
@@ -85,13 +91,12 @@ def write(case: Case, *, result: Json, evidence: Json, model_file: PathLike | No
 
 def _check_readable(certificate: Certificate) -> None:
     """Raise an error if the certificate is beyond the limits of the format, so that nobody could check it."""
-    text, points = certificate.text, sum(len(one) for one in certificate.document["evidence"].get("points", ()))
+    text = certificate.text
     if _TOO_LONG.search(text):
         raise CertificateError("a number of more than 4000 digits cannot be certified; round the row or the radius")
-    if points > _MOST_POINTS or len(text) > _MOST_BYTES:
+    if len(text) > _MOST_BYTES:
         raise CertificateError(
-            f"a certificate has at most {_MOST_POINTS:,} points and {_MOST_BYTES:,} bytes, this one would have "
-            f"{points:,} and {len(text):,}; ask about a smaller radius, or fix more features"
+            f"a certificate has at most {_MOST_BYTES:,} bytes, this one would have {len(text):,}; ask about fewer sets"
         )
 
 
@@ -99,10 +104,3 @@ def _enclosure(case: Case) -> list[str] | None:
     """Return the two ends between which the claim's threshold lies, where it is not a rational number."""
     (first, *_) = case.inequalities
     return [str(-first.constant - first.gap), str(-first.constant)] if first.gap else None
-
-
-def value_document(value: Value) -> Json:
-    """Return a value of a feature as certificates write it."""
-    if isinstance(value, fmpq):
-        return {"number": str(value)}
-    return {"missing": True} if isinstance(value, Missing) else {"label": value}

@@ -77,12 +77,17 @@ def _suffice(
 
 def check_command(
     model: ModelPath,
-    certificate: Annotated[Path, typer.Argument(help="A certificate, as --certificate writes it.", show_default=False)],
+    certificates: Annotated[
+        list[Path], typer.Argument(help="Certificates, as --certificate writes them.", show_default=False)
+    ],
+    statement: Annotated[bool, typer.Option("--statement", help="Print all of what is proven, line by line.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Check a certificate without trusting the explainer. Exit code: 0 proven, 1 a step fails, 2 unreadable."""
+    """Check certificates without trusting the explainer. Exit code: 0 proven, 1 a step fails, 2 unreadable."""
     from suffice_check.__main__ import main as check
 
-    raise typer.Exit(check([str(model), str(certificate)]))
+    forms = [*(["--statement"] if statement else []), *(["--json"] if as_json else [])]
+    raise typer.Exit(check([*forms, str(model), *map(str, certificates)]))
 
 
 def info_command(model: ModelPath, as_json: AsJson = False) -> None:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Protocol, TypeVar
 import typer
 
 from suffice.adapters.files import load_any as load_model
-from suffice.answers import Answer, Contested
+from suffice.answers import Answer, Contested, Listing
 from suffice.answers.documents import to_text
 from suffice.certificate.document import Certificate
 from suffice.cli.options import AsJson, ModelPath, TablePath, file_facts, parameters_of, read_question, with_question
@@ -160,9 +160,11 @@ def counterfactual(asked: Asked, certificate: _CertificatePath = None) -> None:
     asked.show(answers)
 
 
-def relevance(asked: Asked) -> None:
+def relevance(asked: Asked, certificate: _CertificatePath = None) -> None:
     """Show which features are in every minimal explanation, in some, or in none."""
-    asked.show(asked.answers(lambda cells: asked.explainer.relevance(cells, asked.question)))
+    answers = asked.answers(lambda cells: asked.explainer.relevance(cells, asked.question))
+    asked.save_certificates(certificate, answers)
+    asked.show(answers)
 
 
 def explanations(
@@ -172,14 +174,17 @@ def explanations(
     ] = Minimal.SIZE,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of sets to list for each row.")] = 20,
     count: Annotated[bool, typer.Option("--count", help="Count the sets instead of listing them.")] = False,
+    certificate: _CertificatePath = None,
 ) -> None:
     """List all minimal explanations, or count them."""
 
-    def ask(cells: Json) -> Answer:
+    def ask(cells: Json) -> Listing:
         found = asked.explainer.explanations(cells, asked.question, minimal=minimal.value)
         return found.counted() if count else found.listing(limit)
 
-    asked.show(asked.answers(ask))
+    answers = asked.answers(ask)
+    asked.save_certificates(certificate, answers)
+    asked.show(answers)
 
 
 def radius(asked: Asked, feature: _Features = None, certificate: _CertificatePath = None) -> None:
@@ -192,14 +197,19 @@ def radius(asked: Asked, feature: _Features = None, certificate: _CertificatePat
 def curve(
     asked: Asked,
     until: Annotated[str, typer.Option(metavar="NUMBER", help="Largest radius to look at.")] = "inf",
+    certificate: _CertificatePath = None,
 ) -> None:
     """Show how the size of the smallest explanation grows with the radius, with exact breakpoints."""
-    asked.show(asked.answers(lambda cells: asked.explainer.curve(cells, asked.question, until=until)))
+    answers = asked.answers(lambda cells: asked.explainer.curve(cells, asked.question, until=until))
+    asked.save_certificates(certificate, answers)
+    asked.show(answers)
 
 
-def inflate(asked: Asked, feature: _Features = None) -> None:
+def inflate(asked: Asked, feature: _Features = None, certificate: _CertificatePath = None) -> None:
     """Find, for each fixed feature, the widest range that keeps the prediction; by default for those of explain."""
-    asked.show(asked.answers(lambda cells: asked.explainer.inflate(cells, asked.question, features=feature)))
+    answers = asked.answers(lambda cells: asked.explainer.inflate(cells, asked.question, features=feature))
+    asked.save_certificates(certificate, answers)
+    asked.show(answers)
 
 
 COMMANDS = (explain, sufficiency, contrast, counterfactual, relevance, explanations, radius, curve, inflate)

@@ -39,7 +39,7 @@ def curve(case: Case, until: Rational | None) -> Curve:
 
     stretches = sizes_by_radius(case.path(), solve, until)
     steps = [
-        Step(Limit.of(extent), cost_of(cover.cost, choices.unit), tuple(names[i] for i in cover.fixed))
-        for extent, cover in stretches
+        Step(Limit.of(one.reach), cost_of(one.cover.cost, choices.unit), tuple(names[i] for i in one.cover.fixed))
+        for one in stretches
     ]
-    return Curve(case, tuple(steps), not_rational(max(extent.more for extent, _ in stretches)))
+    return Curve(case, tuple(steps), stretches, not_rational(max(one.reach.more for one in stretches)))

@@ -41,13 +41,14 @@ def _inflated(case: Case, fixed: Sequence[int]) -> Inflated:
             what = listed([names[i] for i in fixed]) if fixed else "fixing nothing"
             do = "do" if len(fixed) > 1 else "does"
             raise ClaimError(f"{what} {do} not suffice at this radius, so there are no ranges to find")
-    ranges, ends = {}, []
+    ranges, ends, allowed = {}, [], []
     for i in fixed:
         functions = [cases[i].function for cases in case.worst]
         here = [function(case.row[i]) for function in functions]
         found = widest_range(functions, here, case.row[i], case.model.domains[i], case.constraints, falls)
         falls = [total((fall, drop)) for fall, drop in zip(falls, found.drops, strict=True)]
         ranges[names[i]] = Range.of(found)
+        allowed.append((i, found))
         ends += [found.low, found.high]
     more = max((end.more for end in ends), default=ZERO)
-    return Inflated(case, ranges, tuple(names[i] for i in freed), not_rational(more))
+    return Inflated(case, ranges, tuple(names[i] for i in freed), tuple(allowed), not_rational(more))

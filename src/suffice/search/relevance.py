@@ -28,6 +28,7 @@ def relevance(case: Case) -> Relevance:
     """
     check_free(case)
     choices, names = case.question.choices, case.model.names
-    found = roles(Problem(case.constraints, choices), **case.clock(_NODES).budget)
-    parts = (tuple(names[i] for i in sorted(choices.features(items))) for items in found)
-    return Relevance(case, *parts)
+    problem = Problem(case.constraints, choices)
+    found = roles(problem, **case.clock(_NODES).budget)
+    named = {role: tuple(names[i] for i in sorted(choices.features(items))) for role, items in found._asdict().items()}
+    return Relevance(case=case, **named, problem=problem, roles=found)

@@ -91,7 +91,8 @@ class Asker:
 
     def _certificate(self, body: Mapping[str, Any], deadline: Deadline) -> bytes:
         read = _CERTIFICATE.validate_python(body)
-        return self._proof(self._ask(ASKED[read.of], read, deadline)).encode()
+        asked = ASKED[read.of]
+        return self._proof(asked.certified(self._ask(asked, read, deadline), read)).encode()
 
     def _proof(self, answer: Any) -> str:
         """Return the certificate of an answer, for the very file that is served."""

@@ -35,6 +35,10 @@ def _as_it_is(answer: Any, body: Any) -> Json:
     return document
 
 
+def _as_found(answer: Any, body: Any) -> Any:
+    return answer
+
+
 @dataclass(frozen=True)
 class Asked:
     """A search, as it is asked over HTTP.
@@ -52,6 +56,8 @@ class Asked:
         What says how the answer is to be shown.
     document : callable
         From an answer and the body of the request to what is sent.
+    certified : callable
+        From an answer and the body of the request to that of which there is a certificate.
     is_slow : bool
         Whether it usually takes longer than others.
     """
@@ -62,6 +68,7 @@ class Asked:
     own: Fields = field(default_factory=dict)
     shown: Fields = field(default_factory=dict)
     document: Callable[[Any, Any], Json] = _as_it_is
+    certified: Callable[[Any, Any], Any] = _as_found
     is_slow: bool = False
 
     @property
@@ -169,6 +176,7 @@ ASKED: Mapping[str, Asked] = {
             own=_MINIMAL,
             shown=_LISTED,
             document=_listed,
+            certified=lambda every, body: every.listing(body.limit),
             is_slow=True,
         ),
         Asked(SEARCHES["radius"], "Which radius is safe?", answers.RadiusAnswer, own=_SET),
@@ -178,17 +186,17 @@ ASKED: Mapping[str, Asked] = {
 }
 
 EXPLAIN = ASKED["explain"]
-CERTIFIED = ("explain", "sufficiency", "contrast", "radius")
 
 
 def _certificate_body(name: str) -> type[Body]:
     of = (Literal[name], Field(default=name, description="What the certificate is of."))
-    return ASKED[name].body_with({"of": of}, f"{name.capitalize()}Certificate")
+    limit = {"limit": _LISTED["limit"]} if name == "explanations" else {}
+    return ASKED[name].body_with({"of": of, **limit}, f"{name.capitalize()}Certificate")
 
 
 _TITLE: Fields = {
     "title": (Annotated[str, Field(strict=True, max_length=200)], Field(default="Explained decision")),
 }
-CertificateBody: Any = one_of({name: _certificate_body(name) for name in CERTIFIED}, "of", "explain")
+CertificateBody: Any = one_of({name: _certificate_body(name) for name in ASKED}, "of", "explain")
 ReportBody: Any = EXPLAIN.body_with(_TITLE, "Report")
 BatchBody: Any = body_of("Batch", EXPLAIN.search, "Which features are enough, row by row?", rows=(list[Cells], ...))

@@ -11,7 +11,7 @@ from suffice.core.radius_path import Extent, RadiusPath
 from suffice.errors import BudgetError, Undecided
 from suffice.numbers.exact import ONE, ZERO, Rational, brief
 from suffice.solvers.cheapest_break import Break
-from suffice.solvers.covering import Cover
+from suffice.solvers.covering import Cover, Tree
 
 
 class Stretch(NamedTuple):
@@ -19,6 +19,7 @@ class Stretch(NamedTuple):
 
     reach: Extent
     cover: Cover
+    proof: Tree  # that from where it begins nothing costs less
 
 
 def sizes_by_radius(
@@ -33,6 +34,7 @@ def sizes_by_radius(
     """
     stretches: list[Stretch] = []
     cover, known = _best(solve, path.at(ZERO), ZERO), ZERO
+    proof = cover.proof  # made where the stretch begins
     while True:
         fixed = set(cover.fixed)
         reach = path.reach([i for i in range(len(path.row)) if i not in fixed], known)
@@ -40,20 +42,23 @@ def sizes_by_radius(
             is_last = reach.radius is None or reach.radius > until or reach.is_attained
             last = cover if is_last else _best(solve, path.at(until), until)
             if last.cost > cover.cost:
-                stretches.append(Stretch(Extent(until, is_attained=False), cover))
-            return (*stretches, Stretch(Extent(until, is_attained=True), last))
+                stretches.append(Stretch(Extent(until, is_attained=False), cover, proof))
+                proof = last.proof
+            return (*stretches, Stretch(Extent(until, is_attained=True), last, proof))
         if reach.radius is None:
             last = cover if reach.is_attained else _best(solve, path.at(None), None)
             if last.cost > cover.cost:
-                stretches.append(Stretch(reach, cover))
-            return (*stretches, Stretch(Extent(None, is_attained=True), last))
+                stretches.append(Stretch(reach, cover, proof))
+                proof = last.proof
+            return (*stretches, Stretch(Extent(None, is_attained=True), last, proof))
         known = reach.radius + 2 * reach.more  # surely beyond
         if reach.more and until is not None and until <= known:
             raise Undecided
         beyond = path.above(known) if reach.is_attained and not reach.more else path.at(known)
         following = _best(solve, beyond, reach.radius)
         if following.cost > cover.cost:
-            stretches.append(Stretch(reach, cover))
+            stretches.append(Stretch(reach, cover, proof))
+            proof = following.proof
         cover = following
 
 

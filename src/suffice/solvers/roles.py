@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from suffice.core.drops import NO_DROP
 from suffice.solvers.problem import Problem
@@ -71,8 +72,7 @@ def _settle_in_order(
 
 def _shown_by_filling(problem: Problem, others: Sequence[int]) -> set[int]:
     """Return items that are fixed by some set which is filled up until nothing more fits: they are relevant."""
-    rows = [*problem.floats, problem.floats.max(axis=0)]
-    orders = [sorted(others, key=row.__getitem__, reverse=is_down) for row in rows for is_down in (True, False)]
+    orders = _orders(problem, others)
     found: set[int] = set()
     for order in orders:
         found |= _left_out(problem, order)
@@ -81,6 +81,12 @@ def _shown_by_filling(problem: Problem, others: Sequence[int]) -> set[int]:
             if k not in found:
                 found |= _left_out(problem, [*(other for other in order if other != k), k])
     return found
+
+
+def _orders(problem: Problem, others: Sequence[int]) -> list[list[int]]:
+    """Return orders to fill sets up in: by each constraint, and by the largest drop, down and up."""
+    rows = [*problem.floats, problem.floats.max(axis=0)]
+    return [sorted(others, key=row.__getitem__, reverse=is_down) for row in rows for is_down in (True, False)]
 
 
 def _left_out(problem: Problem, order: Sequence[int]) -> set[int]:
@@ -92,12 +98,20 @@ def _left_out(problem: Problem, order: Sequence[int]) -> set[int]:
 
 
 def completes(problem: Problem, item: int, others: Sequence[int], max_nodes: int, deadline: float) -> bool | None:
-    """Whether freeing an item makes some allowed set of the others forbidden; None if the budget ends first.
+    """Whether freeing an item makes some allowed set of the others forbidden; None if the budget ends first."""
+    found = completed_by(problem, item, others, max_nodes, deadline)
+    return found if found is None or found is False else True
+
+
+def completed_by(
+    problem: Problem, item: int, others: Sequence[int], max_nodes: int, deadline: float
+) -> tuple[int, ...] | Literal[False] | None:
+    """Return an allowed set of the others that freeing an item makes forbidden, False if there is none.
 
     Notes
     -----
     Depth first, weightiest first: an item is freed if it fits, then left out. A branch ends where all that is left,
-    freed together with the item, still fits: nothing below it can be forbidden.
+    freed together with the item, still fits: nothing below it can be forbidden. None if the budget ends first.
     """
     if all(row[item] == NO_DROP for row in problem.drops):
         return False
@@ -110,10 +124,21 @@ def completes(problem: Problem, item: int, others: Sequence[int], max_nodes: int
             return None
         place, freed = stack.pop()
         if not problem.admits((*freed, item)):
-            return True
+            return freed
         if problem.admits((*freed, *rest[place:], item)):
             continue
         stack.append((place + 1, freed))
         if problem.admits((*freed, rest[place])):
             stack.append((place + 1, (*freed, rest[place])))
     return None if stack else False
+
+
+def set_that_needs(problem: Problem, item: int, *, max_nodes: int = 20_000) -> tuple[int, ...] | None:
+    """Return items which may be freed together, but not with one more item that is relevant; None if none is found."""
+    others = [k for k in problem.open if problem.admits([k])]
+    for order in _orders(problem, others):
+        freed = [k for k in order if k != item and k not in _left_out(problem, [j for j in order if j != item])]
+        if not problem.admits([*freed, item]):
+            return tuple(freed)
+    found = completed_by(problem, item, others, max_nodes, math.inf)
+    return found or (() if found == () else None)

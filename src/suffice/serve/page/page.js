@@ -162,9 +162,12 @@ function until() {
 }
 
 async function showMore(name, title) {
-  const answer = await (await ask(`v1/${name}`, question(name, OWN[name]?.()))).json();
+  const asked = question(name, OWN[name]?.());
+  const answer = await (await ask(`v1/${name}`, asked)).json();
   const picture = answer.steps ? [curvePicture(answer.steps)] : [];
-  get("more").replaceChildren(make("h3", { textContent: title }), ...picture, ...answer.facts.map(factElement));
+  const proof = make("button", { type: "button", id: "more-certificate", textContent: "Certificate of this answer" });
+  proof.addEventListener("click", () => withButton(proof, () => download("v1/certificate", "certificate.json", { of: name, ...asked })));
+  get("more").replaceChildren(make("h3", { textContent: title }), ...picture, ...answer.facts.map(factElement), proof);
   get("more").hidden = false;
 }
 

@@ -1,0 +1,99 @@
+"""Certificates of answers that look for radii: how far a set suffices, how sizes grow, how near a break is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from suffice.certificate.certify import certify_contrast, change_trees, contrast_parts
+from suffice.certificate.document import Certificate, PathLike, write
+from suffice.certificate.trees import CoverTree
+from suffice.certificate.witnesses import breaking_places, loose_limits, shown_beyond, shown_within
+from suffice.core.case import Case
+from suffice.core.radius_path import Extent
+from suffice.numbers.exact import ZERO, Rational
+from suffice.numbers.values import Value
+from suffice.question.documents import Json
+from suffice.solvers.radii import Stretch
+
+
+def radius_text(radius: Rational | None, edge: int) -> str:
+    """Return a radius as certificates write it; None for the whole domain, or (edge -1) all finite ones."""
+    if radius is None:
+        return "finite" if edge else "inf"
+    return f"{radius}{'+e' if edge > 0 else '-e' if edge < 0 else ''}"
+
+
+def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: PathLike | None) -> Certificate:
+    """Return the proof that a set suffices up to a radius, and no further."""
+    path, charges = case.path(), None
+    free = [i for i in case.features if i not in set(fixed)]
+    holds_at = radius_text(reach.radius, 0 if reach.is_attained else -1)
+    result: Json = {"kind": "radius", "fixed": list(fixed), "holds_at": holds_at, "fails_at": None}
+    evidence: Json = {"input": None}
+    if case.question.arithmetic != "exact":  # how much further is not known
+        charges = case.charges_over(path.region(path.reach(free).radius))
+    elif reach.radius is not None or not reach.is_attained:
+        limits = loose_limits(case.constraints, [ZERO] * len(case.constraints))
+        radius, edge = _beyond(reach)
+        shown = shown_beyond(path, radius) if edge and radius is not None else shown_within(path, radius)
+        places = breaking_places(shown, limits, case.row, free, case.question.max_changed)
+        if places is None:
+            raise AssertionError("nothing breaks the claim beyond its largest radius")
+        result["fails_at"], evidence["input"] = radius_text(radius, edge), places
+    return write(case, result=result, evidence=evidence, model_file=model_file, charges=charges)
+
+
+def _beyond(reach: Extent) -> tuple[Rational | None, int]:
+    """Return the first radius, or just above which one, something fails that holds so far."""
+    if reach.radius is None:
+        return None, 0
+    if reach.more:  # the true end is not rational: surely beyond it
+        return reach.radius + 2 * reach.more, 0
+    return reach.radius, int(reach.is_attained)
+
+
+def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike | None) -> Certificate:
+    """Return the proof of each stretch: a set suffices up to its end, and from its start on no cheaper one does."""
+    path, choices = case.path(), case.question.choices
+    limits = loose_limits(case.constraints, [ZERO] * len(case.constraints))
+    least = sum(choices.costs[k] for k in choices.fix)
+    steps: list[Json] = []
+    proofs: list[Json] = []
+    start: tuple[Rational | None, int] = (ZERO, 0)
+    for stretch in stretches:
+        reach, cover = stretch.reach, stretch.cover
+        end = radius_text(reach.radius, 0 if reach.is_attained else -1)
+        steps.append({"from": radius_text(*start), "holds_at": end, "fixed": list(cover.fixed)})
+        proof: Json = {"witnesses": [], "tree": []}
+        if cover.cost > least:
+            radius, edge = start
+            shown = shown_beyond(path, radius) if edge and radius is not None else shown_within(path, radius)
+            tree = CoverTree(shown, limits, choices, case.question.max_changed).cheapest(cover.cost, stretch.proof)
+            proof = {"witnesses": [list(row) for row in shown.places], "tree": tree}
+        proofs.append(proof)
+        start = _beyond(reach)
+    return write(case, result={"kind": "curve", "steps": steps}, evidence={"proofs": proofs}, model_file=model_file)
+
+
+def certify_counterfactual(
+    case: Case,
+    changed: Sequence[int],
+    point: Sequence[Value] | None,
+    lower_bound: int,
+    least: Rational | None,
+    is_attained: bool,
+    model_file: PathLike | None,
+) -> Certificate:
+    """Return the proof of a contrast, and that at its cost no smaller change breaks the claim, if there is such."""
+    if point is None or least is None or (is_attained and not least):  # a change of labels has no size
+        return certify_contrast(case, changed, point, lower_bound, model_file)
+    result, evidence = contrast_parts(case, changed, point, lower_bound)
+    choices, path = case.question.choices, case.path()
+    spent = choices.cost(i for i in changed if i not in choices.features(choices.free))
+    near = path.below(least) if is_attained else path.at(least)
+    return write(
+        case,
+        result={"kind": "counterfactual", **result, "least": radius_text(least, -1 if is_attained else 0)},
+        evidence={**evidence, "nearer": change_trees(case, near, spent)},
+        model_file=model_file,
+    )

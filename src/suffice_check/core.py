@@ -1,0 +1,169 @@
+"""How far features can lower each inequality, and what follows: these features suffice, or they do not.
+
+This layer sees pieces only. A *place* is a number, a number infinitely close to another one, or a label. Its *fall* is
+by how much it lowers an inequality compared with the row: a number, or just below it where values near the place fall a
+little less, or just above it where they fall a little more.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, floor
+from typing import NamedTuple
+
+from suffice_check.claims import Inequality
+from suffice_check.model import Domain, Feature, Span
+from suffice_check.ordered import ZERO, Number, total
+from suffice_check.reading import RejectedError, Value
+from suffice_check.shapes import Line, Outputs
+
+Witness = list[Value]  # a place, or nothing
+
+
+class Constraint(NamedTuple):
+    """An inequality seen from the row: it holds where falls add up to at most `margin`, and breaks above `loose`.
+
+    Both are the same but for charges and numbers that are only enclosed. Where a fall of exactly the margin breaks the
+    inequality, both are infinitely little below it.
+    """
+
+    inequality: Inequality
+    margin: Number
+    loose: Number
+
+
+class Part:
+    """One feature around the row: how far each inequality falls at a place, and at most over a region."""
+
+    def __init__(self, feature: Feature, here: Outputs, inequalities: Sequence[Inequality], many: int) -> None:
+        self.name, self.shape, self.inequalities, self.many = feature.name, feature.shape, inequalities, many
+        self.here = [inequality.of(here) for inequality in inequalities]
+
+    def fall(self, c: int, at: Value) -> Number:
+        """Return by how much an inequality falls at a place."""
+        if not isinstance(at, Number):
+            return Number(self.here[c] - self.inequalities[c].of(self.shape.label(at)))
+        low, high = sorted([at.value, at.value + at.edge])  # some way on to its side
+        return self._fall(c, at, self.shape.pieces(low, high).cell(at.value, int(at.edge)))
+
+    def _fall(self, c: int, at: Number, line: Line) -> Number:
+        """Return by how much an inequality falls on a line.
+
+        One that comes close from below loses an ε, and one that goes beyond gains as many as there are features: where
+        one goes beyond, others that come close enough do not make up for it.
+        """
+        inequality = self.inequalities[c]
+        growth = -at.edge * inequality.of(line.slopes) if at.edge else 0
+        value = self.here[c] - inequality.of(line.at(at.value))
+        return Number(value, self.many if growth > 0 else -1 if growth < 0 else 0)
+
+    def drops(self, region: Domain) -> list[Number | None]:
+        """Return the largest fall of each inequality over a region; None where there is none."""
+        count = range(len(self.inequalities))
+        found = [max([ZERO, *(self.fall(c, at) for at in (*region.categories, *region.codes))]) for c in count]
+        endless: set[int] = set()
+        for span in region.spans:
+            pieces = self.shape.pieces(span.low and span.low.value, span.high and span.high.value)
+            for at in _places(span, pieces.knots):
+                line = pieces.cell(at.value, int(at.edge))
+                found = [max(found[c], self._fall(c, at, line)) for c in count]
+            for side, end, line_ in ((-1, span.low, pieces.cells[0]), (1, span.high, pieces.cells[-1])):
+                if end is None and line_ is not None:
+                    endless |= {c for c in count if side * self.inequalities[c].of(line_.slopes) < 0}
+        return [None if c in endless else found[c] for c in count]
+
+
+def _places(span: Span, knots: list[Fraction]) -> Iterator[Number]:
+    """Yield places of a span of which one has the largest fall, for a function that is affine between knots."""
+    first = 0 if span.low is None else bisect_right(knots, span.low.value)
+    last = len(knots) if span.high is None else bisect_left(knots, span.high.value)
+    marks = [span.low, *map(Number, knots[first:last]), span.high]
+    yield from (mark for mark in marks if mark is not None and span.holds(Number(mark.value)))
+    for left, right in pairwise(marks):
+        yield from _between(left, right, span.is_integers)
+
+
+def _between(left: Number | None, right: Number | None, is_integers: bool) -> Iterator[Number]:
+    """Yield the ends of an open interval on which a function is affine: limits, or the first and last integer."""
+    if left is None and right is None:
+        yield ZERO
+    elif is_integers:
+        first, last = None if left is None else floor(left.value) + 1, None if right is None else ceil(right.value) - 1
+        if first is None or last is None or first <= last:
+            yield from (Number(Fraction(end)) for end in (first, last) if end is not None)
+    elif left is None or right is None or left.value < right.value:
+        yield from (Number(end.value, side) for end, side in ((left, 1), (right, -1)) if end is not None)
+
+
+class Around:
+    """The row and its region at some radius; drops are found when they are first asked for."""
+
+    def __init__(
+        self, parts: Sequence[Part], row: Sequence[Value], region: Sequence[Domain],
+        constraints: Sequence[Constraint], most: int | None, few: int | None,
+    ) -> None:  # fmt: skip
+        self.parts, self.row, self.region, self.constraints = parts, row, region, constraints
+        self.most, self.few = most, few  # how many features may change at once, in the box and in the true region
+        self._drops: dict[int, list[Number | None]] = {}
+
+    def drop(self, c: int, i: int) -> Number | None:
+        """Return the largest fall of an inequality that a feature can cause; None where there is none."""
+        if i not in self._drops:
+            self._drops[i] = self.parts[i].drops(self.region[i])
+        return self._drops[i][c]
+
+    def fits(self, free: Collection[int], moving: Collection[int] = ()) -> bool:
+        """Whether every inequality holds whatever free features do, no more at once than may, and all those moving."""
+        return all(self._fits(c, free, moving) for c in range(len(self.constraints)))
+
+    def _fits(self, c: int, free: Collection[int], moving: Collection[int]) -> bool:
+        drops, others = [self.drop(c, i) for i in free], [self.drop(c, i) for i in moving]
+        known = [drop for drop in drops if drop is not None]
+        if len(known) < len(drops) or None in others:
+            return False
+        if self.most is not None and self.most < len(known):
+            known = sorted(known, reverse=True)[: self.most]
+        return total([*known, *(drop for drop in others if drop is not None)]) <= self.constraints[c].margin
+
+    def check_sufficient(self, fixed: Collection[int]) -> None:
+        """Check that what all other features can do together leaves every inequality true."""
+        kept = {*fixed}
+        if not self.fits([i for i in range(len(self.row)) if i not in kept]):
+            raise RejectedError("sufficiency", "the free features can break the claim together")
+
+    def check_input(self, places: Sequence[Value], may_change: Collection[int], always: Collection[int] = ()) -> None:
+        """Check that an input lies in the region, changes only what it may, and breaks the claim.
+
+        Those that may always move are not counted among those that change.
+        """
+        allowed = {*may_change, *always}
+        if len(places) != len(self.row):
+            raise RejectedError("input", f"it has {len(places)} values, the model has {len(self.row)} features")
+        changed = [i for i, (x, place) in enumerate(zip(self.row, places, strict=True)) if x != place]
+        for i in changed:
+            if i not in allowed:
+                raise RejectedError("input", f"it changes {self.parts[i].name!r}, which is fixed")
+            if not self.region[i].holds(places[i]):
+                raise RejectedError("input", f"{self.parts[i].name!r} is outside its region")
+        counted = len({*changed} - {*always})
+        if self.few is not None and counted > self.few:
+            raise RejectedError("input", f"it changes {counted} features, more than are allowed to change at once")
+        for c, constraint in enumerate(self.constraints):
+            if total(self.parts[i].fall(c, places[i]) for i in changed) > constraint.loose:
+                return
+        raise RejectedError("input", "the claim holds there, or does not fail by enough")
+
+    def witnessed(self, witnesses: Sequence[Sequence[Witness]]) -> list[list[Number]]:
+        """Return, for each inequality and feature, a fall that a witness of the region shows; 0 without one."""
+        if [len(row) for row in witnesses] != [len(self.row)] * len(self.constraints):
+            raise RejectedError("witnesses", "there must be one, or null, for each inequality and feature")
+        for i, part in enumerate(self.parts):
+            if not all(self.region[i].holds(at) for row in witnesses for at in row[i]):
+                raise RejectedError("witnesses", f"that of {part.name!r} lies outside its region")
+        return [
+            [max([ZERO, *(self.parts[i].fall(c, at) for at in one)]) for i, one in enumerate(row)]
+            for c, row in enumerate(witnesses)
+        ]
