@@ -8,7 +8,7 @@ From Suffice Require Import Numbers.
 Import ListNotations.
 Open Scope R_scope.
 
-Definition feature := nat.
+Notation feature := nat (only parsing).
 Definition set := feature -> bool.
 Definition others (s : set) : set := fun i => negb (s i).
 Definition count (s : set) (features : list feature) : nat := length (filter s features).
@@ -54,19 +54,16 @@ Definition box region y : Prop := forall i, In i features -> region i (y i).
 (** At most [m] features differ from the row. *)
 Definition changes_at_most (m : nat) y : Prop := exists s, (count s features <= m)%nat /\ agrees (others s) y.
 
-(** [inside] says which inputs there are: a box, those of a box with few changes, a ball. *)
-Definition sufficient (inside : input -> Prop) claim s : Prop :=
-  forall y, inside y -> agrees s y -> all_hold claim y.
+(** [inside] says which inputs there are: a box, those of a box with few changes, a ball. [truth] is what must not
+    change: that some inequalities hold, or that a rounding program still decides as it does. *)
+Definition sufficient (inside truth : input -> Prop) s : Prop := forall y, inside y -> agrees s y -> truth y.
 
 (** Whatever has more features fixed, or fewer inputs, or less to claim, suffices too. *)
-Theorem sufficient_mono (inside inside' : input -> Prop) claim claim' s s' :
-  (forall y, inside' y -> inside y) -> incl claim' claim ->
+Theorem sufficient_mono (inside inside' truth truth' : input -> Prop) s s' :
+  (forall y, inside' y -> inside y) -> (forall y, truth y -> truth' y) ->
   (forall i, In i features -> s i = true -> s' i = true) ->
-  sufficient inside claim s -> sufficient inside' claim' s'.
-Proof.
-  intros I C S Suff y Y A c Hc. apply (Suff y (I y Y)); auto.
-  intros i Hi T. apply A; auto.
-Qed.
+  sufficient inside truth s -> sufficient inside' truth' s'.
+Proof. intros I T S Suff y Y A. apply T, (Suff y (I y Y)). intros i Hi Si. apply A; auto. Qed.
 
 (** * Sufficiency *)
 
@@ -82,7 +79,7 @@ Theorem sufficiency (inside : input -> Prop) region claim s (drop : inequality -
   (forall y, inside y -> box region y) ->
   (forall c i, In c claim -> In i features -> s i = false -> bounds region c i (drop c i)) ->
   (forall c, In c claim -> (total_of (others s) (drop c) features <= margin_of c)%number) ->
-  sufficient inside claim s.
+  sufficient inside (all_hold claim) s.
 Proof.
   intros B D F y Y A c C. apply holds_by_falls. eapply le_trans; [|apply (F c C)].
   rewrite <- total_of_real. unfold total_of. apply total_le. intros i I. unfold others.
@@ -133,7 +130,7 @@ Theorem sufficiency_of_few (inside : input -> Prop) region claim s (drop : inequ
   (forall c i, In c claim -> (0 <= drop c i)%number) ->
   (forall c, In c claim -> Permutation (filter (others s) features) (order c) /\ falling (drop c) (order c)) ->
   (forall c, In c claim -> (total (drop c) (firstn m (order c)) <= margin_of c)%number) ->
-  sufficient inside claim s.
+  sufficient inside (all_hold claim) s.
 Proof.
   intros B D P O F y Y A c C. destruct (B y Y) as [In_box [t [T At]]]. destruct (O c C) as [Perm Srt].
   apply holds_by_falls. eapply le_trans; [|apply (F c C)].
@@ -166,7 +163,7 @@ Qed.
 
 (** An input that agrees with the row on the set and breaks an inequality. *)
 Theorem insufficiency (inside : input -> Prop) claim s y c :
-  inside y -> agrees s y -> In c claim -> ~ holds c y -> ~ sufficient inside claim s.
+  inside y -> agrees s y -> In c claim -> ~ holds c y -> ~ sufficient inside (all_hold claim) s.
 Proof. intros Y A C N Suff. apply N. apply (Suff y Y A c C). Qed.
 
 (** A number is reached by falls of a feature over its region: one of them is as large; or, for a number a − ε, they
@@ -294,7 +291,7 @@ Qed.
 (** What every sufficient set obeys: the falls reached by any features that it leaves free, and that may move together,
     fit the margin. *)
 Theorem necessary_condition (inside : input -> Prop) region claim s c (moved : set) (n : feature -> number) :
-  sufficient inside claim s -> In c claim ->
+  sufficient inside (all_hold claim) s -> In c claim ->
   (forall i, In i features -> moved i = true -> s i = false) ->
   (forall y, agrees (others moved) y -> (forall i, In i features -> moved i = true -> region i (y i)) -> inside y) ->
   (forall i, In i features -> moved i = true -> reached region c i (n i)) ->

@@ -91,6 +91,9 @@ Proof. induction l as [|i l IH]; simpl; [reflexivity|]. rewrite sum_app, IH. ref
 (** * Ordered numbers *)
 
 Record number := Number { real : R; tiny : R }.
+Declare Scope number_scope.
+Delimit Scope number_scope with number.
+Bind Scope number_scope with number.
 
 Definition le (x y : number) : Prop := real x < real y \/ (real x = real y /\ tiny x <= tiny y).
 Definition lt (x y : number) : Prop := real x < real y \/ (real x = real y /\ tiny x < tiny y).
@@ -101,8 +104,6 @@ Definition of_real (t : R) : number := Number t 0.
 Definition total {A : Type} (f : A -> number) (l : list A) : number :=
   Number (sum (fun i => real (f i)) l) (sum (fun i => tiny (f i)) l).
 
-Declare Scope number_scope.
-Delimit Scope number_scope with number.
 Infix "<=" := le : number_scope.
 Infix "<" := lt : number_scope.
 Infix "+" := plus : number_scope.
@@ -137,8 +138,21 @@ Proof.
   destruct (Rle_or_lt (tiny x) (tiny y)); auto.
 Qed.
 
+Definition le_dec (x y : number) : {(x <= y)%number} + {~ (x <= y)%number}.
+Proof.
+  unfold le. destruct (Rlt_dec (real x) (real y)) as [L | N]; [left; auto|].
+  destruct (Req_EM_T (real x) (real y)) as [E | E]; [|right; intuition].
+  destruct (Rle_dec (tiny x) (tiny y)) as [T | T]; [left; auto | right; intuition].
+Defined.
+
 Lemma le_antisym (x y : number) : (x <= y -> y <= x -> x = y)%number.
 Proof. intros. apply number_ext; order. Qed.
+
+Lemma plus_0_l (x : number) : (0 + x)%number = x.
+Proof. apply number_ext; simpl; ring. Qed.
+
+Lemma plus_0_r (x : number) : (x + 0)%number = x.
+Proof. apply number_ext; simpl; ring. Qed.
 
 Lemma plus_le (x y z w : number) : (x <= y -> z <= w -> x + z <= y + w)%number.
 Proof. order. Qed.
@@ -161,8 +175,73 @@ Qed.
 Lemma total_of_real {A : Type} (f : A -> R) l : total (fun i => of_real (f i)) l = of_real (sum f l).
 Proof. apply number_ext; simpl; [reflexivity | apply sum_zero]. Qed.
 
+Lemma total_zero {A : Type} (l : list A) : total (fun _ => 0%number) l = 0%number.
+Proof. rewrite total_of_real, sum_zero. reflexivity. Qed.
+
 Lemma total_ext {A : Type} (f g : A -> number) l : (forall i, In i l -> f i = g i) -> total f l = total g l.
 Proof. intros E. apply number_ext; simpl; apply sum_ext; intros i I; rewrite E; auto. Qed.
+
+Lemma total_plus {A : Type} (f g : A -> number) l : total (fun i => (f i + g i)%number) l = (total f l + total g l)%number.
+Proof. apply number_ext; simpl; apply sum_plus. Qed.
+
+Lemma total_times {A : Type} (c : R) (f : A -> number) l : total (fun i => times c (f i)) l = times c (total f l).
+Proof. apply number_ext; simpl; apply sum_times. Qed.
+
+Lemma total_swap {A B : Type} (f : A -> B -> number) l k :
+  total (fun i => total (f i) k) l = total (fun j => total (fun i => f i j) l) k.
+Proof. apply number_ext; simpl; apply (sum_swap (fun i j => _ (f i j))). Qed.
+
+Lemma total_app {A : Type} (f : A -> number) l k : total f (l ++ k) = (total f l + total f k)%number.
+Proof. apply number_ext; simpl; apply sum_app. Qed.
+
+Lemma total_map {A B : Type} (f : B -> number) (g : A -> B) l : total f (map g l) = total (fun i => f (g i)) l.
+Proof. apply number_ext; simpl; apply (sum_map (fun i => _ (f i))). Qed.
+
+Lemma total_flat_map {A B : Type} (f : B -> number) (g : A -> list B) l :
+  total f (flat_map g l) = total (fun i => total f (g i)) l.
+Proof. apply number_ext; simpl; apply (sum_flat_map (fun i => _ (f i))). Qed.
+
+Lemma total_permutation {A : Type} (f : A -> number) l k : Permutation l k -> total f l = total f k.
+Proof. intros P. apply number_ext; simpl; apply sum_permutation; exact P. Qed.
+
+Lemma total_filter {A : Type} (p : A -> bool) (f : A -> number) l :
+  total f (filter p l) = total (fun i => if p i then f i else 0%number) l.
+Proof.
+  apply number_ext; simpl; rewrite sum_filter; apply sum_ext; intros i _; destruct (p i); reflexivity.
+Qed.
+
+Lemma total_nonneg {A : Type} (f : A -> number) l : (forall i, In i l -> (0 <= f i)%number) -> (0 <= total f l)%number.
+Proof.
+  intros P. pose proof (total_le (fun _ => 0%number) f l P) as L. rewrite total_of_real, sum_zero in L. exact L.
+Qed.
+
+Lemma term_at_most_total {A : Type} (f : A -> number) l i :
+  (forall j, In j l -> (0 <= f j)%number) -> In i l -> (f i <= total f l)%number.
+Proof.
+  induction l as [|j l IH]; intros P I; [destruct I|].
+  change (total f (j :: l)) with (f j + total f l)%number.
+  pose proof (P j (or_introl eq_refl)). pose proof (total_nonneg f l (fun k K => P k (or_intror K))).
+  destruct I as [E | I]; [subst; order|]. pose proof (IH (fun k K => P k (or_intror K)) I). order.
+Qed.
+
+(** The larger of a number and 0. *)
+Definition positive_part (x : number) : number := if le_dec 0%number x then x else 0%number.
+
+Lemma positive_part_nonneg x : (0 <= positive_part x)%number.
+Proof. unfold positive_part. destruct (le_dec 0%number x); [assumption | apply le_refl]. Qed.
+
+Lemma positive_part_above x : (x <= positive_part x)%number.
+Proof.
+  unfold positive_part. destruct (le_dec 0%number x) as [L | N]; [apply le_refl|].
+  destruct (le_or_lt x 0%number) as [L | L]; [exact L|]. exfalso. apply N. order.
+Qed.
+
+Lemma positive_part_mono x y : (x <= y)%number -> (positive_part x <= positive_part y)%number.
+Proof.
+  intros L. unfold positive_part at 1. destruct (le_dec 0%number x) as [P | P].
+  - eapply le_trans; [exact L | apply positive_part_above].
+  - apply positive_part_nonneg.
+Qed.
 
 (** ** What a comparison means
 
@@ -244,10 +323,21 @@ Proof. unfold exceeds_nowhere. destruct strict; order. Qed.
 
     The largest integer at most a + b·ε is the floor of a, or one less where a is whole and b negative. *)
 
-Theorem whole_bound (k floor : Z) (x : number) :
-  (real x < IZR (floor + 1) \/ (real x = IZR (floor + 1) /\ tiny x < 0)) -> (of_real (IZR k) <= x)%number -> (k <= floor)%Z.
+Definition floor (x : number) : Z :=
+  (Int_part (real x) - if Req_EM_T (real x) (IZR (Int_part (real x))) then if Rlt_dec (tiny x) 0 then 1 else 0 else 0)%Z.
+
+Theorem floor_is_largest (k : Z) (x : number) : (k <= floor x)%Z <-> (of_real (IZR k) <= x)%number.
 Proof.
-  intros U [L | [E T]]; simpl in *.
-  - assert (IZR k < IZR (floor + 1)) as Q by (destruct U; lra). apply lt_IZR in Q. lia.
-  - assert (IZR k < IZR (floor + 1)) as Q by (destruct U as [U | [U V]]; lra). apply lt_IZR in Q. lia.
+  destruct (base_Int_part (real x)) as [L U]. unfold floor, le, of_real; simpl.
+  set (f := Int_part (real x)) in *. assert (U' : real x < IZR (f + 1)) by (rewrite plus_IZR; lra).
+  destruct (Req_EM_T (real x) (IZR f)) as [E | N]; [destruct (Rlt_dec (tiny x) 0) as [T | T]|].
+  - split.
+    + intros K. left. rewrite E. apply IZR_lt. lia.
+    + intros [K | [K V]]; [|lra]. rewrite E in K. apply lt_IZR in K. lia.
+  - split.
+    + intros K. destruct (Z.eq_dec k f) as [Q | Q]; [subst k; right; lra | left; rewrite E; apply IZR_lt; lia].
+    + intros K. assert (IZR k < IZR (f + 1)) as Q by (destruct K; lra). apply lt_IZR in Q. lia.
+  - split.
+    + intros K. left. assert (IZR k <= IZR f) by (apply IZR_le; lia). lra.
+    + intros K. assert (IZR k < IZR (f + 1)) as Q by (destruct K; lra). apply lt_IZR in Q. lia.
 Qed.
