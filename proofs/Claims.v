@@ -51,8 +51,9 @@ Qed.
 
 Definition agrees s y : Prop := forall i, In i features -> s i = true -> y i = row i.
 Definition box region y : Prop := forall i, In i features -> region i (y i).
-(** At most [m] features differ from the row. *)
-Definition changes_at_most (m : nat) y : Prop := exists s, (count s features <= m)%nat /\ agrees (others s) y.
+(** At most [m] features differ from the row, besides some that may always move. *)
+Definition changes_at_most (m : nat) (moving : set) y : Prop :=
+  exists s, (count s features <= m)%nat /\ agrees (fun i => negb (s i || moving i)) y.
 
 (** [inside] says which inputs there are: a box, those of a box with few changes, a ball. [truth] is what must not
     change: that some inequalities hold, or that a rounding program still decides as it does. *)
@@ -122,33 +123,34 @@ Proof.
         simpl firstn in *. unfold total in *. simpl sum in *. rewrite E. order.
 Qed.
 
-(** With at most [m] changes, the [m] largest falls of free features must fit. *)
+(** With at most [m] changes, the [m] largest falls of free features must fit, beside all of those that always move. *)
 Theorem sufficiency_of_few (inside : input -> Prop) region claim s (drop : inequality -> feature -> number)
-    (m : nat) (order : inequality -> list feature) :
-  (forall y, inside y -> box region y /\ changes_at_most m y) ->
+    (m : nat) (moving : set) (order : inequality -> list feature) :
+  (forall y, inside y -> box region y /\ changes_at_most m moving y) ->
   (forall c i, In c claim -> In i features -> s i = false -> bounds region c i (drop c i)) ->
   (forall c i, In c claim -> (0 <= drop c i)%number) ->
-  (forall c, In c claim -> Permutation (filter (others s) features) (order c) /\ falling (drop c) (order c)) ->
-  (forall c, In c claim -> (total (drop c) (firstn m (order c)) <= margin_of c)%number) ->
+  (forall i, In i features -> moving i = true -> s i = false) ->
+  (forall c, In c claim ->
+    Permutation (filter (fun i => negb (s i || moving i)) features) (order c) /\ falling (drop c) (order c)) ->
+  (forall c, In c claim ->
+    (total_of moving (drop c) features + total (drop c) (firstn m (order c)) <= margin_of c)%number) ->
   sufficient inside (all_hold claim) s.
 Proof.
-  intros B D P O F y Y A c C. destruct (B y Y) as [In_box [t [T At]]]. destruct (O c C) as [Perm Srt].
+  intros B D P Mv O F y Y A c C. destruct (B y Y) as [In_box [t [T At]]]. destruct (O c C) as [Perm Srt].
   apply holds_by_falls. eapply le_trans; [|apply (F c C)].
-  eapply le_trans; [|apply (largest_first (drop c) t (order c) m Srt)].
-  - rewrite <- total_of_real. unfold total_of.
-    assert (E : total (fun i => if t i then drop c i else 0%number) (order c)
-              = total (fun i => if others s i then (if t i then drop c i else 0%number) else 0%number) features).
-    { apply number_ext; simpl.
-      - rewrite <- (sum_permutation _ _ _ _ Perm), sum_filter. apply sum_ext. intros i _. destruct (others s i); reflexivity.
-      - rewrite <- (sum_permutation _ _ _ _ Perm), sum_filter. apply sum_ext. intros i _. destruct (others s i); reflexivity. }
-    rewrite E. apply total_le. intros i I. unfold others at 1. destruct (s i) eqn:Si; simpl.
-    + rewrite (A i I Si), fall_at_row. apply le_refl.
-    + destruct (t i) eqn:Ti.
-      * apply (D c i C I Si). apply (In_box i I).
-      * rewrite (At i I ltac:(unfold others; rewrite Ti; reflexivity)), fall_at_row. apply le_refl.
+  eapply le_trans; [|apply plus_le; [apply le_refl | apply (largest_first (drop c) t (order c) m Srt)]].
+  - unfold total_of. rewrite <- (total_permutation _ _ _ Perm), total_filter, <- total_plus, <- total_of_real.
+    apply total_le. intros i I. pose proof (P c i C) as Pos. specialize (Mv i I). specialize (At i I). specialize (A i I).
+    specialize (D c i C I). cbv beta in At. destruct (s i) eqn:Si; destruct (moving i) eqn:Mi; simpl.
+    + discriminate (Mv eq_refl).
+    + rewrite (A eq_refl), fall_at_row, plus_0_l. apply le_refl.
+    + rewrite plus_0_r. apply (D eq_refl), (In_box i I).
+    + rewrite plus_0_l. destruct (t i) eqn:Ti; simpl in At.
+      * apply (D eq_refl), (In_box i I).
+      * rewrite (At eq_refl), fall_at_row. apply le_refl.
   - intros i I. apply (P c i C).
   - assert (L : (count t (order c) <= count t features)%nat); [|lia].
-    unfold count. assert (E : length (filter t (order c)) = length (filter t (filter (others s) features))).
+    unfold count. assert (E : length (filter t (order c)) = length (filter t (filter (fun i => negb (s i || moving i)) features))).
     { apply Permutation_length. clear - Perm.
       induction Perm as [| x l l' _ IH | x z l | l l' l'' _ IH1 _ IH2]; simpl.
       - constructor.
@@ -156,7 +158,7 @@ Proof.
       - destruct (t x), (t z); try apply Permutation_refl. constructor.
       - eapply Permutation_trans; eauto. }
     rewrite E. clear. induction features as [|i l IH]; simpl; [lia|].
-    destruct (others s i); simpl; destruct (t i); simpl; lia.
+    destruct (negb (s i || moving i)); simpl; destruct (t i); simpl; lia.
 Qed.
 
 (** * Insufficiency *)

@@ -73,6 +73,46 @@ Proof.
       rewrite More. unfold total in *. cbn [sum] in *. order.
 Qed.
 
+(** For some ν, the [m] largest are no less than that. *)
+Lemma largest_attain (w : nat -> number) m l : falling w l -> (forall i, In i l -> (0 <= w i)%number) ->
+  exists nu, (0 <= nu)%number
+    /\ (times (INR m) nu + total (fun i => positive_part (w i - nu)) l <= total w (firstn m l))%number.
+Proof.
+  intros Srt P. destruct (le_lt_dec (length l) m) as [Short | Long].
+  - exists 0%number. split; [apply le_refl|]. rewrite firstn_all2 by exact Short.
+    assert (E : total (fun i => positive_part (w i - 0)) l = total w l).
+    { apply total_ext. intros i I. unfold positive_part.
+      assert (Z : (w i - 0)%number = w i) by (apply number_ext; simpl; lra). rewrite Z.
+      destruct (le_dec 0%number (w i)) as [_ | N]; [reflexivity|]. destruct N. apply P, I. }
+    rewrite E. unfold times, of_real. simpl. rewrite Rmult_0_r. order.
+  - assert (Split : exists a x b, l = a ++ x :: b /\ length a = m).
+    { clear - Long. generalize dependent m. induction l as [|y l IH]; intros q Long; simpl in Long; [lia|].
+      destruct q as [|q]; [exists [], y, l; auto|]. destruct (IH q ltac:(lia)) as [a [x [b [E L]]]].
+      exists (y :: a), x, b. subst. auto. }
+    destruct Split as [a [x [b [E L]]]]. exists (w x). split; [apply P; rewrite E; apply in_elt|].
+    assert (Fa : firstn m l = a) by (rewrite E, <- L, firstn_app, firstn_all, Nat.sub_diag; simpl; apply app_nil_r).
+    rewrite Fa, E, total_app.
+    assert (Order : (forall i, In i a -> (w x <= w i)%number) /\ (forall i, In i (x :: b) -> (w i <= w x)%number)).
+    { rewrite E in Srt. clear - Srt. split.
+      - induction a as [|y a IH]; intros i I; [destruct I|]. simpl in Srt. inversion Srt; subst.
+        destruct I as [Q | I]; [subst | apply IH; auto]. rewrite Forall_forall in H2. apply H2, in_elt.
+      - induction a as [|y a IH]; simpl in Srt; inversion Srt; subst; [|auto].
+        intros i [Q | I]; [subst; apply le_refl|]. rewrite Forall_forall in H2. apply H2; exact I. }
+    destruct Order as [Above Below].
+    assert (Zero : total (fun i => positive_part (w i - w x)) (x :: b) = 0%number).
+    { rewrite (total_ext _ (fun _ => 0%number)); [apply total_zero|]. intros i I.
+      specialize (Below i I). unfold positive_part. destruct (le_dec 0%number (w i - w x)) as [Q | Q]; [|reflexivity].
+      apply number_ext; order. }
+    assert (Sum : total (fun i => positive_part (w i - w x)) a = (total w a - times (INR m) (w x))%number).
+    { rewrite (total_ext _ (fun i => (w i + times (-1) (w x))%number)).
+      - rewrite total_plus. apply number_ext; unfold total, plus, minus, times; cbn [real tiny];
+          rewrite (sum_const nat _ a), L; ring.
+      - intros i I. specialize (Above i I). unfold positive_part. destruct (le_dec 0%number (w i - w x)) as [Q | Q].
+        + apply number_ext; simpl; ring.
+        + destruct Q. order. }
+    rewrite Zero, Sum, plus_0_r. unfold total, plus, minus, times, le; simpl. right; lra.
+Qed.
+
 Section Few.
 Variable features : list feature.
 Hypothesis features_differ : NoDup features.
@@ -141,41 +181,8 @@ Proof.
   assert (Size : (count t features <= m)%nat).
   { unfold count. rewrite (Permutation_length Pt). apply firstn_le_length. }
   assert (Sub : forall i, t i = true -> s i = true) by (intros i Ti; apply T, First, Inl in Ti; apply Ti).
-  destruct (le_lt_dec (length l) m) as [Short | Long].
-  - exists 0%number. repeat split; auto; [apply le_refl|]. rewrite Total, TotalS, firstn_all2 by exact Short.
-    assert (E : total (fun i => positive_part (w i - 0)) l = total w l).
-    { apply total_ext. intros i I. unfold positive_part.
-      assert (Z : (w i - 0)%number = w i) by (apply number_ext; simpl; lra). rewrite Z.
-      destruct (le_dec 0%number (w i)) as [_ | N]; [reflexivity|]. destruct N. apply P, Inl, I. }
-    rewrite E. unfold times, of_real. simpl. rewrite Rmult_0_r. order.
-  - assert (Split : exists a x b, l = a ++ x :: b /\ length a = m).
-    { clear - Long. generalize dependent m. induction l as [|y l IH]; intros q Long; simpl in Long; [lia|].
-      destruct q as [|q]; [exists [], y, l; auto|]. destruct (IH q ltac:(lia)) as [a [x [b [E L]]]].
-      exists (y :: a), x, b. subst. auto. }
-    destruct Split as [a [x [b [E L]]]]. exists (w x).
-    assert (Hx : In x l) by (rewrite E; apply in_or_app; right; left; reflexivity).
-    repeat split; auto; [apply P, Inl, Hx|]. rewrite Total, TotalS.
-    assert (Fa : firstn m l = a) by (rewrite E, <- L, firstn_app, firstn_all, Nat.sub_diag; simpl; apply app_nil_r).
-    rewrite Fa, E, total_app.
-    assert (Order : (forall i, In i a -> (w x <= w i)%number) /\ (forall i, In i (x :: b) -> (w i <= w x)%number)).
-    { rewrite E in Srt. clear - Srt. split.
-      - induction a as [|y a IH]; intros i I; [destruct I|]. simpl in Srt. inversion Srt; subst.
-        destruct I as [Q | I]; [subst | apply IH; auto]. rewrite Forall_forall in H2. apply H2, in_or_app. right; left; reflexivity.
-      - induction a as [|y a IH]; simpl in Srt; inversion Srt; subst; [|auto].
-        intros i [Q | I]; [subst; apply le_refl|]. rewrite Forall_forall in H2. apply H2; exact I. }
-    destruct Order as [Above Below].
-    assert (Zero : total (fun i => positive_part (w i - w x)) (x :: b) = 0%number).
-    { rewrite (total_ext _ (fun _ => 0%number)); [rewrite total_of_real, sum_zero; reflexivity|]. intros i I.
-      specialize (Below i I). unfold positive_part. destruct (le_dec 0%number (w i - w x)) as [Q | Q]; [|reflexivity].
-      apply number_ext; order. }
-    assert (Sum : total (fun i => positive_part (w i - w x)) a = (total w a - times (INR m) (w x))%number).
-    { rewrite (total_ext _ (fun i => (w i + times (-1) (w x))%number)).
-      - rewrite total_plus. apply number_ext; unfold total, plus, minus, times; cbn [real tiny];
-          rewrite (sum_const nat _ a), L; ring.
-      - intros i I. specialize (Above i I). unfold positive_part. destruct (le_dec 0%number (w i - w x)) as [Q | Q].
-        + apply number_ext; simpl; ring.
-        + destruct Q. order. }
-    rewrite Zero, Sum. unfold total, plus, minus, times, of_real, le; simpl. right; lra.
+  destruct (largest_attain w m l Srt) as [nu [N At]]; [intros i I; apply P, Inl, I|].
+  exists nu. rewrite Total, TotalS. auto.
 Qed.
 
 (** A leaf: of the open items, in the order of a member's weight, the lightest j + 1 do not fit beside what is freed, so
