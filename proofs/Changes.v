@@ -119,19 +119,59 @@ Proof.
   destruct (more k); [rewrite S by reflexivity; lia | destruct (x k); lia].
 Qed.
 
-(** ** Where all items cost 1 and are one feature each: the largest drops *)
+(** ** Where all items cost 1: the largest drops *)
 
-(** As many of the largest as the budget allows, and all that changes at no cost; of these the [m] largest. *)
-Theorem no_small_change (limit : number) (b : nat) (dearest chosen : list feature) :
+Lemma few_items_change (b : nat) (x : set) dearest :
+  (forall k, In k items -> undecided k = true -> cost k = 1%Z) -> budget = Z.of_nat b ->
+  Permutation (filter undecided items) dearest -> affordable x -> (count x dearest <= b)%nat.
+Proof.
+  intros Unit Bud Pd [_ B].
+  assert (Ct : count x dearest = count x (filter undecided items)) by (apply count_permutation, Permutation_sym, Pd).
+  rewrite Ct. assert (Z : (Z.of_nat (count x (filter undecided items)) <= cost_of cost x items)%Z); [|lia].
+  clear - Unit cost_nonneg. induction items as [|k l IH]; simpl; [unfold count; simpl; lia|].
+  assert (IH' := IH (fun j J => cost_nonneg j (or_intror J)) (fun j J => Unit j (or_intror J))).
+  specialize (cost_nonneg k (or_introl eq_refl)). specialize (Unit k (or_introl eq_refl)). unfold count in *.
+  destruct (undecided k); simpl; destruct (x k); simpl; try rewrite Unit by reflexivity; lia.
+Qed.
+
+(** As many of the largest items as the budget allows, and all that changes at no cost. *)
+Theorem no_change_of_few_items (limit : number) (b : nat) (dearest : list item) :
+  (forall k, In k items -> undecided k = true -> cost k = 1%Z) -> budget = Z.of_nat b ->
+  Permutation (filter undecided items) dearest -> falling (item_total members drop) dearest ->
+  (total (item_total members drop) (firstn b dearest) + total_of base (item_total members drop) items <= limit)%number ->
+  forall t, change t -> (total_of t drop features <= limit)%number.
+Proof.
+  intros Unit Bud Pd Sd L t [_ [x [Af Sub]]]. eapply le_trans; [|exact L].
+  assert (Few := few_items_change b x dearest Unit Bud Pd Af). destruct Af as [[_ [_ Hi]] _].
+  assert (Pos : forall k, In k items -> (0 <= item_total members drop k)%number).
+  { intros k K. apply total_nonneg. intros i I. apply drop_nonneg.
+    eapply Permutation_in; [apply Permutation_sym; exact items_partition|]. apply in_flat_map. eauto. }
+  assert (All : (total_of t drop features <= total_of x (item_total members drop) items)%number).
+  { rewrite <- (total_by_items features items members item_of items_partition members_know). apply total_le. intros i I.
+    specialize (Sub i I). unfold spread. destruct (t i); [rewrite Sub by reflexivity; apply le_refl|].
+    destruct (x (item_of i)); [apply drop_nonneg; exact I | apply le_refl]. }
+  eapply le_trans; [exact All|].
+  assert (Dear := largest_first (item_total members drop) x dearest b Sd).
+  eapply le_trans; [|apply plus_le; [apply Dear; [|exact Few] | apply le_refl]].
+  - unfold total_of. rewrite <- (total_permutation _ _ _ Pd), total_filter, <- total_plus. apply total_le. intros k K.
+    specialize (Hi k). specialize (Pos k K). unfold union in Hi. clear - Hi Pos.
+    generalize dependent (item_total members drop k). intros n Pos.
+    destruct (x k); [specialize (Hi eq_refl) | clear Hi]; destruct (base k), (undecided k); try discriminate Hi; order.
+  - intros k K. apply Pos. apply (Permutation_in k (Permutation_sym Pd)), filter_In in K. apply K.
+Qed.
+
+(** The same where at most [m] features may change, and each item is one: of these the [m] largest. *)
+
+Theorem no_change_of_few_features (limit : number) (b : nat) (dearest chosen : list feature) :
   items = features -> (forall i, In i features -> item_of i = i) ->
-  (forall k, In k items -> undecided k = true -> cost k = 1%Z) -> (forall k, In k items -> base k = true -> cost k = 0%Z) ->
+  (forall k, In k items -> undecided k = true -> cost k = 1%Z) ->
   budget = Z.of_nat b ->
   Permutation (filter undecided features) dearest -> falling drop dearest ->
   Permutation (firstn b dearest ++ filter base features) chosen -> falling drop chosen ->
   (total drop (firstn m chosen) <= limit)%number ->
   forall t, change t -> (total_of t drop features <= limit)%number.
 Proof.
-  intros Eq One Unit Free Bud Pd Sd Pc Sc L t [C [x [[[Ap [Lo Hi]] B] Sub]]].
+  intros Eq One Unit Bud Pd Sd Pc Sc L t [C [x [Af Sub]]].
   eapply le_trans; [|exact L].
   assert (In_chosen : forall i, In i chosen -> In i features).
   { intros i I. apply (Permutation_in i (Permutation_sym Pc)) in I. apply in_app_or in I. destruct I as [I | I].
@@ -140,14 +180,7 @@ Proof.
     - apply filter_In in I. apply I. }
   destruct (largest_attain drop m chosen Sc) as [nu [N At]]; [intros i I; apply drop_nonneg, In_chosen, I|].
   eapply le_trans; [|exact At].
-  (* At most b of those that cost something change. *)
-  assert (Few : (count x dearest <= b)%nat).
-  { assert (Ct : count x dearest = count x (filter undecided features)) by (apply count_permutation, Permutation_sym, Pd).
-    rewrite Ct. assert (Z : (Z.of_nat (count x (filter undecided features)) <= cost_of cost x items)%Z); [|lia].
-    rewrite <- Eq. clear - Unit cost_nonneg. induction items as [|k l IH]; simpl; [unfold count; simpl; lia|].
-    assert (IH' := IH (fun j J => cost_nonneg j (or_intror J)) (fun j J => Unit j (or_intror J))).
-    specialize (cost_nonneg k (or_introl eq_refl)). specialize (Unit k (or_introl eq_refl)). unfold count in *.
-    destruct (undecided k); simpl; destruct (x k); simpl; try rewrite Unit by reflexivity; lia. }
+  assert (Few := few_items_change b x dearest Unit Bud ltac:(rewrite Eq; exact Pd) Af). destruct Af as [[_ [_ Hi]] _].
   set (w := fun i => positive_part (drop i - nu)).
   assert (Sum : (total_of t drop features <= times (INR m) nu + total_of t w features)%number).
   { assert (Top := few_at_most nu m (map drop (filter t features)) N).
