@@ -405,4 +405,35 @@ Proof.
     + destruct W as [C [K W]]. destruct B as [B1 B2]. destruct (Rlt_dec x t); [apply C; [split|]; auto|].
       destruct (Req_EM_T x t); [subst; apply K; exact I|]. apply (IH after (Some t) W x); [split; simpl; [lra|]|]; auto.
 Qed.
+
+(** The whole region of a feature: labels and codes one by one, numbers at an end of a span or strictly inside it. *)
+Theorem region_bounded value (row : input value) (region : feature -> value -> Prop) c i (p : cells (option line))
+    (numeric : R -> value) :
+  part value c i (row i) = here ->
+  (forall x l, cell_at p x = Some l -> part value c i (numeric x) = value_of l x) ->
+  (forall v, region i v ->
+    (of_real (fall value row c i v) <= drop)%number
+    \/ (exists x, v = numeric x /\ inside x /\ exists l, cell_at p x = Some l /\ (of_real (here - value_of l x) <= drop)%number)
+    \/ (exists x left right, v = numeric x /\ inside x /\ between left right x /\ walks (fst p) (snd p) left right)) ->
+  bounds value row region c i drop.
+Proof.
+  intros H P Cover v V.
+  assert (Value : forall x l, cell_at p x = Some l -> fall value row c i (numeric x) = here - value_of l x).
+  { intros x l E. unfold fall. rewrite H, (P x l E). reflexivity. }
+  destruct (Cover v V) as [L | [[x [E [_ [l [C L]]]]] | [x [left [right [E [I [B W]]]]]]]]; [exact L | |].
+  - subst v. rewrite (Value x l C). exact L.
+  - subst v. destruct (span_bounded p left right W x B I) as [l [C L]]. rewrite (Value x l C). exact L.
+Qed.
 End Falls.
+
+(** Several scores: an inequality adds up multiples of them, and so of their lines. *)
+Definition combined (factors : list R) (lines : list line) : line :=
+  Line (sum (fun p => fst p * slope (snd p)) (combine factors lines)) (sum (fun p => fst p * offset (snd p)) (combine factors lines)).
+
+Theorem combined_value factors lines x :
+  value_of (combined factors lines) x = sum (fun p => fst p * value_of (snd p) x) (combine factors lines).
+Proof.
+  unfold value_of, combined; simpl.
+  rewrite (sum_ext _ (fun p => fst p * (_ + _)) (fun p => x * (fst p * slope (snd p)) + fst p * offset (snd p))) by (intros; ring).
+  rewrite sum_plus, sum_times. ring.
+Qed.

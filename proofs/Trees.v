@@ -26,7 +26,6 @@ Definition at_node (freed open f : set) : Prop := apart freed open /\ subset fre
 
 Section Trees.
 Variable better : item -> item -> bool. (* the first is better than the second; nowhere true where trees are complete *)
-Variable feasible : set -> Prop.
 
 Definition with_better (open : set) (k : item) : set := fun j => Nat.eqb j k || (open j && better j k).
 Definition with_worse (open : set) (k : item) : set := fun j => Nat.eqb j k || (open j && better k j).
@@ -36,6 +35,8 @@ Proof. unfold with_better. rewrite orb_true_iff, andb_true_iff, Nat.eqb_eq. taut
 
 Lemma with_worse_true open k j : with_worse open k j = true <-> j = k \/ (open j = true /\ better k j = true).
 Proof. unfold with_worse. rewrite orb_true_iff, andb_true_iff, Nat.eqb_eq. tauto. Qed.
+
+Variable feasible : set -> Prop.
 
 (** A tree below a node with some items freed and some open. A branch has a child where an open item and all worse ones
     are fixed, and one where it and all better ones are freed; the second is left out where it has no candidates. *)
