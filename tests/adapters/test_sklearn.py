@@ -266,8 +266,21 @@ def test_columns_that_are_dropped_are_no_features():
     ).fit(X, target(X))
     model = suffice.from_model(pipeline)
     assert model.names == ("age", "visits")
+    explainer = Explainer(model)
+    with pytest.warns(UserWarning, match="does not use it: job, income, plan"):
+        score = explainer.score(X.iloc[0])
+    with pytest.warns(UserWarning, match="does not use it: job"):
+        assert explainer.score(X.iloc[[0]]) == score == explainer.score(X[["age", "visits"]].iloc[0])
     with pytest.raises(suffice.FeatureNameError, match="'job' is not a feature"):
-        Explainer(model).score(X.iloc[0])
+        explainer.score(dict(X.iloc[0]))
+
+
+def test_an_explainer_takes_whatever_is_read():
+    X = frame(missing=False)[["age", "income", "visits"]]
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, target(frame(missing=False)))
+    why = Explainer(pipeline, X).explain(X.iloc[0])
+    assert why.prediction == pipeline.predict(X.iloc[[0]])[0]
+    assert Explainer(pipeline).score(X.iloc[0]) == Explainer(suffice.from_model(pipeline)).score(X.iloc[0])
 
 
 def fitted(*steps, columns=("age", "income", "visits"), classes=2):
@@ -291,13 +304,13 @@ REFUSED = {
     ),
     "products": (
         lambda: fitted(StandardScaler(), PolynomialFeatures(2), LogisticRegression()),
-        "PolynomialFeatures is not supported",
+        r"PolynomialFeatures\(degree=2\) makes squares, which are smooth curves; use degree=1",
     ),
     "any function": (
         lambda: fitted(FunctionTransformer(np.log1p), LogisticRegression()),
         r"FunctionTransformer\(log1p\)",
     ),
-    "kernel": (lambda: fitted(StandardScaler(), SVC()), "compares whole rows by a kernel"),
+    "kernel": (lambda: fitted(StandardScaler(), SVC()), "compares whole rows by the kernel 'rbf'"),
     "interactions": (
         lambda: fitted(HistGradientBoostingClassifier(max_iter=3)),
         r"trees use several features \(tree 0 uses .* and .*\)",

@@ -1,8 +1,8 @@
 """Files of other packages that can be read without running anything that is in them.
 
 What a file is shows in its content, not in its name: suffice's own models, state_dicts in safetensors, the JSON of EBM,
-XGBoost and CatBoost, LightGBM's text, ONNX. A pickle (joblib, most `.pt` and `.ckpt` files) can do anything when it is
-read, so no command reads one.
+XGBoost and CatBoost, LightGBM's text, scorecards, PMML, ONNX. A pickle (joblib, most `.pt` and `.ckpt`
+files) can do anything when it is read, so no command reads one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
 from suffice.adapters.draft import Options
-from suffice.errors import ModelFileError, SufficeError
+from suffice.adapters.scorecard import parse_csv, parse_json
+from suffice.adapters.ubjson import read_ubjson
+from suffice.errors import AdapterError, ModelFileError, SufficeError
 from suffice.model.additive import AdditiveModel
 from suffice.model.reading import load_model
 
@@ -31,6 +33,7 @@ _PICKLES = (
     b"\xfd7zXZ",
     b"ccopy_reg",
 )
+_LENGTHS = (b"i", b"U", b"I", b"l", b"L")  # what a key of UBJSON, XGBoost's binary JSON, begins with
 _ROWS, _SCORES = "reference.rows", "reference.scores"
 
 
@@ -78,15 +81,25 @@ def read_file(path: str | os.PathLike[str]) -> Found:
         raise ModelFileError(path, _why_no_pickle(file, start))
     if start.startswith(b"tree\n") or start.startswith(b"tree\r\n"):
         return Found(_read_text(file))
+    if start[:1] == b"{" and start[1:2] in _LENGTHS:
+        return Found(_read_ubjson(file))
     if start.lstrip()[:1] == b"{":
         return Found(_read_json(file))
+    if start.startswith(b"CBM1"):
+        return Found(_read_catboost(file))
+    plain = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if plain[:1] == b"<":
+        return Found(_read_plain(file, "XML") + "\n")
+    if plain.startswith(b"feature,"):
+        return Found(parse_csv(_read_plain(file, "a scorecard's table")))
     if start[8:9] == b"{":
         return _read_tensors(file)
     if start.startswith(b"\x08") or file.suffix == ".onnx":
         return Found(_read_onnx(file))
     raise ModelFileError(
         path,
-        "is not a format read here: safetensors, EBM, XGBoost or CatBoost JSON, LightGBM text, or ONNX",
+        "is not a format read here: safetensors, EBM, XGBoost or CatBoost JSON, LightGBM text, PMML, a scorecard as "
+        "JSON or CSV, or ONNX",
     )
 
 
@@ -128,9 +141,43 @@ def _read_json(file: Path) -> Any:
         ) from None
     except RecursionError:
         raise ModelFileError(file, "is JSON nested too deeply for any model; it is damaged") from None
+    if "scorecard" in document:
+        return parse_json(file.read_text(encoding="utf-8"))
     if not any(key in document for key in ("ebm", "learner", "oblivious_trees")):
-        raise ModelFileError(file, "is JSON, but not an export of EBM (to_json), XGBoost or CatBoost (save_model)")
+        raise ModelFileError(
+            file, "is JSON, but not an export of EBM (to_json), XGBoost or CatBoost (save_model), and no scorecard"
+        )
     return document
+
+
+def _read_ubjson(file: Path) -> Any:
+    try:
+        document = read_ubjson(file.read_bytes())
+    except AdapterError as error:
+        raise ModelFileError(file, str(error)) from None
+    if "learner" not in document:
+        raise ModelFileError(file, "is UBJSON, but not a model that XGBoost saved")
+    return document
+
+
+def _read_catboost(file: Path) -> Any:
+    try:
+        import catboost
+    except ImportError:
+        raise ModelFileError(
+            file, "is CatBoost's binary format, which only catboost reads: pip install catboost, or save it as JSON"
+        ) from None
+    try:
+        return catboost.CatBoost().load_model(str(file), format="cbm")
+    except Exception as error:  # whatever CatBoost raises
+        raise ModelFileError(file, f"is damaged, or of another CatBoost ({' '.join(str(error).split())[:120]})") from None
+
+
+def _read_plain(file: Path, what: str) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ModelFileError(file, f"begins like {what}, but byte {error.start} is not UTF-8: it is damaged") from None
 
 
 def _read_tensors(file: Path) -> Found:
