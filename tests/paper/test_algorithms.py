@@ -136,6 +136,28 @@ def test_one_unknown_query_costs_its_feature_and_the_name_of_minimal():
     assert result.minimality is Minimality.NONE
 
 
+def work(seconds):
+    """Use up CPU time."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+class Patient(ExactVerifier):
+    """Waits before it answers, as on a busy machine."""
+
+    def reply(self, query, seconds):
+        time.sleep(0.3)
+        return super().reply(query, seconds)
+
+
+def test_waiting_is_no_work():
+    """Limits are of CPU time: a verifier that is kept waiting by a busy machine is not cut short."""
+    patient = Patient()
+    result = greedy_subset_minimal(vees([1, 2, 3], 5), patient, limit=0.5)
+    assert (result.unknown, len(patient.asked)) == (0, 3)
+
+
 def test_after_the_limit_nothing_is_asked():
     verifier = ExactVerifier()
     result, _ = cardinally_minimal(vees([1, 2, 3], 5), verifier, limit=0.0)
@@ -143,8 +165,8 @@ def test_after_the_limit_nothing_is_asked():
 
 
 def test_a_round_of_questions_ends_with_the_limit():
-    """Thirty questions of a second each, and two seconds for the whole: most are never asked."""
-    slow = Scripted(lambda query: time.sleep(0.2) or "unknown")
+    """Thirty questions of a fifth of a CPU second each, and less than one for the whole: most are never asked."""
+    slow = Scripted(lambda query: work(0.2) or "unknown")
     result, _ = cardinally_minimal(vees(list(range(1, 31)), 5), slow, timeout=1.0, limit=0.7)
     assert len(slow.asked) <= 6
     assert result.is_trivial

@@ -138,16 +138,23 @@ def test_unsat_is_not_believed_of_a_network_that_fails_its_test(monkeypatch):
     assert (answer.verdict, answer.note) == (Verdict.UNKNOWN, "Marabou fails its self-test on this network")
 
 
-def test_a_process_that_overruns_is_ended():
+def test_a_process_that_uses_up_its_cpu_seconds_is_ended():
+    isolated = Isolated(sum)
+    with pytest.raises(TimeoutError):
+        isolated.call(range(10**12), 0.3)  # minutes of work, and no way to be told to stop
+    assert isolated._process is None
+    assert isolated.cpu_seconds == 0.3
+    assert isolated.call([1, 2], 20.0) == 3  # a new process takes its place
+
+
+def test_a_process_that_only_waits_is_ended_too(monkeypatch):
     import time
 
+    monkeypatch.setattr("suffice.paper.verifiers.isolated._WALL", 0.2)
     isolated = Isolated(time.sleep)
-    began = time.monotonic()
     with pytest.raises(TimeoutError):
         isolated.call(60, 0.2)
     assert isolated._process is None
-    assert isolated.call(0, 20.0) is None  # a new process takes its place
-    assert time.monotonic() - began < 60
 
 
 def test_what_fails_in_the_other_process_is_told_here():
@@ -207,7 +214,11 @@ def test_a_command_that_fails_or_overruns_is_unknown(monkeypatch, tmp_path):
     assert re.match(r"\(declare-const X_0", (tmp_path / "00000" / "query.vnnlib").read_text())
     monkeypatch.setattr(vnnlib, "_GRACE", 0.1)
     slow = vnnlib.CommandVerifier("sleep 60 # {onnx} {vnnlib} {result}")
-    assert slow.ask(query, 0.1).note == "time-out after 0.2 s"
+    assert slow.ask(query, 0.1).note == "time-out after 2 s"  # it only waits, so that the clock on the wall counts
+    busy = vnnlib.CommandVerifier(f"{sys.executable} -c 'while True: pass' # {{onnx}} {{vnnlib}} {{result}}")
+    answer = busy.ask(query, 0.8)
+    assert answer.note == "time-out after 0.9 CPU s"
+    assert answer.seconds > 0.8
 
 
 def test_a_command_must_say_where_files_go():

@@ -165,7 +165,7 @@ def test_bisection_gives_up_in_time():
     minimum = ExactVerifier().ask(instance.component_at_least(0, rational(100)), PATIENCE).value
     near = instance.component_at_least(0, rational(100) + minimum - rational(1e-9))
     late = BisectionVerifier().ask(near, 0.0)
-    assert (late.verdict, late.note) == (Verdict.UNKNOWN, "time-out after 0 s")
+    assert (late.verdict, late.note) == (Verdict.UNKNOWN, "time-out after 0 CPU s")
     assert BisectionVerifier(max_boxes=1).ask(near, PATIENCE).note == "more than 1 boxes"
     assert lower <= minimum + 100
 

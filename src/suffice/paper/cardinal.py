@@ -93,7 +93,7 @@ def cardinally_minimal(
     precision, use_counterexamples, test_upper
         Of the sorting; see `parallel_interval_sorting`.
     timeout, limit : float
-        Seconds for one query, and for the whole run.
+        CPU seconds for one query, and for all queries of the run.
 
     Examples
     --------

@@ -30,7 +30,7 @@ def greedy_subset_minimal(
     order : sequence of int, optional
         Which feature to try first. Default: `lexicographic`; `by_sensitivity` is the paper's other one.
     timeout, limit : float
-        Seconds for one query, and for the whole run.
+        CPU seconds for one query, and for all queries of the run.
 
     Notes
     -----

@@ -26,7 +26,7 @@ class Minimality(Enum):
 class Step(NamedTuple):
     """How far a run has come after a question, or a round of them."""
 
-    seconds: float
+    seconds: float  # of CPU time, of all queries so far
     size: int  # of the smallest set known to suffice so far
     processed: int  # features already decided
     calls: int  # queries so far
@@ -49,6 +49,7 @@ class Result:
     unknown: int  # questions that the verifier could not settle
     seconds: float
     sorting_seconds: float
+    cpu_seconds: float  # of all questions together, whatever the machine was busy with besides
     steps: tuple[Step, ...] = field(repr=False)
 
     @property
@@ -73,15 +74,15 @@ class Run:
     Parameters
     ----------
     timeout : float
-        Seconds for one query.
+        CPU seconds for one query.
     limit : float
-        Seconds for the whole run; what is asked later is unknown at once.
+        CPU seconds for all queries of the run; what is asked later is unknown at once.
     """
 
     def __init__(self, instance: Instance, verifier: Verifier, timeout: float, limit: float) -> None:
         self.instance, self.verifier, self.timeout = instance, verifier, timeout
         self._began = time.perf_counter()
-        self._end = time.time() + limit
+        self.cpu_seconds, self.limit = 0.0, limit
         self.component_calls = self.joint_calls = self.unknown = 0
         self.sorting_seconds = 0.0
         self.steps: list[Step] = []
@@ -89,7 +90,8 @@ class Run:
 
     def components(self, questions: Sequence[tuple[Query, ...]]) -> list[Answer]:
         """Ask a round of questions about single components, as many at a time as the verifier can."""
-        answers = self.verifier.ask_many(questions, self.timeout, self._end)
+        answers = self.verifier.ask_many(questions, self.timeout, self.limit - self.cpu_seconds)
+        self.cpu_seconds += sum(answer.seconds for answer in answers)
         self.component_calls += sum(answer.calls for answer in answers)
         self.unknown += sum(answer.verdict is Verdict.UNKNOWN for answer in answers)
         self.sorting_seconds = time.perf_counter() - self._began
@@ -97,7 +99,9 @@ class Run:
 
     def suffices(self, fixed: Sequence[int]) -> Answer:
         """Ask whether fixing some features is enough."""
-        answer = self.verifier.ask_until(self.instance.sufficient(fixed), self.timeout, self._end)
+        left = self.limit - self.cpu_seconds
+        answer = self.verifier.ask_within(self.instance.sufficient(fixed), self.timeout, left)
+        self.cpu_seconds += answer.seconds
         self.joint_calls += answer.calls
         self.unknown += answer.verdict is Verdict.UNKNOWN
         return answer
@@ -105,7 +109,7 @@ class Run:
     def note(self, size: int, processed: int) -> None:
         """Write down how far the run has come."""
         calls = self.component_calls + self.joint_calls
-        self.steps.append(Step(time.perf_counter() - self._began, size, processed, calls))
+        self.steps.append(Step(self.cpu_seconds, size, processed, calls))
 
     def finish(self, fixed: Sequence[int], minimality: Minimality) -> Result:
         """Return the result."""
@@ -119,5 +123,6 @@ class Run:
             self.unknown,
             time.perf_counter() - self._began,
             self.sorting_seconds,
+            self.cpu_seconds,
             tuple(self.steps),
         )

@@ -50,7 +50,7 @@ class BisectionVerifier(Verifier):
 
     def reply(self, query: Query, seconds: float) -> Reply:
         """Return a proof, a point, or what ended the search."""
-        deadline = time.perf_counter() + seconds
+        deadline = time.process_time() + seconds
         searches = [_Search(part, self.bounds_of(part)) for part in query.parts]
         tried: list[float] = []
         while True:
@@ -66,8 +66,8 @@ class BisectionVerifier(Verifier):
                 point: tuple[Value, ...] = tuple(s.part.value_of(rational(s.reached_at)) for s in searches)
                 if query.is_broken_by(point):
                     return Reply(Verdict.COUNTEREXAMPLE, point)
-            if time.perf_counter() > deadline:
-                return unknown(f"time-out after {seconds:.3g} s")
+            if time.process_time() > deadline:
+                return unknown(f"time-out after {seconds:.3g} CPU s")
             if sum(search.boxes for search in searches) > self.max_boxes:
                 return unknown(f"more than {self.max_boxes} boxes")
             if not self._refine(searches, total, query.constant):
@@ -160,9 +160,9 @@ def enclose_minimum(part: Part, width: float, seconds: float) -> tuple[Rational,
     The upper one is the exact value at a point of the region. This is how a network past its budget of pieces is
     bounded.
     """
-    deadline = time.perf_counter() + seconds
+    deadline = time.process_time() + seconds
     search = _Search(part, rigorous_bounds(part))
-    while search.reached - search.lower_bound > width and time.perf_counter() < deadline:
+    while search.reached - search.lower_bound > width and time.process_time() < deadline:
         if not search.refine(search.reached - width):
             break
     return rational(search.lower_bound), part.component(part.value_of(rational(search.reached_at)))

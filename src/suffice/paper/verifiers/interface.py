@@ -1,8 +1,8 @@
 """What a verifier must offer, and what is done with every answer, whoever gave it.
 
-In: a query, "does `constant + Σ components ≥ 0` hold on this box?", and a time limit. Out: holds, a counterexample, or
-unknown. Guaranteed: every call is counted and timed, and a counterexample has been evaluated in exact arithmetic; one
-that does not break the claim is turned into "unknown", with the value it really has.
+In: a query, "does `constant + Σ components ≥ 0` hold on this box?", and a limit of CPU seconds. Out: holds, a
+counterexample, or unknown. Guaranteed: every call is counted and timed, and a counterexample has been evaluated in
+exact arithmetic; one that does not break the claim is turned into "unknown", with the value it really has.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Answer:
     point: tuple[Value, ...] | None
     value: Rational | None  # the exact left side at the point
     note: str
-    seconds: float
+    seconds: float  # of CPU time, of the verifier's own process included
     calls: int  # queries that were put to the verifier
 
     @property
@@ -100,7 +100,7 @@ class Verifier(ABC):
 
     @abstractmethod
     def reply(self, query: Query, seconds: float) -> Reply:
-        """Return a verdict on one query with at least one part, within so many seconds."""
+        """Return a verdict on one query with at least one part, within so many CPU seconds."""
 
     def ask(self, queries: Sequence[Query], seconds: float) -> Answer:
         """Return whether all of some queries hold; the first that does not is the answer."""
@@ -112,21 +112,27 @@ class Verifier(ABC):
                 break
         return Answer(answer.verdict, answer.point, answer.value, answer.note, spent, calls)
 
-    def ask_until(self, question: Sequence[Query], seconds: float, end: float) -> Answer:
-        """Ask within so many seconds, and before a time of `time.time`; what comes later is unknown at once."""
-        left = min(seconds, end - time.time())
-        return self.ask(question, left) if left > 0 else LATE
+    def ask_within(self, question: Sequence[Query], seconds: float, left: float) -> Answer:
+        """Ask within so many CPU seconds, and within what is left of the whole run; without that, unknown at once."""
+        return self.ask(question, min(seconds, left)) if left > 0 else LATE
 
-    def ask_many(self, questions: Sequence[Sequence[Query]], seconds: float, end: float = math.inf) -> list[Answer]:
+    def ask_many(self, questions: Sequence[Sequence[Query]], seconds: float, left: float = math.inf) -> list[Answer]:
         """Return an answer to each of some questions; `Parallel` asks several at a time."""
-        return [self.ask_until(question, seconds, end) for question in questions]
+        answers: list[Answer] = []
+        for question in questions:
+            answers.append(self.ask_within(question, seconds, left))
+            left -= answers[-1].seconds
+        return answers
+
+    def _cpu_seconds(self) -> float:
+        return time.process_time() + self.child_seconds
 
     def _ask_one(self, query: Query, seconds: float) -> Answer:
         if not query.parts:  # nothing is free: no network to ask about
             return _settled(query.constant > 0 or (query.constant == 0 and not query.is_strict))
-        began = time.perf_counter()
+        began = self._cpu_seconds()
         verdict, point, note = self.reply(query, seconds)
-        spent = time.perf_counter() - began
+        spent = self._cpu_seconds() - began
         value = None
         if verdict is Verdict.COUNTEREXAMPLE:
             if point is not None and query.is_broken_by(point):
@@ -199,10 +205,13 @@ class Parallel(Verifier):
         """Ask in this process: there is one question only."""
         return self.verifier.reply(query, seconds)
 
-    def ask_many(self, questions: Sequence[Sequence[Query]], seconds: float, end: float = math.inf) -> list[Answer]:
-        """Ask all questions, so many at a time; answers come in the order of the questions."""
+    def ask_many(self, questions: Sequence[Sequence[Query]], seconds: float, left: float = math.inf) -> list[Answer]:
+        """Ask all questions, so many at a time; answers come in the order of the questions.
+
+        Each has all that is left of the run: which come first depends on the machine, and no answer may.
+        """
         assert self._pool is not None, "a Parallel verifier is used in a `with` block"
-        results = list(self._pool.map(_ask_adopted, questions, repeat(seconds), repeat(end)))
+        results = list(self._pool.map(_ask_adopted, questions, repeat(seconds), repeat(left)))
         for _, log in results:
             self.asked += log
         return [answer for answer, _ in results]
@@ -219,7 +228,7 @@ def _warm(_: int) -> None:
     time.sleep(0.05)  # long enough that every process of the pool starts
 
 
-def _ask_adopted(question: Sequence[Query], seconds: float, end: float) -> tuple[Answer, list[tuple[Query, Answer]]]:
+def _ask_adopted(question: Sequence[Query], seconds: float, left: float) -> tuple[Answer, list[tuple[Query, Answer]]]:
     (verifier,) = _ADOPTED
     verifier.asked.clear()
-    return verifier.ask_until(question, seconds, end), list(verifier.asked)
+    return verifier.ask_within(question, seconds, left), list(verifier.asked)

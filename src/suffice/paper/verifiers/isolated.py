@@ -1,17 +1,24 @@
-"""A function in a process of its own, so that it can be ended: some verifiers neither keep time nor heed signals."""
+"""A function in a process of its own, so that it can be ended: some verifiers neither keep time nor heed signals.
+
+Time is counted in CPU seconds of that process, so that a busy machine changes no verdict.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import time
 from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, NoReturn
 
 from suffice.errors import VerifierError
+
+_WALL = 30.0  # a call may last so many times its CPU seconds by the clock on the wall, on a machine that is busy
+_COUNTS_CPU = hasattr(signal, "setitimer")  # where the system has no such timer, seconds are those of the clock
 
 
 class Isolated:
@@ -24,28 +31,39 @@ class Isolated:
     """
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
-        self.function, self.cpu_seconds = function, 0.0  # what the child has used, as far as it lived to tell
+        self.function, self.cpu_seconds = function, 0.0  # what the child has used
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
 
     def call(self, argument: Any, seconds: float) -> Any:
-        """Return the function's result; `TimeoutError` after so many seconds, `VerifierError` if the child dies."""
+        """Return the function's result; `TimeoutError` after so many CPU seconds, `VerifierError` if the child dies."""
         if self._process is None or not self._process.is_alive():
             self._start()
         assert self._pipe is not None
-        self._pipe.send(argument)
-        if not self._pipe.poll(seconds):
-            self.close()
-            raise TimeoutError
+        self._pipe.send((argument, seconds))
+        if not self._pipe.poll(_WALL * (1.0 + seconds) if _COUNTS_CPU else seconds):
+            self._give_up(seconds)
         try:
             error, result, spent = self._pipe.recv()
         except EOFError:
+            if self._is_out_of_time():
+                self._give_up(seconds)
             self.close()
             raise VerifierError("the verifier's process ended without an answer") from None
         self.cpu_seconds += spent
         if error:
             raise VerifierError(f"the verifier failed: {error}")
         return result
+
+    def _is_out_of_time(self) -> bool:
+        assert self._process is not None
+        self._process.join()
+        return _COUNTS_CPU and self._process.exitcode == -signal.SIGPROF
+
+    def _give_up(self, seconds: float) -> NoReturn:
+        self.close()
+        self.cpu_seconds += seconds  # all of it was used
+        raise TimeoutError
 
     def close(self) -> None:
         """End the child process."""
@@ -81,12 +99,20 @@ def _serve(function: Callable[[Any], Any], pipe: Connection) -> None:
     pipe.send("ready")
     while True:
         try:
-            argument = pipe.recv()
+            argument, seconds = pipe.recv()
         except EOFError:
             return
         began = time.process_time()
+        _end_after(seconds)
         try:
             error, result = None, function(argument)
         except Exception as raised:  # whatever goes wrong inside a verifier is for the caller to read
             error, result = f"{type(raised).__name__}: {raised}", None
+        _end_after(0.0)
         pipe.send((error, result, time.process_time() - began))
+
+
+def _end_after(seconds: float) -> None:
+    """Have the system end this process once it has used so many more CPU seconds; 0: never."""
+    if _COUNTS_CPU:
+        signal.setitimer(signal.ITIMER_PROF, seconds)

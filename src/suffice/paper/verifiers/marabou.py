@@ -8,12 +8,11 @@ are
 - It computes in floating point: its "unsat" is `VERIFIED`, and every "sat" is evaluated exactly. A point that only
 touches 0
   is followed by a second query, for one that goes clearly below.
-- It may overrun its limit and does not heed signals: it runs in a process that can be killed.
+- It may overrun its limit and does not heed signals: it runs in a process that the system ends.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -31,7 +30,6 @@ from suffice.paper.verifiers.isolated import Isolated
 TINY = 1e-6
 _TEST_SLACK = 1e-4  # how far above a value met on a grid the self-test's threshold lies
 _CLEARLY = 1e-6  # Marabou's tolerance, as measured
-_GRACE = 2.0  # seconds that Marabou gets to end by itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +83,14 @@ class MarabouVerifier(Verifier):
         parts = [self._encode(part) for part in query.parts]
         constant, charge = nearest_float(query.constant), sum(part.charge for part in parts)
         try:
-            found, point = self._solver.call((parts, constant - charge, seconds), seconds + _GRACE)
+            found, point = self._solver.call((parts, constant - charge), seconds)
             if found == "sat":
                 return self._point_below(query, parts, point, constant, charge, seconds)
             if found != "unsat":
                 return unknown(f"Marabou: {found}")
             is_trusted = not self.self_test or self._passes_test(query.parts, parts, seconds)
         except TimeoutError:
-            return unknown(f"time-out after {seconds:.3g} s")
+            return unknown(f"time-out after {seconds:.3g} CPU s")
         return HOLDS if is_trusted else unknown("Marabou fails its self-test on this network")
 
     def _point_below(
@@ -104,7 +102,7 @@ class MarabouVerifier(Verifier):
             return Reply(Verdict.COUNTEREXAMPLE, point, "Marabou: sat")
         if query.at(point) > rational(charge + _CLEARLY):
             return Reply(Verdict.COUNTEREXAMPLE, point, "Marabou: sat")  # wrong by more than its tolerance: on record
-        found, lower = self._solver.call((parts, constant + charge + _CLEARLY, seconds), seconds + _GRACE)
+        found, lower = self._solver.call((parts, constant + charge + _CLEARLY), seconds)
         if found == "sat" and query.is_broken_by(_unscaled(query, lower)):
             return Reply(Verdict.COUNTEREXAMPLE, _unscaled(query, lower), "Marabou: sat, asked twice")
         return unknown(f"within Marabou's tolerance of 0, or what leaving tiny weights out may change ({charge:.2g})")
@@ -112,7 +110,7 @@ class MarabouVerifier(Verifier):
     def _passes_test(self, key: tuple[Part, ...], parts: list[Encoded], seconds: float) -> bool:
         if key not in self._tested:
             reached = sum(part.lowest_on_grid() for part in parts)
-            found, _ = self._solver.call((parts, -reached - _TEST_SLACK, seconds), seconds + _GRACE)
+            found, _ = self._solver.call((parts, -reached - _TEST_SLACK), seconds)
             self._tested[key] = found == "sat"
         return self._tested[key]
 
@@ -148,11 +146,11 @@ def _charge(layers: Layers, changed: tuple[Floats, ...], low: float, high: float
     return float(change[0]) * (1 + 1e-9)
 
 
-def solve(question: tuple[list[Encoded], float, float]) -> tuple[str, list[float]]:
+def solve(question: tuple[list[Encoded], float]) -> tuple[str, list[float]]:
     """Ask Marabou, in a process of its own, whether `constant + Σ networks ≤ 0` somewhere in the box."""
     from maraboupy import MarabouCore
 
-    parts, constant, seconds = question
+    parts, constant = question
     builder = _Builder(MarabouCore)
     score = MarabouCore.Equation()
     scalar = -constant
@@ -171,7 +169,7 @@ def solve(question: tuple[list[Encoded], float, float]) -> tuple[str, list[float
     score.setScalar(scalar)
     builder.equations.append(score)
     options = MarabouCore.Options()
-    options._verbosity, options._timeoutInSeconds = 0, max(1, math.ceil(seconds))
+    options._verbosity = 0
     found, values, _ = MarabouCore.solve(builder.query(inputs, output), options, "")
     return found, [values[v] for v in inputs] if found == "sat" else []
 

@@ -7,6 +7,7 @@ property asks for a point of the box with `Y_0 ≤ 0`. The answer is read from a
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shlex
@@ -26,7 +27,9 @@ from suffice.paper.instance import Query
 from suffice.paper.verifiers.interface import HOLDS, Reply, Trust, Verdict, Verifier, unknown
 
 _PLACES = ("{onnx}", "{vnnlib}", "{result}")
-_GRACE = 5.0  # seconds that a tool may overrun its own limit
+_GRACE = 5.0  # CPU seconds that a tool may overrun its own limit
+_OUT_OF_TIME = (-signal.SIGXCPU, 128 + signal.SIGXCPU) if hasattr(signal, "SIGXCPU") else ()
+_WALL = 10.0  # so many times its CPU seconds a tool may last by the clock on the wall, on a machine that is busy
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -63,9 +66,22 @@ class CommandVerifier(Verifier):
             raise VerifierError(f"the command {command!r} lacks {', '.join(missing)}; it must say where these files go")
         self.command, self.name, self.precision = command, name, precision
         self.folder = None if folder is None else Path(folder)
+        self._child_seconds = 0.0
+
+    @property
+    def child_seconds(self) -> float:
+        """CPU seconds of all commands run so far."""
+        return self._child_seconds
 
     def reply(self, query: Query, seconds: float) -> Reply:
         """Write the files, run the command, read the result."""
+        before = _children()
+        try:
+            return self._reply(query, seconds)
+        finally:
+            self._child_seconds += _children() - before
+
+    def _reply(self, query: Query, seconds: float) -> Reply:
         with tempfile.TemporaryDirectory() as scratch:
             place = Path(scratch) if self.folder is None else self.folder / f"{len(self.asked):05d}"
             place.mkdir(parents=True, exist_ok=True)
@@ -79,17 +95,27 @@ class CommandVerifier(Verifier):
             return read_result(query, files["result"].read_text())
 
 
+def _children() -> float:
+    """Return the CPU seconds of child processes that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
 def _run(command: str, seconds: float) -> str:
     """Run a command to its end, or end it and all its children; what went wrong, if anything."""
+    # Each of its processes may use so many CPU seconds; one that only waits is ended by the clock on the wall.
+    limited = f"ulimit -S -t {math.ceil(seconds)}; {command}"
     child = subprocess.Popen(
-        command, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        limited, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
     try:
-        code = child.wait(seconds)
+        code = child.wait(_WALL * seconds)
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
-        return f"time-out after {seconds:.3g} s"
+        return f"time-out after {_WALL * seconds:.3g} s"
+    if code in _OUT_OF_TIME:
+        return f"time-out after {seconds:.3g} CPU s"
     return f"the command ended with status {code}" if code else ""
 
 
