@@ -14,14 +14,16 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
 
-from suffice.core.drops import Constraint, Drop, Worst, bound_drops
+from suffice.core.constraint import Constraint, Drop
+from suffice.core.counterexamples import breaking_input
+from suffice.core.drops import Separable, Worst, bound_drops
 from suffice.core.radius_path import RadiusPath
 from suffice.core.rounding import rounding_errors
 from suffice.errors import BudgetError, RadiusError, Undecided
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
 from suffice.numbers.exact import ZERO, Rational, to_fraction
-from suffice.numbers.values import to_user
+from suffice.numbers.values import Value, to_user
 from suffice.question.budget import Clock
 from suffice.question.claim import FIRST_BITS, Inequality, dot
 from suffice.question.claims import inequalities_at, predicted
@@ -122,7 +124,7 @@ class Case:
     def constraints(self) -> tuple[Constraint, ...]:
         """What must hold of the exact model: all that `max_changed` of the free features can do at once."""
         return tuple(
-            Constraint(
+            Separable(
                 inequality.at(self.scores),
                 self._bound(inequality)[0],
                 inequality.is_strict,
@@ -169,8 +171,12 @@ class Case:
         """Constraints that refuse only what breaks the claim for certain, in the true region and the deployed model."""
         # A change of one feature lies in the ball of any norm; changes of several at once need not.
         if self.question.is_ball:
-            return with_slack([replace(one, max_changed=1) for one in self.constraints], self.charges)
+            return with_slack([one.with_max_changed(1) for one in self.constraints], self.charges)
         return with_slack(self.constraints, self.charges)
+
+    def breaking_input(self, part: int, moved: Sequence[int]) -> list[Value]:
+        """Return an input that breaks an outer constraint and differs from the row in the moved features only."""
+        return breaking_input(self.outer[part], self.worst[part], self.row, self.region, moved)
 
     def path(self, slack: Sequence[Rational] | None = None) -> RadiusPath:
         """Return the constraints as functions of a factor of the radii; slack is added to the margins."""
@@ -186,8 +192,7 @@ class Case:
 
 def with_slack(constraints: Sequence[Constraint], slack: Sequence[Rational]) -> tuple[Constraint, ...]:
     """Return constraints with something added to their margins."""
-    pairs = zip(constraints, slack, strict=True)
-    return tuple(replace(one, margin=one.margin + more) if more else one for one, more in pairs)
+    return tuple(one.with_slack(more) for one, more in zip(constraints, slack, strict=True))
 
 
 def decide(case: Case, answer: Callable[[Case], Answer]) -> Answer:
