@@ -246,7 +246,7 @@ class Explanation(Answer):
             return None
         part, moved = best
         point = tuple(breaking_input(case.outer[part], case.worst[part], case.row, case.region, moved))
-        other = predicted(self.model, case.compiled.scores(case.compiled.parts(point)))
+        other = predicted(self.model, case.compiled.scores(point))
         return Counterexample(feature, point, other, tuple(moves(case, point, removed)))
 
     def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
