@@ -15,7 +15,7 @@ class NumberError(SufficeError, ValueError):
 
 
 class ShapeError(SufficeError, ValueError):
-    """The parameters given do not describe a function of one variable."""
+    """The parameters given do not describe a function of one variable, or of two."""
 
 
 class ModelError(SufficeError, ValueError):
@@ -92,6 +92,20 @@ class PieceBudgetError(SufficeError, RuntimeError):
         return (
             f"the network of feature {self.feature!r} has more than max_pieces = {self.budget} affine pieces "
             f"after layer {self.layer}; raise max_pieces, or use a smaller network"
+        )
+
+
+class CellBudgetError(SufficeError, RuntimeError):
+    """A term over two features has more cells than the budget allows."""
+
+    def __init__(self, features: str, rows: int, columns: int, budget: int) -> None:
+        super().__init__(features, rows, columns, budget)
+        self.features, self.rows, self.columns, self.budget = features, rows, columns, budget
+
+    def __str__(self) -> str:
+        return (
+            f"the terms of {self.features} have {self.rows} × {self.columns} cells, more than 100 · max_pieces = "
+            f"{self.budget}; raise max_pieces, or use coarser bins"
         )
 
 

@@ -17,7 +17,7 @@ from suffice.adapters.draft import Draft, Options, with_facts
 from suffice.adapters.layout import Layout
 from suffice.adapters.saturation import check_unsaturated
 from suffice.adapters.verification import Check, deviations, read_rows, split, verify
-from suffice.errors import AdapterError, FeatureNameError, PieceBudgetError, SufficeError
+from suffice.errors import AdapterError, CellBudgetError, FeatureNameError, PieceBudgetError, SufficeError
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain
 
@@ -172,7 +172,7 @@ def _draft(obj: Any, options: Options) -> Draft:
     read = import_module(f"suffice.adapters.{name}").convert
     try:
         draft: Draft = read(obj, options)
-    except (AdapterError, FeatureNameError, PieceBudgetError):
+    except (AdapterError, CellBudgetError, FeatureNameError, PieceBudgetError):
         raise
     except SufficeError as error:
         raise AdapterError(f"{_describe(obj)} cannot be converted: {error}") from None

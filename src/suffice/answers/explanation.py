@@ -247,7 +247,7 @@ class Explanation(Answer):
             return None
         part, moved = best
         point = tuple(case.breaking_input(part, moved))
-        other = predicted(self.model, case.compiled.scores(case.compiled.parts(point)))
+        other = predicted(self.model, case.compiled.scores(point))
         return Counterexample(feature, point, other, tuple(moves(case, point, removed)))
 
     def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:

@@ -23,6 +23,7 @@ def certify_explanation(
     case: Case, fixed: Sequence[int], lower_bound: int, proof: Tree | None, model_file: PathLike | None
 ) -> Certificate:
     """Return the proof that a set suffices, and that no allowed one below a cost, counted in units, does."""
+    case.model.refuse_pairs("certificates", CertificateError)
     free = [i for i in case.features if i not in set(fixed)]
     result = {
         "kind": "explanation",
@@ -46,6 +47,7 @@ def certify_insufficient(
     case: Case, fixed: Sequence[int], point: Sequence[Value], model_file: PathLike | None
 ) -> Certificate:
     """Return the proof that a set does not suffice: an input that breaks the claim."""
+    case.model.refuse_pairs("certificates", CertificateError)
     evidence = {"input": [value_document(x) for x in point]}
     return write(case, result={"kind": "insufficient", "fixed": list(fixed)}, evidence=evidence, model_file=model_file)
 
@@ -54,6 +56,7 @@ def certify_contrast(
     case: Case, changed: Sequence[int], point: Sequence[Value] | None, lower_bound: int, model_file: PathLike | None
 ) -> Certificate:
     """Return the proof that some features can break a claim and fewer than a bound cannot; or that nothing can."""
+    case.model.refuse_pairs("certificates", CertificateError)
     given = sorted(case.question.given & {"free", "cost", "groups"})
     if given:
         raise CertificateError(f"there are no certificates yet for contrasts with the option {given[0]!r}")

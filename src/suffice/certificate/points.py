@@ -65,8 +65,8 @@ def bends_of(compiled: Compiled, i: int) -> Bends:
     """Return where a feature's shape may bend or jump; sorted once, for all certificates of the model."""
     kept = _BENDS.setdefault(compiled, {})
     if i not in kept:
-        feature = compiled.model.features[i]  # today its one term is the term of the same place
-        places = {z * feature.scale + feature.center: z for z in bends(compiled.model.terms[i].shape)}
+        feature = compiled.model.features[i]
+        places = {z * feature.scale + feature.center: z for z in bends(compiled.model.mains[i].shape)}
         ascending = tuple(sorted(places))
         kept[i] = Bends(ascending, tuple(str(places[place]) for place in ascending))
     return kept[i]

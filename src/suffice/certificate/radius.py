@@ -25,6 +25,7 @@ from suffice.shapes.pieces import Pieces
 
 def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: PathLike | None) -> Certificate:
     """Return the proof that a set suffices up to a radius, and no further."""
+    case.model.refuse_pairs("certificates", CertificateError)
     if any(one.gap for one in case.inequalities):
         raise CertificateError(
             f"there are no certificates yet for radii of {type(case.question.claim).__name__}, whose threshold is not "

@@ -68,7 +68,7 @@ class Case:
         row = read_row(compiled.model, x)
         region = region_around(compiled.model, row, question.radii)
         parts = compiled.parts(row)
-        scores = compiled.scores(parts)
+        scores = compiled.scores(row, parts)
         inequalities, bits = _enclosed(compiled.model, question, scores, FIRST_BITS)
         still = frozenset(question.choices.features(sorted(question.choices.fix)))
         return cls(compiled, question, row, region, parts, scores, inequalities, bits, still)

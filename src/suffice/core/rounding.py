@@ -133,10 +133,11 @@ def rounding_errors(model: AdditiveModel, region: Sequence[Domain], arithmetic: 
         If a shape is not computed by a network or a table, so that rounding is not small, or if floats overflow.
     """
     kind = _TYPES[arithmetic]
+    model.refuse_pairs(f"arithmetic={arithmetic!r}", ClaimError)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         parts = [
             _anywhere(_over_region(kind, feature, term.shape, reach))
-            for feature, term, reach in zip(model.features, model.terms, region, strict=True)
+            for feature, term, reach in zip(model.features, model.mains, region, strict=True)
         ]
         every = _total(kind, [_entry(kind, model.intercept), *parts]).error[:, 0] * _GROW
     return tuple(rational(float(error)) for error in every)
