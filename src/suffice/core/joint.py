@@ -15,8 +15,8 @@ from flint import fmpq
 
 from suffice.core.anchor import shared
 from suffice.core.constraint import INFINITE, NO_DROP, Constraint, Drop, Scenario
+from suffice.core.graph import climb
 from suffice.core.ground import Ground
-from suffice.core.labelling import climb
 from suffice.core.worst_case import FAR, Found, free_features, sight, worst
 from suffice.errors import BudgetEnded
 from suffice.numbers.exact import ZERO, Rational
@@ -106,7 +106,7 @@ class Joint(Constraint):
         return INFINITE if self._is_endless(some) else self._worst(some).fall
 
     def scenario(self, freed: Collection[int]) -> Scenario | None:
-        """Return the worst labelling of the freed features, the others changed one by one to lower the score further."""
+        """Return the worst labelling of the freed features, the others changed one by one to lower it further."""
         some, ground = frozenset(freed), self.ground
         if self._is_endless(some):
             weights = [NO_DROP] * len(ground.row)
@@ -186,7 +186,9 @@ class Joint(Constraint):
     def _ordered(self, labels: Collection[int], first: Collection[int], others: Collection[int]) -> list[int]:
         """Return `first`, then those of the others that a labelling changes, the ones that do most alone first."""
         each = dict(enumerate(labels))
-        moved = sorted((i for i in others if each[i]), key=lambda i: (self.ground.own_fall(i, each[i]), -i), reverse=True)
+        moved = sorted(
+            (i for i in others if each[i]), key=lambda i: (self.ground.own_fall(i, each[i]), -i), reverse=True
+        )
         return [*first, *moved]
 
     def _replace(self, **changes: Any) -> Joint:
@@ -196,7 +198,8 @@ class Joint(Constraint):
         key = freed, self._most
         if key not in self.ground.known:
             self.ground.known[key] = worst(self.ground, freed, self._most)
-        return self.ground.known[key]
+        found: Found = self.ground.known[key]
+        return found
 
     def _is_endless(self, freed: frozenset[int]) -> bool:
         """Whether some of the features, changing alone, lower the score for ever."""
@@ -224,6 +227,7 @@ class Joint(Constraint):
             # A sum is a multiple of the steps, and less than half of them more or less for its edges.
             limits = (
                 int(low.floor()) * steps + (steps // 2 - 1 if low.q != 1 else -1 if self.is_strict else 0),
-                int(high.floor()) * steps + (steps // 2 - 1 if high.q != 1 else -1 if self.is_strict and not self.gap else 0),
+                int(high.floor()) * steps
+                + (steps // 2 - 1 if high.q != 1 else -1 if self.is_strict and not self.gap else 0),
             )
         return max(min(limits[0], FAR), -FAR), max(min(limits[1], FAR), -FAR)
