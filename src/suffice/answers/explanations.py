@@ -14,9 +14,9 @@ from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.numbers.exact import brief
 from suffice.question.budget import Budget
 from suffice.question.documents import Json
-from suffice.solvers.covering import Cover
 from suffice.solvers.enumeration import Count, Items, count_minimal, count_smallest, minimal_sets, smallest_sets
 from suffice.solvers.problem import Problem
+from suffice.solvers.proofs import Cover
 
 _SHOWN = 20
 _COUNTED = 100_000  # nodes of a count, if nothing else is said

@@ -186,7 +186,9 @@ class Joint(Constraint):
     def _ordered(self, labels: Collection[int], first: Collection[int], others: Collection[int]) -> list[int]:
         """Return `first`, then those of the others that a labelling changes, the ones that do most alone first."""
         each = dict(enumerate(labels))
-        moved = sorted((i for i in others if each[i]), key=lambda i: (self.ground.own_fall(i, each[i]), -i), reverse=True)
+        moved = sorted(
+            (i for i in others if each[i]), key=lambda i: (self.ground.own_fall(i, each[i]), -i), reverse=True
+        )
         return [*first, *moved]
 
     def _replace(self, **changes: Any) -> Joint:
@@ -224,6 +226,7 @@ class Joint(Constraint):
             # A sum is a multiple of the steps, and less than half of them more or less for its edges.
             limits = (
                 int(low.floor()) * steps + (steps // 2 - 1 if low.q != 1 else -1 if self.is_strict else 0),
-                int(high.floor()) * steps + (steps // 2 - 1 if high.q != 1 else -1 if self.is_strict and not self.gap else 0),
+                int(high.floor()) * steps
+                + (steps // 2 - 1 if high.q != 1 else -1 if self.is_strict and not self.gap else 0),
             )
         return max(min(limits[0], FAR), -FAR), max(min(limits[1], FAR), -FAR)

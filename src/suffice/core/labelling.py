@@ -117,9 +117,7 @@ def climb(graph, labels, is_free, most, local):  # type: ignore[no-untyped-def]
             old, at = labels[i], first[i]
             best = old
             for a in range(first[i + 1] - at):
-                if local[at + a] > local[at + best] and (
-                    moved - graph.moves[at + old] + graph.moves[at + a] <= most
-                ):
+                if local[at + a] > local[at + best] and (moved - graph.moves[at + old] + graph.moves[at + a] <= most):
                     best = a
             if best == old:
                 continue
@@ -133,16 +131,12 @@ def climb(graph, labels, is_free, most, local):  # type: ignore[no-untyped-def]
                     j = ends[e, 1]
                     if is_free[j]:
                         for b in range(width):
-                            local[first[j] + b] += (
-                                both[start[e] + best * width + b] - both[start[e] + old * width + b]
-                            )
+                            local[first[j] + b] += both[start[e] + best * width + b] - both[start[e] + old * width + b]
                 else:
                     j = ends[e, 0]
                     if is_free[j]:
                         for a in range(first[j + 1] - first[j]):
-                            local[first[j] + a] += (
-                                both[start[e] + a * width + best] - both[start[e] + a * width + old]
-                            )
+                            local[first[j] + a] += both[start[e] + a * width + best] - both[start[e] + a * width + old]
         if not is_better:
             break
 

@@ -180,7 +180,9 @@ class Landscape:
             ladder = self.ladders[i]
             count = ladder.axis.numbers
             spots = [
-                ladder.whole(cell, is_integers=is_integers) if 0 < cell < count - 1 and not ladder.varies[cell] else None
+                ladder.whole(cell, is_integers=is_integers)
+                if 0 < cell < count - 1 and not ladder.varies[cell]
+                else None
                 for cell in range(count)
             ]
             values = [ZERO if spot is None else spot.infimum.value for spot in spots]
@@ -285,10 +287,14 @@ def _lowest(function: Pieces, inside: Interval, span: Span) -> Infimum:
     knot = function.lowest_knot(first, last)
     found = [] if knot is None else [knot]
     if low is not None:
-        found.append(Infimum.limit(function.slopes[first] * low + function.offsets[first], low, 1, function.slopes[first]))
+        found.append(
+            Infimum.limit(function.slopes[first] * low + function.offsets[first], low, 1, function.slopes[first])
+        )
         found += [Infimum.attained(function(low), low)] if has_low else []
     if high is not None:
-        found.append(Infimum.limit(function.slopes[last] * high + function.offsets[last], high, -1, function.slopes[last]))
+        found.append(
+            Infimum.limit(function.slopes[last] * high + function.offsets[last], high, -1, function.slopes[last])
+        )
         found += [Infimum.attained(function(high), high)] if has_high else []
     return min(found)
 

@@ -47,7 +47,9 @@ def free_features(ground: Ground, freed: Collection[int]) -> NDArray[np.bool_]:
     return mask & (np.diff(ground.graph.first) > 1)
 
 
-def sight(ground: Ground, freed: Collection[int], most: int, low: int, enough: int, moves: Any = None) -> Sighted | None:
+def sight(
+    ground: Ground, freed: Collection[int], most: int, low: int, enough: int, moves: Any = None
+) -> Sighted | None:
     """Return what units say of sums above `low`; None where 64 bits do not suffice.
 
     Parameters

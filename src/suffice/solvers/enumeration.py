@@ -13,8 +13,8 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from suffice.numbers.exact import ONE, ZERO
-from suffice.solvers.covering import Bound, Branch, Cover
-from suffice.solvers.problem import Multipliers, Problem
+from suffice.solvers.problem import Problem
+from suffice.solvers.proofs import Bound, Branch, Cover, Multipliers, Scenarios
 
 Items: TypeAlias = tuple[int, ...]
 
@@ -184,6 +184,8 @@ def _kept(problem: Problem, freed: Sequence[int]) -> Items:
 def _surrogates(count: int, cover: Cover, most: int = 8) -> list[Multipliers]:
     """Return each constraint alone, and some multipliers that the proof of the cover made use of."""
     found: list[Multipliers] = [tuple(ONE if k == c else ZERO for k in range(count)) for c in range(count)]
+    if isinstance(cover.proof, Scenarios):
+        return found
     stack = [cover.proof]
     while stack and len(found) < count + most:
         tree = stack.pop()

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from suffice.core.constraint import Constraint, Drop, total
 from suffice.numbers.exact import ZERO, Rational, nearest_float
 from suffice.question.preferences import Choices
-
-Multipliers = tuple[Rational, ...]
+from suffice.solvers.proofs import Multipliers
 
 
 class Problem:
