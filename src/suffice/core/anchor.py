@@ -1,9 +1,10 @@
 """Tables of pair terms, seen from a row: what each label adds alone, and what two labels add beyond that.
 
-In: the labels of each feature, the first of which is the row's own value, with their cells and own parts in whole units.
-Out: a `Graph` whose sums are how far the score falls: a label's own number is the fall if its feature alone changes, pair
-terms included; two labels' number is what is left of the fall if both change. It is 0 where one of them is the first,
-so that a feature that stays leaves the sum. Labels that another one beats whatever all other features do are taken out.
+In: the labels of each feature, the first of which is the row's own value, with their cells and own parts in whole
+units. Out: a `Graph` whose sums are how far the score falls: a label's own number is the fall if its feature alone
+changes, pair terms included; that of two labels is what is left of the fall if both change. It is 0 where one of them
+is the first, so that a feature that stays leaves the sum. Labels that another one beats, whatever all other features
+do, are taken out.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.labelling import Graph, compiled, graph
+from suffice.core.graph import Graph, compiled, graph
 
 
 @compiled
-def anchored(first, cells, mains, tables, row_tables, row_start):  # type: ignore[no-untyped-def]
+def anchored(first: Any, cells: Any, mains: Any, tables: Any, row_tables: Any, row_start: Any) -> Any:
     """Return what each label adds, and the tables of what two add beyond that, one after the other.
 
     Pairs that are not constant on their cells have a table of their own for this row, by label.
     """
     pairs = len(tables.ends)
-    own = np.empty_like(mains)
+    own = np.empty(len(mains), np.int64)
     for i in range(len(first) - 1):
         for a in range(first[i], first[i + 1]):
             own[a] = mains[first[i]] - mains[a]
@@ -71,7 +72,7 @@ def anchored(first, cells, mains, tables, row_tables, row_start):  # type: ignor
 
 
 @compiled
-def dominated(graph, slack):  # type: ignore[no-untyped-def]
+def dominated(graph: Any, slack: Any) -> Any:
     """Return for each label whether it stays: whether no other label of its feature is better whatever the others do.
 
     `slack` times one more than the number of pairs of the feature is what numbers may be off. A first label stays.
@@ -79,7 +80,9 @@ def dominated(graph, slack):  # type: ignore[no-untyped-def]
     first, ends, both = graph.first, graph.ends, graph.both
     stays = np.ones(len(graph.own), np.bool_)
     is_open = np.ones(len(first) - 1, np.bool_)
-    while is_open.any():
+    rounds = 1
+    while rounds:
+        rounds = 0
         for i in range(len(first) - 1):
             if not is_open[i]:
                 continue
@@ -118,17 +121,24 @@ def dominated(graph, slack):  # type: ignore[no-untyped-def]
                     e = graph.around[k]
                     is_open[ends[e, 0]] = True
                     is_open[ends[e, 1]] = True
+                rounds += 1
     return stays
 
 
 @compiled
-def restricted(graph, stays):  # type: ignore[no-untyped-def]
+def restricted(graph: Any, stays: Any) -> Any:
     """Return the labels that stay by feature, their own numbers, which pairs are not 0 among them, and their tables."""
     first = graph.first
     fewer = np.zeros(len(first), np.int64)
     for i in range(len(first) - 1):
-        fewer[i + 1] = fewer[i] + stays[first[i] : first[i + 1]].sum()
-    kept = np.flatnonzero(stays)
+        fewer[i + 1] = fewer[i]
+        for a in range(first[i], first[i + 1]):
+            fewer[i + 1] += stays[a]
+    kept, at = np.empty(fewer[-1], np.int64), 0
+    for a in range(len(stays)):
+        if stays[a]:
+            kept[at] = a
+            at += 1
     is_used = np.zeros(len(graph.ends), np.bool_)
     both = np.empty(len(graph.both), graph.both.dtype)
     at = 0
@@ -148,14 +158,16 @@ def restricted(graph, stays):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def shared(graph):  # type: ignore[no-untyped-def]
+def shared(graph: Any) -> Any:
     """Return numbers for each feature whose sums over a set of features no labelling of these is above.
 
-    Of each pair's table, which is 0 for first labels, the second feature takes half of what a label can add at most, the
-    first what is then left. No share is below 0, so that a set may have only one of the two.
+    Of each pair's table, which is 0 for first labels, the second feature takes half of what a label can add at most,
+    the first what is then left. No share is below 0, so that a set may have only one of the two.
     """
     first, both = graph.first, graph.both
-    own = graph.own.copy()
+    own = np.empty(len(graph.own), graph.own.dtype)
+    for a in range(len(own)):
+        own[a] = graph.own[a]
     widest = 1
     for i in range(len(first) - 1):
         widest = max(widest, first[i + 1] - first[i])
@@ -174,8 +186,9 @@ def shared(graph):  # type: ignore[no-untyped-def]
             for b in range(width):
                 most = max(most, both[at + a * width + b] - half[b])
             own[first[i] + a] += most
-    found = own[first[:-1]]
+    found = np.empty(len(first) - 1, own.dtype)
     for i in range(len(first) - 1):
+        found[i] = own[first[i]]
         for a in range(first[i], first[i + 1]):
             found[i] = max(found[i], own[a])
     return found

@@ -2,9 +2,9 @@
 
 In: a landscape, a row and its region. Out: a `Graph` in whole units, and the exact fall of any labelling.
 
-The first label of a feature is the row's own value, every other one a spot. The fall of a labelling is how far the score
-is then below that of the row. Every number is rounded to units once, so that a sum of the graph is off by at most `error`
-units from the fall that it stands for.
+The first label of a feature is the row's own value, every other one a spot. The fall of a labelling is how far the
+score is then below that of the row. Every number is rounded to units once, so that a sum of the graph is off by at most
+`error` units from the fall that it stands for.
 
 Falls are ordered as drops are: of equal values the one that is about to grow is largest, and one that is attained is
 larger than one that is only approached. In exact whole numbers a value is a multiple of `Landscape.steps`; a label that
@@ -14,7 +14,7 @@ is approached takes one away, and one that is about to grow adds more than all o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from suffice.core.anchor import anchored, dominated, without
 from suffice.core.constraint import NO_DROP, Drop, Scenario
-from suffice.core.labelling import Graph, graph
+from suffice.core.graph import Graph, graph
 from suffice.core.landscape import Landscape, Spot
 from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ZERO, Rational
@@ -87,7 +87,7 @@ class Ground:
                 self._put(i, Spot.of(ladder.axis.cell_of(label), Infimum.attained(ladder.function(label), label)))
 
     def _add_span(self, i: int, own: Spot, span: Span) -> None:
-        """Add the labels of a span: those of the cells at its ends, of the row's own cell, and of whole cells between."""
+        """Add the labels of a span: of the cells at its ends, of the row's own cell, and of whole cells between."""
         ladder = self.landscape.ladders[i]
         cells = ladder.axis.cells_between(span.low, span.high)
         first, last, apart = cells[0], cells[-1], {cells[0], own.cell, cells[-1]}
@@ -198,20 +198,20 @@ class Ground:
         at = self.landscape.pair_at
         return at(e, new, before) + at(e, old, after) - at(e, old, before) - at(e, new, after)
 
-    def scenario(self, labels: Sequence[int]) -> Scenario:
+    def scenario(self, labels: Iterable[int]) -> Scenario:
         """Return what a labelling does, feature by feature and pair by pair."""
-        labels = tuple(int(label) for label in labels)
-        weights = tuple(self.own_fall(i, label) for i, label in enumerate(labels))
-        both = {
-            ends: self.product(e, labels[ends[0]], labels[ends[1]]) for e, (ends, _) in enumerate(self.landscape.pairs)
-        }
-        return Scenario(weights, {ends: value for ends, value in both.items() if value}, labels)
+        each = tuple(int(label) for label in labels)
+        weights = tuple(self.own_fall(i, label) for i, label in enumerate(each))
+        both = {(i, j): self.product(e, each[i], each[j]) for e, ((i, j), _) in enumerate(self.landscape.pairs)}
+        return Scenario(weights, {ends: value for ends, value in both.items() if value}, each)
 
-    def fall(self, labels: Sequence[int]) -> Drop:
+    def fall(self, labels: Iterable[int]) -> Drop:
         """Return how far the score falls at a labelling."""
         landscape = self.landscape
-        moved = {i for i, label in enumerate(labels) if label}
-        spots = [self.spot(i, int(label)) for i, label in enumerate(labels)]
+        spots, moved = list[Spot](), set[int]()
+        for i, label in enumerate(labels):
+            spots.append(self.spot(i, int(label)))
+            moved |= {i} if label else set()
         here = [self.spot(i, 0) if i in moved else spot for i, spot in enumerate(spots)]
         value = sum((here[i].infimum.value - spots[i].infimum.value for i in moved), ZERO)
         for e in {e for i in moved for e, _ in landscape.around[i]}:

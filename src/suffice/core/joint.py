@@ -15,8 +15,8 @@ from flint import fmpq
 
 from suffice.core.anchor import shared
 from suffice.core.constraint import INFINITE, NO_DROP, Constraint, Drop, Scenario
+from suffice.core.graph import climb
 from suffice.core.ground import Ground
-from suffice.core.labelling import climb
 from suffice.core.worst_case import FAR, Found, free_features, sight, worst
 from suffice.errors import BudgetEnded
 from suffice.numbers.exact import ZERO, Rational
@@ -106,7 +106,7 @@ class Joint(Constraint):
         return INFINITE if self._is_endless(some) else self._worst(some).fall
 
     def scenario(self, freed: Collection[int]) -> Scenario | None:
-        """Return the worst labelling of the freed features, the others changed one by one to lower the score further."""
+        """Return the worst labelling of the freed features, the others changed one by one to lower it further."""
         some, ground = frozenset(freed), self.ground
         if self._is_endless(some):
             weights = [NO_DROP] * len(ground.row)
@@ -198,7 +198,8 @@ class Joint(Constraint):
         key = freed, self._most
         if key not in self.ground.known:
             self.ground.known[key] = worst(self.ground, freed, self._most)
-        return self.ground.known[key]
+        found: Found = self.ground.known[key]
+        return found
 
     def _is_endless(self, freed: frozenset[int]) -> bool:
         """Whether some of the features, changing alone, lower the score for ever."""

@@ -1,11 +1,11 @@
 """The worst case of features that act together: the best labelling of a graph, by messages and branch and bound.
 
-In: a `Graph`, whole numbers for each label of each feature and for each two labels of two features that have a pair term;
-which features are free. Out: a labelling of the free features with the largest sum, or the proof that none is above a
-threshold. All features that are not free have their first label.
-Guaranteed: every step is exact. A message moves part of a pair's numbers to its two features and leaves the sum of every
-labelling as it is, so that the sum of the features' largest numbers is a bound, however the messages came about. Labels
-leave the search only by such a bound.
+In: a `Graph`, whole numbers for each label of each feature and for each two labels of two features that have a pair
+term; which features are free. Out: a labelling of the free features with the largest sum, or the proof that none is
+above a threshold. All features that are not free have their first label.
+Guaranteed: every step is exact. A message moves part of a pair's numbers to its two features and leaves the sum of
+every labelling as it is, so that the sum of the features' largest numbers is a bound, however the messages came about.
+Labels leave the search only by such a bound.
 
 The same text runs compiled, on 64-bit integers, and as plain Python on integers of any size. Numbers that come near the
 end of 64 bits end the search (`OVERFLOW`): then the plain one is asked.
@@ -15,134 +15,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-try:
-    from numba import njit
-
-    def compiled(function: Function) -> Function:
-        """Compile a function at its first call, or take it from the cache on disk; it runs beside other threads."""
-        return njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
-
-except ImportError:  # without numba the same functions run as they stand
-
-    def compiled(function: Function) -> Function:
-        """Return the function as it is."""
-        return function
-
+from suffice.core.graph import climb, compiled, copied, value_of
 
 DONE, ENOUGH, WORK_ENDED, OVERFLOW = 0, 1, 2, 3
 
 
-class Graph(NamedTuple):
-    """What each label of each feature adds, and each two labels of two features, as whole numbers.
-
-    The labels of feature `i` are `first[i]` to `first[i + 1] - 1`, in one row of all labels. Pair `e` joins the features
-    `ends[e, 0]` and `ends[e, 1]`; its table begins at `start[e]`, a row for each label of the first of the two. The
-    places of its messages begin at `slot[e]`: one for each label of the first, then of the second. The pairs of feature
-    `i` are `around[near[i]]` to `around[near[i + 1] - 1]`.
-    """
-
-    first: Any
-    own: Any  # for each label what it adds
-    moves: Any  # for each label whether it is a change from the row
-    ends: Any
-    start: Any
-    both: Any  # for each two labels of a pair what they add together
-    slot: Any
-    near: Any
-    around: Any
-
-    @property
-    def features(self) -> int:
-        """How many features there are."""
-        return len(self.first) - 1
-
-
-def graph(first: Any, own: Any, moves: Any, ends: Any, both: Any) -> Graph:
-    """Return the graph of some labels and pairs; `both` has the tables one after the other."""
-    sizes = np.diff(first)
-    ends = np.asarray(ends, dtype=np.int64).reshape(-1, 2)
-    left, right = sizes[ends[:, 0]], sizes[ends[:, 1]]
-    start = np.concatenate([[0], np.cumsum(left * right)]).astype(np.int64)
-    slot = np.concatenate([[0], np.cumsum(left + right)]).astype(np.int64)
-    joined = np.concatenate([ends[:, 0], ends[:, 1]])
-    order = np.argsort(joined, kind="stable")
-    near = np.concatenate([[0], np.cumsum(np.bincount(joined, minlength=len(sizes)))]).astype(np.int64)
-    around = (np.tile(np.arange(len(ends)), 2)[order] if len(ends) else np.zeros(0)).astype(np.int64)
-    return Graph(np.asarray(first, dtype=np.int64), own, moves, ends, start, both, slot, near, around)
-
-
 @compiled
-def value_of(graph, labels):  # type: ignore[no-untyped-def]
-    """Return the sum of a labelling, one label for each feature."""
-    found = graph.own[:1].sum() * 0
-    for i in range(len(graph.first) - 1):
-        found += graph.own[graph.first[i] + labels[i]]
-    for e in range(len(graph.ends)):
-        i, j = graph.ends[e, 0], graph.ends[e, 1]
-        width = graph.first[j + 1] - graph.first[j]
-        found += graph.both[graph.start[e] + labels[i] * width + labels[j]]
-    return found
-
-
-@compiled
-def climb(graph, labels, is_free, most, local):  # type: ignore[no-untyped-def]
-    """Improve a labelling one free feature at a time, with at most so many changes from the row."""
-    first, own, ends, both, start = graph.first, graph.own, graph.ends, graph.both, graph.start
-    moved = 0
-    for i in range(len(first) - 1):
-        moved += graph.moves[first[i] + labels[i]]
-        if is_free[i]:
-            for a in range(first[i], first[i + 1]):
-                local[a] = own[a]
-    for e in range(len(ends)):
-        i, j = ends[e, 0], ends[e, 1]
-        width = first[j + 1] - first[j]
-        if is_free[i]:
-            for a in range(first[i + 1] - first[i]):
-                local[first[i] + a] += both[start[e] + a * width + labels[j]]
-        if is_free[j]:
-            for b in range(width):
-                local[first[j] + b] += both[start[e] + labels[i] * width + b]
-    for _ in range(20):
-        is_better = False
-        for i in range(len(first) - 1):
-            if not is_free[i]:
-                continue
-            old, at = labels[i], first[i]
-            best = old
-            for a in range(first[i + 1] - at):
-                if local[at + a] > local[at + best] and (moved - graph.moves[at + old] + graph.moves[at + a] <= most):
-                    best = a
-            if best == old:
-                continue
-            is_better = True
-            labels[i] = best
-            moved += graph.moves[at + best] - graph.moves[at + old]
-            for k in range(graph.near[i], graph.near[i + 1]):
-                e = graph.around[k]
-                width = first[ends[e, 1] + 1] - first[ends[e, 1]]
-                if ends[e, 0] == i:
-                    j = ends[e, 1]
-                    if is_free[j]:
-                        for b in range(width):
-                            local[first[j] + b] += both[start[e] + best * width + b] - both[start[e] + old * width + b]
-                else:
-                    j = ends[e, 0]
-                    if is_free[j]:
-                        for a in range(first[j + 1] - first[j]):
-                            local[first[j] + a] += both[start[e] + a * width + best] - both[start[e] + a * width + old]
-        if not is_better:
-            break
-
-
-@compiled
-def sweep(graph, edges, is_forward, own, message, alive, left, right, rest, limit):  # type: ignore[no-untyped-def]
+def sweep(
+    graph: Any,
+    edges: Any,
+    is_forward: Any,
+    own: Any,
+    message: Any,
+    alive: Any,
+    left: Any,
+    right: Any,
+    rest: Any,
+    limit: Any,
+) -> Any:
     """Share the numbers of each pair out between its two features; return the work done, or -1 on overflow.
 
     Of a pair's best sums with one label of a feature given, the first feature takes half; what then remains goes to the
@@ -207,14 +101,16 @@ def sweep(graph, edges, is_forward, own, message, alive, left, right, rest, limi
 
 
 @compiled
-def bound_of(graph, free, own, alive, most, stay, gain, place, order):  # type: ignore[no-untyped-def]
+def bound_of(
+    graph: Any, free: Any, own: Any, alive: Any, most: Any, stay: Any, gain: Any, place: Any, order: Any
+) -> Any:
     """Return the largest sum that the labels left may have, whether there is any, and what pruning needs to know.
 
     For each free feature `stay` is the number of its first label (of its best one where that is gone) and `gain` what
     its best change adds to that; `place` is the best label. At most so many features change, those with the largest
     gains. The last two results are the least gain among these and the largest among the others.
     """
-    first, zero = graph.first, graph.own[:1].sum() * 0
+    first, zero = graph.first, graph.own[0] * 0
     found, forced, count = zero, 0, 0
     for k in range(len(free)):
         i = free[k]
@@ -277,8 +173,21 @@ def bound_of(graph, free, own, alive, most, stay, gain, place, order):  # type: 
 
 
 @compiled
-def prune(graph, free, own, alive, most, stay, gain, order, bound, least, following, best):  # type: ignore[no-untyped-def]
-    """Take out labels that are in no labelling with a sum above `best`; return how many, -1 if a feature has none left."""
+def prune(
+    graph: Any,
+    free: Any,
+    own: Any,
+    alive: Any,
+    most: Any,
+    stay: Any,
+    gain: Any,
+    order: Any,
+    bound: Any,
+    least: Any,
+    following: Any,
+    best: Any,
+) -> Any:
+    """Take out labels that are in no labelling above `best`; return how many, or -1 if a feature has none left."""
     first, count = graph.first, 0
     forced = 0
     for k in range(len(free)):
@@ -309,7 +218,18 @@ def prune(graph, free, own, alive, most, stay, gain, order, bound, least, follow
 
 
 @compiled
-def search(graph, is_free, most, threshold, enough, is_frozen, max_work, limit, labels, alive_out):  # type: ignore[no-untyped-def]
+def search(
+    graph: Any,
+    is_free: Any,
+    most: Any,
+    threshold: Any,
+    enough: Any,
+    is_frozen: Any,
+    max_work: Any,
+    limit: Any,
+    labels: Any,
+    alive_out: Any,
+) -> Any:
     """Look for labellings with a sum above a threshold.
 
     Parameters
@@ -329,7 +249,7 @@ def search(graph, is_free, most, threshold, enough, is_frozen, max_work, limit, 
     """
     first, ends = graph.first, graph.ends
     features = len(first) - 1
-    zero = graph.own[:1].sum() * 0
+    zero = graph.own[0] * 0
     count = 0
     for i in range(features):
         count += is_free[i]
@@ -351,9 +271,10 @@ def search(graph, is_free, most, threshold, enough, is_frozen, max_work, limit, 
     widest = 1
     for i in range(features):
         widest = max(widest, first[i + 1] - first[i])
-    owns = np.empty((2, len(graph.own)), graph.own.dtype)
-    messages = np.empty((2, graph.slot[-1]), graph.own.dtype)
-    lives = np.empty((2, len(graph.own)), np.bool_)
+    # A state for each depth; what is never reached takes no memory.
+    owns = np.empty((count + 2, len(graph.own)), graph.own.dtype)
+    messages = np.empty((count + 2, graph.slot[-1]), graph.own.dtype)
+    lives = np.empty((count + 2, len(graph.own)), np.bool_)
     branch = np.zeros(count + 2, np.int64)  # the label that was tried at each depth, -1 before any was
     left, right = np.empty(widest, np.int64), np.empty(widest, np.int64)
     rest, local = np.empty(widest, graph.own.dtype), np.empty(len(graph.own), graph.own.dtype)
@@ -362,10 +283,12 @@ def search(graph, is_free, most, threshold, enough, is_frozen, max_work, limit, 
     now = np.zeros(features, np.int64)
 
     best, is_found = threshold, False
-    labels[:] = 0
-    owns[0, :] = graph.own
-    messages[0, :] = zero
-    lives[0, :] = True
+    for i in range(features):
+        labels[i] = 0
+    for a in range(len(graph.own)):
+        owns[0, a], lives[0, a] = graph.own[a], True
+    for k in range(graph.slot[-1]):
+        messages[0, k] = zero
     root = threshold
     work, nodes, depth = 0, 0, 0
     branch[0] = -1
@@ -377,7 +300,7 @@ def search(graph, is_free, most, threshold, enough, is_frozen, max_work, limit, 
         here = value_of(graph, now)
         if here > best:
             best, is_found = here, True
-            labels[:] = now
+            copied(now, labels)
             if best > enough:
                 return ENOUGH, True, best, best, work, nodes
     while depth >= 0:
@@ -406,14 +329,15 @@ def search(graph, is_free, most, threshold, enough, is_frozen, max_work, limit, 
                 is_closed = True
                 break
             if not is_frozen:
-                now[:] = 0
+                for i in range(features):
+                    now[i] = 0
                 for k in range(count):
                     now[free[k]] = place[k]
                 climb(graph, now, is_free, most, local)
                 here = value_of(graph, now)
                 if here > best:
                     best, is_found = here, True
-                    labels[:] = now
+                    copied(now, labels)
                     if best > enough:
                         return ENOUGH, True, best, bound, work, nodes
                     if bound <= best:
@@ -428,9 +352,9 @@ def search(graph, is_free, most, threshold, enough, is_frozen, max_work, limit, 
             if not pruned and rounds > 1 and before - bound <= (bound - best) >> 6:
                 break
         if is_frozen:
-            alive_out[:] = alive
+            for a in range(len(alive)):
+                alive_out[a] = alive[a] and not is_closed
             if is_closed:
-                alive_out[:] = False
                 bound = best
             return DONE, False, best, bound, work, nodes
         pick, lead = -1, zero
@@ -449,14 +373,10 @@ def search(graph, is_free, most, threshold, enough, is_frozen, max_work, limit, 
         if pick < 0:  # closed, or one label each: that labelling was looked at
             depth -= 1
             continue
-        if depth + 2 > len(owns):
-            owns = np.concatenate((owns, np.empty_like(owns)))
-            messages = np.concatenate((messages, np.empty_like(messages)))
-            lives = np.concatenate((lives, np.empty_like(lives)))
         depth += 1
-        owns[depth, :] = owns[depth - 1]
-        messages[depth, :] = messages[depth - 1]
-        lives[depth, :] = lives[depth - 1]
+        copied(own, owns[depth])
+        copied(message, messages[depth])
+        copied(alive, lives[depth])
         for a in range(first[pick], first[pick + 1]):
             if a != branch[depth - 1]:
                 lives[depth, a] = False
@@ -467,7 +387,7 @@ def search(graph, is_free, most, threshold, enough, is_frozen, max_work, limit, 
 def _as_python() -> Callable[..., Any]:
     """Return `search` as plain Python: the same text, with the plain functions in place of the compiled ones."""
     names = dict(globals())
-    for function in (value_of, climb, sweep, bound_of, prune, search):
+    for function in (copied, value_of, climb, sweep, bound_of, prune, search):
         plain = getattr(function, "py_func", function)
         names[plain.__name__] = FunctionType(plain.__code__, names, plain.__name__)
     return names["search"]  # type: ignore[no-any-return]

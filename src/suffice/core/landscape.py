@@ -4,8 +4,8 @@ In: for each feature its own part, and the parts of pairs of features. Out: for 
 pair terms change, what is worst within a cell, and every number rounded to whole units of one power of two. None of it
 depends on a row: a `Landscape` is made once for a claim's factors and kept with the compiled model.
 
-Where all pair terms of a feature are constant along it, one place in a cell stands for the whole cell: the one where the
-feature's own part is lowest. Where one of them is not, the score is affine along the feature between its own knots,
+Where all pair terms of a feature are constant along it, one place in a cell stands for the whole cell: the one where
+the feature's own part is lowest. Where one of them is not, the score is affine along the feature between its own knots,
 whatever the others do, so that it is lowest at one of these or at an end of the cell. If such a place does not belong
 to the cell, values come as close to it as one likes; a place between two such ends attains what both only approach,
 should the score be constant there.
@@ -24,12 +24,13 @@ from numpy.typing import NDArray
 
 from suffice.errors import RadiusError
 from suffice.model.domain import Span
-from suffice.numbers.exact import ZERO, Rational
+from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.shapes.axis import Axis, Interval, united
 from suffice.shapes.infimum import Infimum
 from suffice.shapes.pair_pieces import PairPieces
-from suffice.shapes.pieces import Pieces
+from suffice.shapes.pieces import Pieces, combine
+from suffice.shapes.slices import sliced
 
 _BITS = 62  # of a whole number that is safely within 64 bits
 _ROOM = 8  # bits that messages may need beyond the numbers they are made of
@@ -117,6 +118,12 @@ class Landscape:
         """Return the part of a pair at two spots."""
         (_, pair), (rows, columns) = self.pairs[e], self.cells[e]
         return pair.limit(rows[first.cell], first.infimum.at, columns[second.cell], second.infimum.at)
+
+    def alone(self, i: int, row: Sequence[Value]) -> Pieces:
+        """Return the score as a function of one feature, up to a constant, all others being at a row."""
+        ends = ((self.pairs[e], side) for e, side in self.around[i])
+        slices = [sliced(pair, side, row[both[1 - side]]) for (both, pair), side in ends]
+        return combine([(ONE, self.mains[i]), *((ONE, one) for one in slices)]) if slices else self.mains[i]
 
     def change(self, old: Sequence[Value], new: Sequence[Value]) -> Rational:
         """Return by how much the score differs from one input to another."""
@@ -304,8 +311,8 @@ def _corners(function: Pieces, inside: Interval, span: Span, name: str) -> list[
     low, has_low, high, has_high = inside
     if low is None or high is None:
         raise RadiusError(
-            f"a pair term of {name!r} goes on for ever along it, and nothing bounds it there; give a finite radius, or a "
-            "domain with ends"
+            f"a pair term of {name!r} goes on for ever along it, and nothing bounds it there; give a finite radius, or "
+            "a domain with ends"
         )
     if span.is_integers:
         function = function.on_integers

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.core.constraint import Drop
+from suffice.core.graph import Graph
 from suffice.core.ground import Ground
-from suffice.core.labelling import DONE, ENOUGH, OVERFLOW, Graph, exact_search, search
+from suffice.core.labelling import DONE, ENOUGH, OVERFLOW, exact_search, search
 from suffice.errors import BudgetEnded
 
 FAR = 1 << 61  # beyond every sum in units
@@ -44,7 +45,8 @@ def free_features(ground: Ground, freed: Collection[int]) -> NDArray[np.bool_]:
     """Return for each feature whether it is freed and has a label other than the row's own value."""
     mask = np.zeros(ground.graph.features, dtype=np.bool_)
     mask[list(freed)] = True
-    return mask & (np.diff(ground.graph.first) > 1)
+    mask &= np.diff(ground.graph.first) > 1
+    return mask
 
 
 def sight(
@@ -74,7 +76,7 @@ def sight(
 
 
 def worst(ground: Ground, freed: Collection[int], most: int, moves: Any = None) -> Found:
-    """Return the labelling of freed features with the largest fall; those that fall for ever count as far as labels go."""
+    """Return the labelling of freed features with the largest fall; what falls for ever is no label."""
     seen = sight(ground, freed, most, -1, FAR, moves)
     if seen is None:
         return _exactly(ground, freed, most, np.ones(len(ground.graph.own), dtype=np.bool_), moves)
@@ -118,7 +120,8 @@ def _exactly(ground: Ground, freed: Collection[int], most: int, alive: NDArray[n
 
 def _beyond(graph: Graph) -> int:
     """Return more than any number of a search over a graph of exact whole numbers can be."""
-    return (sum(map(abs, graph.own)) + sum(map(abs, graph.both)) + 1) << 64
+    size: int = sum(map(abs, graph.own)) + sum(map(abs, graph.both)) + 1
+    return size << 64
 
 
 def _work(ground: Ground, rate: int) -> int:
