@@ -30,8 +30,13 @@ class Toy(Constraint):
         found = list(self.drops)
         for pair, table in self.tables.more.items():
             most = rational(max(0, *(value for row in table for value in row)))
-            found[pair[0]] = found[pair[0]]._replace(value=found[pair[0]].value + most)
-        return tuple(found)
+            for i in pair:
+                found[i] = found[i]._replace(value=found[i].value + most)
+        # A feature with a label of its own may change something, if only together with others.
+        return tuple(
+            drop._replace(edge=1) if len(labels) > 1 else drop
+            for drop, labels in zip(found, self.tables.lowers, strict=True)
+        )
 
     def admits(self, freed):
         return self.allows(self.fall(freed))

@@ -23,7 +23,6 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from suffice.core.constraint import Constraint
-from suffice.core.drops import Separable
 from suffice.numbers.exact import nearest_float
 from suffice.question.budget import Clock
 from suffice.question.preferences import Choices
@@ -59,7 +58,7 @@ def smallest_cover(
     SciPy; its cost does not.
     """
     problem = Problem(constraints, choices)
-    if not all(isinstance(one, Separable) for one in problem.constraints):
+    if not problem.adds_up:
         return ScenarioSearch(problem, Clock(max_nodes, time.monotonic() + max_seconds)).run()
     if len(problem.constraints) == 1 and problem.choices.is_plain:
         fixed = smallest_sufficient(problem.constraints[0])

@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from flint import fmpq
 
 from suffice.core.constraint import Constraint, Scenario
 from suffice.solvers.problem import Problem
@@ -37,6 +38,32 @@ class Knapsack(NamedTuple):
         some = set(freed)
         both = sum(value for (k, other), value in self.products.items() if k in some and other in some)
         return sum(self.weights[k] for k in some) + both
+
+    def most(self, freed: Collection[int], open_: Collection[int], costs: Sequence[int]) -> int:
+        """Return a bound on what undecided items cost that fit beside freed ones; below 0 where these do not fit.
+
+        A product of two undecided items counts as 0 if it takes room; if it makes room, each bears half of it.
+        """
+        some, rest = set(freed), set(open_)
+        loads = {k: 2 * self.weights[k] for k in open_}
+        room = 2 * (self.room - self.load(some))
+        for (k, other), value in self.products.items():
+            for one, two in ((k, other), (other, k)):
+                if one in rest and two in some:
+                    loads[one] += 2 * value
+                elif one in rest and two in rest:
+                    loads[one] += min(value, 0)
+        # What makes room is taken first: sums of the lightest fall before they rise.
+        room -= sum(load for load in loads.values() if load < 0)
+        if room < 0:
+            return -1
+        gain = sum(costs[k] for k, load in loads.items() if load <= 0)
+        for k in sorted((k for k, load in loads.items() if load > 0), key=lambda k: (fmpq(loads[k], costs[k]), k)):
+            if loads[k] > room:
+                return gain + room * costs[k] // loads[k]
+            room -= loads[k]
+            gain += costs[k]
+        return gain
 
     def allows(self, freed: Collection[int]) -> bool:
         """Whether some items fit."""
