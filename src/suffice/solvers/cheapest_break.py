@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from suffice.core.constraint import Constraint, Drop, total
+from suffice.core.constraint import NO_DROP, Constraint, Drop, total
 from suffice.errors import BudgetEnded
 from suffice.numbers.exact import ZERO, Rational
 from suffice.question.budget import Clock
@@ -65,7 +65,8 @@ def _fewest_changes(constraints: Sequence[Constraint]) -> Break | None:
         moved = constraint.broken_by((), everything)
         if moved is None:
             continue
-        low, high = 0, len(moved)  # no `low` changes break it, those of `moved` do
+        # No `low` changes break it, those of `moved` do; charged for rounding, it may not even hold at the row.
+        low, high = 0 if constraint.allows(NO_DROP) else -1, len(moved)
         with suppress(BudgetEnded):
             while low + 1 < high:
                 middle = (low + high) // 2
