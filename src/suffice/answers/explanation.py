@@ -29,7 +29,7 @@ from suffice.question.claim import Inequality
 from suffice.question.claims import predicted
 from suffice.question.documents import Json
 from suffice.question.preferences import Choices
-from suffice.solvers.covering import Tree
+from suffice.solvers.proofs import Scenarios, Tree
 
 _MOST_BREAKS, _MOST_MOVES = 5, 2
 
@@ -75,7 +75,7 @@ class Explanation(Answer):
     case: Case
     fixed: tuple[int, ...]
     bound: int
-    proof: Tree | None = None
+    proof: Tree | Scenarios | None = None
     caveat: str | None = None
 
     @property
