@@ -1,5 +1,6 @@
 """Every question about small models with pair terms, against trying all inputs and all sets."""
 
+import math
 import random
 from fractions import Fraction
 from itertools import chain, combinations, product
@@ -152,3 +153,93 @@ def test_preferences_and_limits_on_changes_are_honoured(seed: int) -> None:
     frozen = one.explainer.explain(one.row, radius="inf", immutable=[names[0]])
     stays = [s for s in sets(count) if one.holds(set(range(count)) - set(s) - {0})]
     assert frozen.size == min(map(len, stays))
+
+
+STEP = Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ranges_are_as_wide_as_trying_every_cell_says(seed: int) -> None:
+    one = small(2000 + seed)
+    names, count = one.names, len(one.row)
+    most = random.Random(seed).choice([None, None, 1, 2])
+    fixed = one.explainer.explain(one.row, radius="inf", max_changed=most).fixed
+    found = one.explainer.inflate(one.row, radius="inf", features=[names[i] for i in fixed], max_changed=most)
+    free = [i for i in range(count) if i not in fixed]
+    gone: dict[int, tuple[Any, ...]] = {}
+
+    def holds(i: int, value: Any) -> bool:
+        """Whether the answer stays where a feature has a value, those let go before are anywhere in their ranges."""
+        sign = one.score(one.row) >= 0
+        few = count if most is None else most
+        for point in product(*(one.region[k] if k in free else gone.get(k, (x,)) for k, x in enumerate(one.row))):
+            if sum(point[k] != one.row[k] for k in free) <= few:
+                moved = (*point[:i], value, *point[i + 1 :])
+                if (one.score(moved) >= 0) != sign:
+                    return False
+        return True
+
+    for i in fixed:
+        at, values = one.region[i].index(one.row[i]), one.region[i]
+        allowed = found.ranges[names[i]]
+        if isinstance(one.row[i], str):
+            gone[i] = tuple(value for value in values if holds(i, value))
+            assert set(allowed.values) == set(gone[i])
+            continue
+        low, high = at, at
+        while low > 0 and holds(i, values[low - 1]):
+            low -= 1
+        while high < len(values) - 1 and holds(i, values[high + 1]):
+            high += 1
+        gone[i] = values[low : high + 1]
+        assert (allowed.low, allowed.has_low) == (low, True)
+        assert (allowed.high, allowed.has_high) == (high + 1, high == len(values) - 1)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_radius_is_where_a_set_stops_to_suffice(seed: int) -> None:
+    one = small(3000 + seed)
+    rng = random.Random(seed)
+    fixed = [name for name in one.names if rng.random() < 0.4]
+    reach = one.explainer.radius(one.row, fixed, unit="raw")
+    if reach.limit.radius == math.inf:
+        assert one.explainer.is_sufficient(one.row, fixed, radius=100, unit="raw")
+        return
+    assert one.explainer.is_sufficient(one.row, fixed, radius=reach.limit.radius, unit="raw") == reach.limit.is_attained
+    assert not one.explainer.is_sufficient(one.row, fixed, radius=reach.limit.radius + STEP, unit="raw")
+    if reach.limit.radius:
+        assert one.explainer.is_sufficient(one.row, fixed, radius=reach.limit.radius - STEP, unit="raw")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_curve_has_the_sizes_of_explanations_at_every_radius(seed: int) -> None:
+    one = small(4000 + seed)
+    begin = Fraction(0)
+    for step in one.explainer.curve(one.row, unit="raw").steps:
+        if step.limit.radius == math.inf:
+            inside = begin + 1
+        else:
+            inside = (begin + step.limit.radius) / 2
+            if step.limit.is_attained:
+                assert one.explainer.explain(one.row, radius=step.limit.radius, unit="raw").size == step.cost
+            begin = step.limit.radius
+        assert one.explainer.explain(one.row, radius=inside or STEP, unit="raw").size == step.cost or not inside
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_counterfactual_is_nearest(seed: int) -> None:
+    one = small(5000 + seed)
+    what = one.explainer.counterfactual(one.row, radius=4, unit="raw")
+    if not what.is_possible:
+        assert one.explainer.is_sufficient(one.row, [], radius=4, unit="raw")
+        return
+    point = tuple(what.counterexample[name] for name in one.names)
+    assert (one.score(point) >= 0) != (one.score(one.row) >= 0)
+    assert what.size == one.explainer.contrast(one.row, radius=4, unit="raw").size
+    least = 4 * what.least_change
+    if least > STEP:
+        nearer = one.explainer.contrast(one.row, radius=least - STEP, unit="raw")
+        assert not nearer.is_possible or nearer.size > what.size
+    further = one.explainer.contrast(one.row, radius=least + STEP, unit="raw")
+    assert further.size == what.size
+    assert str(what)
