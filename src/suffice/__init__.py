@@ -21,6 +21,7 @@ from suffice.certificate.document import Certificate
 from suffice.errors import (
     AdapterError,
     BudgetError,
+    CellBudgetError,
     CertificateError,
     ClaimError,
     DataError,
@@ -41,10 +42,26 @@ from suffice.explainer import Explainer
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain
 from suffice.model.reading import load_model as load
+from suffice.model.term import Term
 from suffice.numbers.values import MISSING
 from suffice.question.claims import AtLeast, AtMost, Beats, ProbabilityAtLeast, Same, Within
 from suffice.question.question import Options, Question
-from suffice.shapes import Activation, Pieces, PiecewiseLinear, Readout, ReluNetwork, Shape, Steps, Table
+from suffice.shapes import (
+    Activation,
+    Bins,
+    PairLinear,
+    PairPieces,
+    PairShape,
+    PairSteps,
+    Pieces,
+    PiecewiseLinear,
+    Product,
+    Readout,
+    ReluNetwork,
+    Shape,
+    Steps,
+    Table,
+)
 
 __all__ = [
     "Activation",
@@ -53,7 +70,9 @@ __all__ = [
     "AtLeast",
     "AtMost",
     "Beats",
+    "Bins",
     "BudgetError",
+    "CellBudgetError",
     "Certificate",
     "CertificateError",
     "ClaimError",
@@ -78,11 +97,16 @@ __all__ = [
     "NumberError",
     "OptionError",
     "Options",
+    "PairLinear",
+    "PairPieces",
+    "PairShape",
+    "PairSteps",
     "PieceBudgetError",
     "Pieces",
     "PiecewiseLinear",
     "PreferenceError",
     "ProbabilityAtLeast",
+    "Product",
     "Question",
     "RadiusError",
     "Range",
@@ -99,6 +123,7 @@ __all__ = [
     "SufficeError",
     "Sufficiency",
     "Table",
+    "Term",
     "UnsettledError",
     "Within",
     "from_model",

@@ -15,7 +15,7 @@ class NumberError(SufficeError, ValueError):
 
 
 class ShapeError(SufficeError, ValueError):
-    """The parameters given do not describe a function of one variable."""
+    """The parameters given do not describe a function of one variable, or of two."""
 
 
 class ModelError(SufficeError, ValueError):
@@ -95,8 +95,26 @@ class PieceBudgetError(SufficeError, RuntimeError):
         )
 
 
+class CellBudgetError(SufficeError, RuntimeError):
+    """A term over two features has more cells than the budget allows."""
+
+    def __init__(self, features: str, rows: int, columns: int, budget: int) -> None:
+        super().__init__(features, rows, columns, budget)
+        self.features, self.rows, self.columns, self.budget = features, rows, columns, budget
+
+    def __str__(self) -> str:
+        return (
+            f"the terms of {self.features} have {self.rows} × {self.columns} cells, more than 100 · max_pieces = "
+            f"{self.budget}; raise max_pieces, or use coarser bins"
+        )
+
+
 class Undecided(Exception):  # noqa: N818 - not an error: caught inside the library, never shown
     """A number that is only enclosed must be known better to decide."""
+
+
+class BudgetEnded(Exception):  # noqa: N818 - not an error: caught inside the library, never shown
+    """The worst case of a set of features was not found within the budget."""
 
 
 class FeatureNameError(SufficeError, LookupError):

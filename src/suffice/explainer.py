@@ -36,6 +36,7 @@ from suffice.search.inflate import inflate
 from suffice.search.radius import radius as largest_radius
 from suffice.search.relevance import relevance
 from suffice.search.sufficiency import sufficiency
+from suffice.shapes.pair_pieces import PairPieces
 from suffice.shapes.pieces import Pieces
 
 if TYPE_CHECKING:
@@ -96,6 +97,12 @@ class Explainer:
         """The exact pieces of each feature, in the user's units, one for each output."""
         return self.compiled.pieces_by_name
 
+    @property
+    def pairs(self) -> Mapping[tuple[str, str], tuple[PairPieces, ...]]:
+        """The exact pieces of each two features with a term over both, in the user's units, one for each output."""
+        names = self.model.names
+        return {(names[i], names[j]): pieces for (i, j), pieces in self.compiled.pairs}
+
     def score(self, x: Any) -> Fraction | tuple[Fraction, ...]:
         """Return the exact score of a row; a tuple, one for each class, if there are more than two.
 
@@ -136,7 +143,7 @@ class Explainer:
         return predicted(self.model, self._scores(x))
 
     def _scores(self, x: Any) -> tuple[Any, ...]:
-        return self.compiled.scores(self.compiled.parts(read_row(self.model, x)))
+        return self.compiled.scores(read_row(self.model, x))
 
     def question(self, radius: Radius | Question = HALF, **options: Unpack[Options]) -> Question:
         """Return a question, read and checked, to be asked of any number of rows in place of a radius.

@@ -130,7 +130,7 @@ LEAKY = (*NETWORK, "activations", 0)
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (put("version", value=2), "has format version 2, but this suffice reads up to 1; upgrade"),
+        (put("version", value=3), "has format version 3, but this suffice reads up to 2; upgrade"),
         (put("version", value="1"), "does not state its format version"),
         (lambda d: "[]", "does not state its format version"),
         (lambda d: "{", "does not describe a model"),

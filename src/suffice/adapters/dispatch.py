@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from suffice.adapters.draft import Draft, Options
-from suffice.errors import AdapterError, FeatureNameError, PieceBudgetError, SufficeError
+from suffice.errors import AdapterError, CellBudgetError, FeatureNameError, PieceBudgetError, SufficeError
 from suffice.model.additive import AdditiveModel
 
 # Top-level package of a class -> the adapter's file. The first class of the inheritance chain that is known decides, so
@@ -79,7 +79,7 @@ def read(obj: Any, options: Options) -> Draft:
     module = import_module(f"suffice.adapters.{adapter_of(obj)}")
     try:
         draft: Draft = module.convert(obj, options)
-    except (AdapterError, FeatureNameError, PieceBudgetError):
+    except (AdapterError, CellBudgetError, FeatureNameError, PieceBudgetError):
         raise
     except SufficeError as error:
         raise AdapterError(f"{describe(obj)} cannot be converted: {error}") from None

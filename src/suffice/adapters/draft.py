@@ -147,5 +147,4 @@ def with_facts(model: AdditiveModel, domains: Mapping[str, Domain], spread: Mapp
         )
         for f, known in zip(model.features, model.domains, strict=True)
     ]
-    shapes = [term.shape for term in model.terms]
-    return AdditiveModel(shapes, model.intercept, model.task, features, model.classes or None, model.ties)
+    return AdditiveModel.of_terms(model.terms, model.intercept, model.task, features, model.classes or None, model.ties)

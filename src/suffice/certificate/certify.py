@@ -9,21 +9,22 @@ from collections.abc import Collection, Mapping, Sequence
 
 from flint import fmpq
 
-from suffice.certificate.document import Certificate, PathLike, write
+from suffice.certificate.document import Certificate, PathLike, certifies, write
 from suffice.certificate.trees import CoverTree, change_tree
 from suffice.certificate.witnesses import NOTHING, Ordered, loose_limits, place_document, shown_at
 from suffice.core.case import Case
-from suffice.core.drops import Constraint
+from suffice.core.constraint import Constraint
 from suffice.errors import CertificateError
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
-from suffice.solvers.covering import Cover, Tree
 from suffice.solvers.problem import Problem
+from suffice.solvers.proofs import Cover, Scenarios, Tree
 from suffice.solvers.roles import set_that_needs
 
 
+@certifies
 def certify_explanation(
-    case: Case, fixed: Sequence[int], lower_bound: int, proof: Tree | None, model_file: PathLike | None
+    case: Case, fixed: Sequence[int], lower_bound: int, proof: Tree | Scenarios | None, model_file: PathLike | None
 ) -> Certificate:
     """Return the proof that a set suffices, and that no allowed one below a cost, counted in units, does."""
     result = {
@@ -46,11 +47,13 @@ def cover_of(case: Case) -> tuple[CoverTree, list[list[Json | None]]]:
     return CoverTree(shown, limits, case.question.choices, few), [list(row) for row in shown.places]
 
 
+@certifies
 def certify_sufficient(case: Case, fixed: Sequence[int], model_file: PathLike | None) -> Certificate:
     """Return the proof that a set suffices."""
     return certify_explanation(case, fixed, 0, None, model_file)
 
 
+@certifies
 def certify_insufficient(
     case: Case, fixed: Sequence[int], point: Sequence[Value], model_file: PathLike | None
 ) -> Certificate:
@@ -59,6 +62,7 @@ def certify_insufficient(
     return write(case, result={"kind": "insufficient", "fixed": list(fixed)}, evidence=evidence, model_file=model_file)
 
 
+@certifies
 def certify_contrast(
     case: Case, changed: Sequence[int], point: Sequence[Value] | None, lower_bound: int, model_file: PathLike | None
 ) -> Certificate:
@@ -98,6 +102,7 @@ def change_trees(case: Case, constraints: Sequence[Constraint], budget: int) -> 
     return found
 
 
+@certifies
 def certify_sets(
     case: Case,
     problem: Problem,
@@ -125,6 +130,7 @@ def certify_sets(
     return write(case, result=result, evidence={"witnesses": witnesses, "tree": tree}, model_file=model_file)
 
 
+@certifies
 def certify_relevance(
     case: Case, problem: Problem, roles: Mapping[str, Sequence[int]], model_file: PathLike | None
 ) -> Certificate:

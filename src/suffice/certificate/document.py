@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TypeAlias
+from typing import Concatenate, ParamSpec, TypeAlias
 
 from suffice.certificate.witnesses import place_document
 from suffice.core.case import Case
@@ -20,6 +21,7 @@ VERSION = 3
 _TOO_LONG = re.compile("[0-9]{4001}")
 _MOST_BYTES = 2**24
 PathLike: TypeAlias = str | os.PathLike[str]
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -61,6 +63,17 @@ class Certificate:
 
     def __repr__(self) -> str:
         return f"<Certificate: {self.document['result']['kind']}, {len(self.text)} bytes>"
+
+
+def certifies(function: Callable[Concatenate[Case, P], Certificate]) -> Callable[Concatenate[Case, P], Certificate]:
+    """Make a function that writes certificates refuse models with pair terms, which the checker does not read."""
+
+    @wraps(function)
+    def checked(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> Certificate:
+        case.model.refuse_pairs("certificates", CertificateError)
+        return function(case, *args, **kwargs)
+
+    return checked
 
 
 def write(

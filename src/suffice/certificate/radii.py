@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suffice.certificate.certify import certify_contrast, change_trees, contrast_parts
-from suffice.certificate.document import Certificate, PathLike, write
+from suffice.certificate.document import Certificate, PathLike, certifies, write
 from suffice.certificate.trees import CoverTree
 from suffice.certificate.witnesses import breaking_places, loose_limits, shown_beyond, shown_within
 from suffice.core.case import Case
@@ -23,6 +23,7 @@ def radius_text(radius: Rational | None, edge: int) -> str:
     return f"{radius}{'+e' if edge > 0 else '-e' if edge < 0 else ''}"
 
 
+@certifies
 def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: PathLike | None) -> Certificate:
     """Return the proof that a set suffices up to a radius, and no further."""
     path, charges = case.path(), None
@@ -52,6 +53,7 @@ def _beyond(reach: Extent) -> tuple[Rational | None, int]:
     return reach.radius, int(reach.is_attained)
 
 
+@certifies
 def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike | None) -> Certificate:
     """Return the proof of each stretch: a set suffices up to its end, and from its start on no cheaper one does."""
     path, choices = case.path(), case.question.choices
@@ -75,6 +77,7 @@ def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike
     return write(case, result={"kind": "curve", "steps": steps}, evidence={"proofs": proofs}, model_file=model_file)
 
 
+@certifies
 def certify_counterfactual(
     case: Case,
     changed: Sequence[int],

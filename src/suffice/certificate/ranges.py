@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from flint import fmpq
 
-from suffice.certificate.document import Certificate, PathLike, write
+from suffice.certificate.document import Certificate, PathLike, certifies, write
 from suffice.certificate.witnesses import Ordered, Shown, loose_limits, place_document, shown_at, total
 from suffice.core.case import Case
 from suffice.model.domain import Domain, Span
@@ -19,6 +19,7 @@ from suffice.solvers.ranges import AllowedRange
 Place = tuple[Value, int]  # a value, and on which side of it, infinitely close
 
 
+@certifies
 def certify_ranges(
     case: Case, ranges: Sequence[tuple[int, AllowedRange]], is_widest: bool, model_file: PathLike | None
 ) -> Certificate:

@@ -15,8 +15,7 @@ from suffice.errors import CertificateError
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
 from suffice.question.documents import Json
 from suffice.question.preferences import Choices
-from suffice.solvers.covering import Bound, Tree
-from suffice.solvers.problem import Multipliers
+from suffice.solvers.proofs import Bound, Branch, Multipliers, Scenarios, Tree
 
 _MOST_NODES = 50_000
 _DIGITS = (12, 30, 60)  # bits of multipliers that are tried before exact ones
@@ -57,8 +56,9 @@ class CoverTree:
 
     # --- no cheaper set -----------------------------------------------------------------------------------------------
 
-    def cheapest(self, lower_bound: int, proof: Tree | None) -> list[Json]:
+    def cheapest(self, lower_bound: int, proof: Tree | Scenarios | None) -> list[Json]:
         """Return the tree which shows that no set costs less than a bound; a search may have left one to start from."""
+        assert not isinstance(proof, Scenarios), "those are of features that act together"
         nodes, most = Nodes(), self.everything - lower_bound
         # Without a tree, one inequality is its own surrogate: the smallest drops are past its margin.
         root: Tree = Bound((ONE,) * len(self.limits)) if proof is None else proof
@@ -68,6 +68,7 @@ class CoverTree:
             if isinstance(tree, Bound):
                 self._close(nodes, freed, open_, tree.multipliers, most)
                 continue
+            assert isinstance(tree, Branch), "the other leaves are of features that act together"
             if tree.item not in open_:  # decided already, with another item that is better or worse
                 child = tree.freed if tree.item in freed else tree.fixed
                 stack.append((child or Bound((ONE,) * len(self.limits)), freed, open_))

@@ -12,7 +12,8 @@ from typing import NamedTuple, TypeAlias
 from flint import fmpq
 
 from suffice.core.case import Case
-from suffice.core.drops import Constraint, Drop, Worst, bound_drops
+from suffice.core.constraint import Constraint, Drop
+from suffice.core.drops import Worst, bound_drops
 from suffice.core.radius_path import RadiusPath, goes_on
 from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Missing, Value

@@ -92,12 +92,11 @@ def check_command(
 
 def info_command(model: ModelPath, as_json: AsJson = False) -> None:
     """Describe a model file: its task, features, and how many exact pieces its shapes have."""
-    additive = load_model(model)
-    pieces = Explainer(additive).pieces
+    compiled = Explainer(load_model(model)).compiled
     if as_json:
-        typer.echo(to_text({"model": file_facts(model), **model_document(additive, pieces)}))
+        typer.echo(to_text({"model": file_facts(model), **model_document(compiled)}))
     else:
-        show_model(new_console(), additive, pieces, file_facts(model))
+        show_model(new_console(), compiled, file_facts(model))
 
 
 _COMMANDS: dict[str, Callable[..., None]] = {

@@ -96,11 +96,12 @@ class Rounding:
     """
 
     def __init__(self, model: AdditiveModel, arithmetic: str) -> None:
+        model.refuse_pairs(f"arithmetic={arithmetic!r}", ClaimError)
         self.model = model
         self.kind = FLOAT_TYPES[arithmetic]
         self._shapes = [
             term.shape if (one.center, one.scale) == (ZERO, ONE) else term.shape.rescaled(one.center, one.scale)
-            for one, term in zip(model.features, model.terms, strict=True)
+            for one, term in zip(model.features, model.mains, strict=True)
         ]
         self._networks = [_without_tables(shape) for shape in self._shapes]
         self._layers: dict[int, tuple[Layer, ...]] = {}  # by the id of a shape of the model

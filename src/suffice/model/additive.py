@@ -1,24 +1,28 @@
 """The one representation of a model: an intercept and a sum of terms, over features with names and domains.
 
-Guaranteed of an `AdditiveModel`: every term has a value on the whole domain of its feature, so that no later stage can
-meet a value without a score.
+Guaranteed of an `AdditiveModel`: every term has a value on the whole domain of its features, so that no later stage can
+meet a value without a score. Its terms come in one order: a shape for each feature, then the terms over two features.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from suffice.errors import FeatureNameError, ModelError, NumberError
+from suffice.errors import FeatureNameError, ModelError, NumberError, SufficeError
 from suffice.model.domain import Domain
+from suffice.model.term import Term, domain_of, names_in, summed, zero_shape
 from suffice.model.writing import save_model
 from suffice.numbers.exact import ONE, ZERO, Number, Rational, brief, rational
-from suffice.shapes import PieceBudget, Pieces, Shape
+from suffice.shapes import PairPieces, PairShape, PieceBudget, Pieces, Shape
+from suffice.shapes.pair_shape import sum_pairs
+
+Pair: TypeAlias = tuple[tuple[int, int], tuple[PairPieces, ...]]  # two features, and their pieces for each output
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -72,22 +76,16 @@ class Feature:
             raise ModelError(f"the deviation of {name!r} is {deviation}; it cannot be negative")
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A shape over some features, in model units. Today every term has one feature."""
-
-    features: tuple[int, ...]
-    shape: Shape
-
-
 @dataclass(frozen=True, slots=True, init=False)
 class AdditiveModel:
-    """`score(x) = intercept + Σ shape_i((x_i - center_i) / scale_i)`, and what the score decides.
+    """`score(x) = intercept + Σ shape_i(z_i) + Σ pair_ij(z_i, z_j)`, and what the score decides.
+
+    A feature enters as `z_i = (x_i - center_i) / scale_i`, a label as it is.
 
     Parameters
     ----------
-    shapes : sequence of Shape
-        One for each feature.
+    shapes : sequence of Shape or None
+        One for each feature; None where a feature only has terms together with others.
     intercept : number, or a sequence of numbers
         Added to the sum; one for each class if there are more than two.
     task : {"binary", "multiclass", "regression"}
@@ -99,13 +97,23 @@ class AdditiveModel:
         The negative class and the positive one, or one for each score. Default: 0, 1, ...
     ties : {"positive", "negative"}
         The class of a score of exactly 0 in a binary model. A neural additive model gives it to the positive class.
+    pairs : mapping of (str, str) to PairShape, optional
+        Terms over two features, by their names.
 
     Examples
     --------
-    >>> from suffice import Steps
+    >>> from suffice import PairSteps, Steps
     >>> model = AdditiveModel(shapes=[Steps([18], [-1, 1])], intercept=0, task="binary", features=["age"])
     >>> model.features[0].name
     'age'
+
+    With a term over two features:
+
+    >>> shapes = [Steps([18], [-1, 1]), Steps([1000], [0, 1])]
+    >>> rich = {("age", "income"): PairSteps([30], [1000], [[0, 2], [0, 0]])}
+    >>> model = AdditiveModel(shapes, features=["age", "income"], pairs=rich)
+    >>> [term.features for term in model.pairs]
+    [(0, 1)]
     """
 
     terms: tuple[Term, ...]
@@ -118,32 +126,81 @@ class AdditiveModel:
 
     def __init__(
         self,
-        shapes: Sequence[Shape],
+        shapes: Sequence[Shape | None],
         intercept: Number | Sequence[Number] = 0,
         task: str = "binary",
         features: Sequence[str | Feature] | None = None,
         classes: Sequence[Any] | None = None,
         ties: Literal["positive", "negative"] = "positive",
+        pairs: Mapping[tuple[str, str], PairShape] | None = None,
     ) -> None:
         if task not in ("binary", "multiclass", "regression"):
             raise ModelError(f"task must be 'binary', 'multiclass' or 'regression', got {task!r}")
         if ties not in ("positive", "negative"):
             raise ModelError(f"ties must go to the 'positive' or the 'negative' class, got {ties!r}")
-        named = _features(shapes, features)
-        object.__setattr__(self, "terms", tuple(Term((i,), shape) for i, shape in enumerate(shapes)))
+        object.__setattr__(self, "features", _features(shapes, features))
         object.__setattr__(self, "intercept", _intercept(intercept))
         object.__setattr__(self, "task", task)
-        object.__setattr__(self, "features", named)
-        domains = tuple(_domain(feature, shape) for feature, shape in zip(self.features, shapes, strict=True))
-        object.__setattr__(self, "domains", domains)
         object.__setattr__(self, "classes", _classes(task, len(self.intercept), classes))
         object.__setattr__(self, "ties", ties)
-        for feature, shape in zip(self.features, shapes, strict=True):
-            if shape.outputs != len(self.intercept):
+        named = [Term(name, shape) for name, shape in zip(self.names, shapes, strict=True) if shape is not None]
+        named += [Term(names, shape) for names, shape in _read_pairs(pairs)]
+        for term in named:
+            if term.shape.outputs != len(self.intercept):
                 raise ModelError(
-                    f"the shape of {feature.name!r} has {shape.outputs} outputs, but the model has "
+                    f"the shape of {term} has {term.shape.outputs} outputs, but the model has "
                     f"{len(self.intercept)} (one for each intercept)"
                 )
+        terms = [Term(tuple(self.indices(term.features)), term.shape) for term in named]
+        object.__setattr__(self, "domains", tuple(domain_of(i, one, terms) for i, one in enumerate(self.features)))
+        own = {term.features[0]: term for term in terms if len(term.features) == 1}
+        mains = (
+            own[i] if i in own else Term(i, zero_shape(domain, len(self.intercept)))
+            for i, domain in enumerate(self.domains)
+        )
+        object.__setattr__(self, "terms", (*mains, *(term for term in terms if len(term.features) == 2)))
+
+    @classmethod
+    def of_terms(
+        cls,
+        terms: Iterable[Term],
+        intercept: Number | Sequence[Number] = 0,
+        task: str = "binary",
+        features: Sequence[str | Feature] | None = None,
+        classes: Sequence[Any] | None = None,
+        ties: Literal["positive", "negative"] = "positive",
+    ) -> AdditiveModel:
+        """Return the model that is the sum of some terms, any number for a feature or a pair of features.
+
+        Parameters
+        ----------
+        terms : iterable of Term
+            Over one feature or two, given by name or by position.
+        intercept, task, features, classes, ties
+            As for `AdditiveModel`. Without `features` they are the names that the terms use, in their order.
+
+        Examples
+        --------
+        >>> from suffice import PairSteps, Steps
+        >>> terms = [Term("age", Steps([18], [-1, 1])), Term(("age", "income"), PairSteps([30], [9], [[0, 1], [1, 0]]))]
+        >>> AdditiveModel.of_terms(terms).names
+        ('age', 'income')
+        """
+        every = list(terms)
+        listed = names_in(every) if features is None else list(features)
+        names = [one.name if isinstance(one, Feature) else one for one in listed]
+        mains, pairs = summed(every, names)
+        return cls([mains.get(name) for name in names], intercept, task, listed, classes, ties, pairs)
+
+    @property
+    def mains(self) -> tuple[Term, ...]:
+        """The terms over one feature: one for each, in order; 0 where the feature was given none."""
+        return self.terms[: len(self.features)]
+
+    @property
+    def pairs(self) -> tuple[Term, ...]:
+        """The terms over two features."""
+        return self.terms[len(self.features) :]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -166,24 +223,60 @@ class AdditiveModel:
                 raise FeatureNameError(name, self.names)
         return [place[str(name)] for name in chosen]
 
+    def refuse_pairs(self, what: str, error: type[SufficeError] = ModelError) -> None:
+        """Raise an error if there are terms over two features, with which something cannot deal yet."""
+        if self.pairs:
+            i, j = self.pairs[0].features
+            raise error(
+                f"{what} cannot deal with terms over two features yet, and this model has one over "
+                f"{self.names[i]!r} and {self.names[j]!r}"
+            )
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one safetensors file, exactly; `suffice.load` reads it back."""
         save_model(self, path)
 
     def compile(self, max_pieces: int = 10_000) -> tuple[tuple[Pieces, ...], ...]:
         """Return the exact pieces of each feature (first index) for each output, in the user's units."""
-        if type(max_pieces) is not int or max_pieces < 1:
-            raise ModelError(f"max_pieces must be a whole number, 1 or more, got {max_pieces!r}")
         compiled = []
-        for term, feature in zip(self.terms, self.features, strict=True):  # today each feature has its one term
-            pieces = term.shape.compile(PieceBudget(max_pieces, feature.name))
+        for term, feature in zip(self.mains, self.features, strict=True):
+            pieces = term.shape.compile(PieceBudget(_checked(max_pieces), feature.name))
             if (feature.center, feature.scale) != (ZERO, ONE):
                 pieces = tuple(one.rescaled(feature.center, feature.scale) for one in pieces)
             compiled.append(pieces)
         return tuple(compiled)
 
+    def compile_pairs(self, max_pieces: int = 10_000) -> tuple[Pair, ...]:
+        """Return the exact pieces of each pair of features for each output, in the user's units.
 
-def _features(shapes: Sequence[Shape], given: Sequence[str | Feature] | None) -> tuple[Feature, ...]:
+        Terms over the same two features are one pair, `((i, j), pieces)` with `i < j`; what adds up to 0 is left out.
+        """
+        found: dict[tuple[int, int], list[tuple[PairPieces, ...]]] = {}
+        for term in self.pairs:
+            i, j = term.features
+            pieces = term.shape.compile(self._pair_budget(i, j, max_pieces))
+            centers, scales = zip(*((self.features[k].center, self.features[k].scale) for k in (i, j)), strict=True)
+            if (centers, scales) != ((ZERO, ZERO), (ONE, ONE)):
+                pieces = tuple(one.rescaled(centers, scales) for one in pieces)
+            ordered = pieces if i < j else tuple(one.transposed() for one in pieces)
+            found.setdefault((min(i, j), max(i, j)), []).append(ordered)
+        sums = ((pair, sum_pairs(parts, self._pair_budget(*pair, max_pieces))) for pair, parts in sorted(found.items()))
+        return tuple((pair, pieces) for pair, pieces in sums if not all(one.is_zero for one in pieces))
+
+    def _pair_budget(self, i: int, j: int, max_pieces: int) -> PieceBudget:
+        return PieceBudget(_checked(max_pieces), f"{self.names[i]!r} and {self.names[j]!r}")
+
+
+def _read_pairs(given: Mapping[tuple[str, str], PairShape] | None) -> Iterable[tuple[tuple[str, str], PairShape]]:
+    if not isinstance({} if given is None else given, Mapping):
+        raise ModelError(f"pairs must be a mapping from two names to a shape, got {brief(given)}")
+    for names, shape in (given or {}).items():
+        if not isinstance(names, tuple) or len(names) != 2:
+            raise ModelError(f"a key of pairs is a tuple of two names, got {brief(names)}")
+        yield names, shape
+
+
+def _features(shapes: Sequence[Shape | None], given: Sequence[str | Feature] | None) -> tuple[Feature, ...]:
     if not isinstance(shapes, Sequence):
         raise ModelError(f"shapes must be a list, one for each feature, got a {type(shapes).__name__}")
     if not len(shapes):
@@ -196,11 +289,10 @@ def _features(shapes: Sequence[Shape], given: Sequence[str | Feature] | None) ->
         raise ModelError(f"{len(shapes)} shapes need {len(shapes)} features, got {len(given)}")
     features = [one if isinstance(one, Feature) else Feature(one) for one in given]
     seen: set[str] = set()
-    for feature, shape in zip(features, shapes, strict=True):
+    for feature in features:
         if feature.name in seen:
             raise ModelError(f"two features are called {feature.name!r}; give each its own name")
         seen.add(feature.name)
-        _check_shape(feature, shape)
     return tuple(features)
 
 
@@ -209,14 +301,6 @@ def _has_twins(names: tuple[Any, ...]) -> bool:
         return len(set(names)) < len(names)
     except TypeError:  # names that cannot be hashed
         return any(a == b for a, b in combinations(names, 2))
-
-
-def _check_shape(feature: Feature, shape: Shape) -> None:
-    if not isinstance(shape, Shape):
-        raise ModelError(
-            f"the shape of {feature.name!r} is a {type(shape).__name__}; give a ReluNetwork, Steps, Table, "
-            "PiecewiseLinear or a combination of these"
-        )
 
 
 def _intercept(given: Number | Sequence[Number]) -> tuple[Rational, ...]:
@@ -247,17 +331,10 @@ def _listed(given: Sequence[Any] | None, wanted: int) -> Iterable[Any]:
     return range(wanted) if given is None else given
 
 
-def _domain(feature: Feature, shape: Shape) -> Domain:
-    support = shape.rescaled(feature.center, feature.scale).support
-    natural = Domain.of_support(support)
-    if feature.domain is None:
-        return natural
-    if not feature.domain.lies_in(support):
-        raise ModelError(
-            f"{feature.name!r} can be {feature.domain}, but its shape only has values on {natural}; "
-            "give the shape a value for the rest (Table), or narrow the domain"
-        )
-    return feature.domain
+def _checked(max_pieces: int) -> int:
+    if type(max_pieces) is not int or max_pieces < 1:
+        raise ModelError(f"max_pieces must be a whole number, 1 or more, got {max_pieces!r}")
+    return max_pieces
 
 
 def _number(what: str, value: object) -> Rational:

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from flint import fmpq
 
@@ -18,13 +18,15 @@ from suffice.model.reading import load_model
 from suffice.model.writing import to_bytes
 from suffice.numbers.exact import ONE, Rational, brief
 from suffice.numbers.values import Value
+from suffice.shapes.pair_pieces import PairPieces, combine_pairs
 from suffice.shapes.pieces import Pieces, combine
 
 FloatPredict = Callable[[Sequence[Any]], Any]
+OrientedPair: TypeAlias = tuple[tuple[int, int], PairPieces]
 
 
 class Compiled:
-    """A model whose shapes are exact pieces, in the user's units.
+    """A model whose shapes are exact pieces, in the user's units: `pieces` of each feature, `pairs` of each two.
 
     Parameters
     ----------
@@ -46,7 +48,10 @@ class Compiled:
         self.model = model
         self.float_predict = float_predict
         self.pieces = model.compile(max_pieces)
+        self.pairs = model.compile_pairs(max_pieces)
         self._oriented: dict[tuple[int, ...], tuple[Pieces, ...]] = {}
+        self._oriented_pairs: dict[tuple[int, ...], tuple[OrientedPair, ...]] = {}
+        self.landscapes: dict[tuple[int, ...], Any] = {}  # what `core` makes of features that act together, by factors
         self._hashes: set[str] = set()
         self.plans: OrderedDict[Any, Any] = OrderedDict()  # questions compiled for many rows, kept by `batch.run`
         self.roundings: dict[str, Any] = {}  # bounds on rounding by float type, kept by `core.case`
@@ -72,18 +77,27 @@ class Compiled:
         return dict(zip(self.model.names, self.pieces, strict=True))
 
     def parts(self, row: Sequence[Value]) -> tuple[tuple[Rational, ...], ...]:
-        """Return each feature's part of each score."""
+        """Return each feature's own part of each score, pairs aside."""
         return tuple(tuple(one(value) for one in pieces) for pieces, value in zip(self.pieces, row, strict=True))
 
-    def scores(self, parts: Sequence[tuple[Rational, ...]]) -> tuple[Rational, ...]:
-        """Return the exact scores that features' parts add up to."""
-        return tuple(sum(column, start) for start, *column in zip(self.model.intercept, *parts, strict=True))
+    def scores(self, row: Sequence[Value], parts: Sequence[tuple[Rational, ...]] | None = None) -> tuple[Rational, ...]:
+        """Return the exact scores of a row, pairs included; its features' own parts may be given if they are known."""
+        own = self.parts(row) if parts is None else parts
+        joint = [tuple(one(row[i], row[j]) for one in pieces) for (i, j), pieces in self.pairs]
+        return tuple(sum(column, start) for start, *column in zip(self.model.intercept, *own, *joint, strict=True))
 
     def oriented(self, factors: tuple[int, ...]) -> tuple[Pieces, ...]:
-        """Return each feature's part of `Σ_j factors[j] · score_j`, made once for each claim."""
+        """Return each feature's own part of `Σ_j factors[j] · score_j`, made once for each claim."""
         if factors not in self._oriented:
             self._oriented[factors] = tuple(_weighted(factors, pieces) for pieces in self.pieces)
         return self._oriented[factors]
+
+    def oriented_pairs(self, factors: tuple[int, ...]) -> tuple[OrientedPair, ...]:
+        """Return what each two features add to `Σ_j factors[j] · score_j`, where that is not 0 everywhere."""
+        if factors not in self._oriented_pairs:
+            weighted = ((pair, _weighted_pair(factors, pieces)) for pair, pieces in self.pairs)
+            self._oriented_pairs[factors] = tuple((pair, one) for pair, one in weighted if not one.is_zero)
+        return self._oriented_pairs[factors]
 
     @cached_property
     def content(self) -> bytes:
@@ -120,3 +134,8 @@ class Compiled:
 def _weighted(factors: tuple[int, ...], pieces: tuple[Pieces, ...]) -> Pieces:
     used = [(fmpq(factor), one) for factor, one in zip(factors, pieces, strict=True) if factor]
     return used[0][1] if len(used) == 1 and used[0][0] == ONE else combine(used)
+
+
+def _weighted_pair(factors: tuple[int, ...], pieces: tuple[PairPieces, ...]) -> PairPieces:
+    used = [(fmpq(factor), one) for factor, one in zip(factors, pieces, strict=True) if factor]
+    return used[0][1] if len(used) == 1 and used[0][0] == ONE else combine_pairs(used)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-VERSION = 1
+VERSION = 2  # with terms over two features; a model without them is written as version 1
 KEY = "suffice"  # of the JSON document in the header
 NUMBER = re.compile(r"-?[0-9]{1,4000}(/[1-9][0-9]{0,3999})?", re.ASCII)
 

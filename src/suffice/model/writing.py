@@ -24,7 +24,22 @@ from suffice.model.domain import Domain
 from suffice.model.file_format import KEY, NUMBER, VERSION, Json, Tensors, is_class
 from suffice.numbers.exact import Rational, nearest_float
 from suffice.numbers.values import Missing, Value
-from suffice.shapes import Activation, PiecewiseLinear, Readout, ReluNetwork, Shape, Steps, Table
+from suffice.shapes import (
+    Activation,
+    Bins,
+    PairLinear,
+    PairShape,
+    PairSteps,
+    PiecewiseLinear,
+    Product,
+    Readout,
+    ReluNetwork,
+    Shape,
+    Steps,
+    Table,
+)
+from suffice.shapes.pair_pieces import Grid
+from suffice.shapes.pair_shape import PairRescaled, PairScaled, PairSum
 from suffice.shapes.shape import Rescaled, Scaled, Sum
 
 if TYPE_CHECKING:
@@ -55,7 +70,7 @@ def to_bytes(model: AdditiveModel) -> bytes:
         for k, term in enumerate(model.terms)
     ]
     document = {
-        "version": VERSION,
+        "version": VERSION if model.pairs else 1,
         "task": model.task,
         "ties": model.ties,
         "classes": [_class_out(name) for name in model.classes],
@@ -143,7 +158,7 @@ class _Store:
 
 
 @singledispatch
-def shape_document(shape: Shape, store: _Store) -> Json:
+def shape_document(shape: Shape | PairShape, store: _Store) -> Json:
     """Return how a shape is written down; its arrays go to the store."""
     raise ModelFileError("the model", f"a shape of type {type(shape).__name__} cannot be saved")
 
@@ -207,6 +222,66 @@ def _(shape: Scaled, store: _Store) -> Json:
 def _(shape: Rescaled, store: _Store) -> Json:
     inner = shape_document(shape.shape, store)
     return {"kind": "rescaled", "shape": inner, "center": _number_out(shape.center), "scale": _number_out(shape.scale)}
+
+
+@shape_document.register
+def _(shape: PairSteps, store: _Store) -> Json:
+    return {
+        "kind": "pair_steps",
+        "rows": _bins_out(shape.rows, store.below("rows")),
+        "columns": _bins_out(shape.columns, store.below("columns")),
+        "values": _table_out(shape.values, store),
+    }
+
+
+@shape_document.register
+def _(shape: PairLinear, store: _Store) -> Json:
+    return {
+        "kind": "pair_linear",
+        "rows": store.put_numbers("rows", [shape.rows]),
+        "columns": store.put_numbers("columns", [shape.columns]),
+        "values": _table_out(shape.values, store),
+    }
+
+
+@shape_document.register
+def _(shape: Product, store: _Store) -> Json:
+    first, second = (
+        shape_document(shape.first, store.below("first")),
+        shape_document(shape.second, store.below("second")),
+    )
+    return {"kind": "product", "first": first, "second": second}
+
+
+@shape_document.register
+def _(shape: PairSum, store: _Store) -> Json:
+    parts = [shape_document(part, store.below(str(k))) for k, part in enumerate(shape.parts)]
+    return {"kind": "pair_sum", "parts": parts}
+
+
+@shape_document.register
+def _(shape: PairScaled, store: _Store) -> Json:
+    return {"kind": "pair_scaled", "shape": shape_document(shape.shape, store), "factor": _number_out(shape.factor)}
+
+
+@shape_document.register
+def _(shape: PairRescaled, store: _Store) -> Json:
+    return {
+        "kind": "pair_rescaled",
+        "shape": shape_document(shape.shape, store),
+        "centers": [_number_out(center) for center in shape.centers],
+        "scales": [_number_out(scale) for scale in shape.scales],
+    }
+
+
+def _bins_out(bins: Bins, store: _Store) -> Json:
+    cuts = None if bins.cuts is None else store.put_numbers("cuts", [bins.cuts])
+    return {"cuts": cuts, "keys": [_value_out(key) for key in bins.keys], "closed": bins.closed}
+
+
+def _table_out(values: Grid, store: _Store) -> Json:
+    """Store a table as one row of outputs for each of its cells, row by row."""
+    return store.put_numbers("values", values.reshape(-1, values.shape[2]).tolist())
 
 
 def _activation_out(activation: Activation) -> Json:

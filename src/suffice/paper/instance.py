@@ -16,8 +16,9 @@ from uuid import uuid4
 from flint import fmpq
 
 from suffice.errors import VerifierError
-from suffice.model.additive import AdditiveModel, Term
+from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
+from suffice.model.term import Term
 from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.paper.layers import Layers, layers_of, without_scaling
@@ -203,13 +204,14 @@ class Problem:
     """
 
     def __init__(self, model: AdditiveModel, max_pieces: int = 10_000) -> None:
+        model.refuse_pairs("the published algorithms", VerifierError)
         self.model, self.max_pieces = model, max_pieces
         self._components: dict[tuple[int, ...], tuple[Component, ...]] = {}
 
     def components(self, factors: tuple[int, ...]) -> tuple[Component, ...]:
         """Return each feature's part of `Σ_j factors[j] · score_j`."""
         if factors not in self._components:
-            made = (Component(self.model, term, factors, self.max_pieces) for term in self.model.terms)
+            made = (Component(self.model, term, factors, self.max_pieces) for term in self.model.mains)
             self._components[factors] = tuple(made)
         return self._components[factors]
 

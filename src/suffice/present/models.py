@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import singledispatch
 from typing import Any
 
 from suffice.answers.documents import domain_document, number_document
 from suffice.model.additive import AdditiveModel
+from suffice.model.compiled import Compiled
 from suffice.question.claims import CLAIMS
 from suffice.question.documents import Json, class_document
-from suffice.shapes import Pieces, PiecewiseLinear, Readout, ReluNetwork, Shape, Steps, Table
+from suffice.shapes import (
+    PairLinear,
+    PairShape,
+    PairSteps,
+    PiecewiseLinear,
+    Product,
+    Readout,
+    ReluNetwork,
+    Shape,
+    Steps,
+    Table,
+)
+from suffice.shapes.pair_shape import PairRescaled, PairScaled, PairSum
 from suffice.shapes.shape import Rescaled, Scaled, Sum
 
 
-def model_document(model: AdditiveModel, pieces: Mapping[str, tuple[Pieces, ...]]) -> Json:
-    """Return what a model is, and how many exact pieces each feature has for each output."""
+def model_document(compiled: Compiled) -> Json:
+    """Return what a model is, and how many exact pieces each feature and each pair of features has for each output."""
+    model = compiled.model
     features = [
         {
             "name": feature.name,
             "domain": domain_document(domain),
             "shape": list(kinds(term.shape)),
-            "pieces": [len(one.slopes) for one in pieces[feature.name]],
+            "pieces": [len(one.slopes) for one in pieces],
             "center": number_document(feature.center),
             "scale": number_document(feature.scale),
             "deviation": None if feature.deviation is None else number_document(feature.deviation),
         }
-        for feature, domain, term in zip(model.features, model.domains, model.terms, strict=True)
+        for feature, domain, term, pieces in zip(
+            model.features, model.domains, model.mains, compiled.pieces, strict=True
+        )
     ]
     return {
         "task": model.task,
@@ -39,6 +55,14 @@ def model_document(model: AdditiveModel, pieces: Mapping[str, tuple[Pieces, ...]
             if model.task in claim.tasks
         ],
         "features": features,
+        "pairs": [
+            {
+                "features": [model.names[i], model.names[j]],
+                "shape": pair_kinds(model, i, j),
+                "cells": [[len(axis) for axis in one.axes] for one in pieces],
+            }
+            for (i, j), pieces in compiled.pairs
+        ],
     }
 
 
@@ -57,21 +81,29 @@ def training_document(estimator: Any, model: AdditiveModel, *, rows: int, target
     }
 
 
+def pair_kinds(model: AdditiveModel, i: int, j: int) -> list[str]:
+    """Return what the terms over two features are made of, in words."""
+    return [kind for term in model.pairs if {*term.features} == {i, j} for kind in kinds(term.shape)]
+
+
 @singledispatch
-def kinds(shape: Shape) -> Iterator[str]:
+def kinds(shape: Shape | PairShape) -> Iterator[str]:
     """Yield what a shape is made of, in words."""
     raise NotImplementedError(type(shape).__name__)
 
 
-@kinds.register
-def _(shape: Sum) -> Iterator[str]:
+@kinds.register(Sum)
+@kinds.register(PairSum)
+def _(shape: Sum | PairSum) -> Iterator[str]:
     for part in shape.parts:
         yield from kinds(part)
 
 
 @kinds.register(Scaled)
 @kinds.register(Rescaled)
-def _(shape: Scaled | Rescaled) -> Iterator[str]:
+@kinds.register(PairScaled)
+@kinds.register(PairRescaled)
+def _(shape: Scaled | Rescaled | PairScaled | PairRescaled) -> Iterator[str]:
     yield from kinds(shape.shape)
 
 
@@ -100,3 +132,18 @@ def _(shape: Steps) -> Iterator[str]:
 @kinds.register
 def _(shape: PiecewiseLinear) -> Iterator[str]:
     yield "broken line"
+
+
+@kinds.register
+def _(shape: PairSteps) -> Iterator[str]:
+    yield "table"
+
+
+@kinds.register
+def _(shape: PairLinear) -> Iterator[str]:
+    yield "bilinear grid"
+
+
+@kinds.register
+def _(shape: Product) -> Iterator[str]:
+    yield f"{'+'.join(kinds(shape.first))} times {'+'.join(kinds(shape.second))}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import typer
 from rich.console import Console, RenderableType
@@ -18,10 +18,10 @@ from suffice.errors import SufficeError
 from suffice.layout.facts import Fact
 from suffice.layout.visible import visible
 from suffice.model.additive import AdditiveModel
+from suffice.model.compiled import Compiled
 from suffice.numbers.exact import Rational, nearest_float
-from suffice.present.models import kinds
+from suffice.present.models import kinds, pair_kinds
 from suffice.question.documents import Json
-from suffice.shapes import Pieces
 
 _HANGING = 2
 
@@ -92,18 +92,23 @@ def _label_style(fact: Fact) -> str:
 # --- models -----------------------------------------------------------------------------------------------------------
 
 
-def show_model(console: Console, model: AdditiveModel, pieces: Mapping[str, tuple[Pieces, ...]], file: Json) -> None:
-    """Print what a model is, with a line for each feature, and the path, size and hash of its file."""
+def show_model(console: Console, compiled: Compiled, file: Json) -> None:
+    """Print what a model is, with a line for each feature and each pair, and the path, size and hash of its file."""
+    model = compiled.model
     facts = {
         "task": model.task,
         "classes": _classes(model),
         "intercept": ", ".join(_short(value) for value in model.intercept),
         "features": str(len(model.features)),
+        "pairs": str(len(compiled.pairs)) if compiled.pairs else "",
         **_file_facts(file),
     }
     _show_facts(console, facts)
     console.print()
-    _show_features(console, model, pieces)
+    _show_features(console, compiled)
+    if compiled.pairs:
+        console.print()
+        _show_pairs(console, compiled)
 
 
 def _classes(model: AdditiveModel) -> str:
@@ -113,24 +118,44 @@ def _classes(model: AdditiveModel) -> str:
     return f"{model.classes[0]} (score {below}), {model.classes[1]} ({above})"
 
 
-def _show_features(console: Console, model: AdditiveModel, pieces: Mapping[str, tuple[Pieces, ...]]) -> None:
-    grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    for title in ("feature", "domain", "shape"):
-        grid.add_column(title, overflow="fold", style="cyan" if title == "feature" else "")
-    for title in ("pieces", "center", "scale"):
-        grid.add_column(title, justify="right", no_wrap=True)
-    for feature, domain, term in zip(model.features, model.domains, model.terms, strict=True):
+def _show_features(console: Console, compiled: Compiled) -> None:
+    model = compiled.model
+    grid = _listing(("feature", "domain", "shape"), ("pieces", "center", "scale"))
+    for feature, domain, term, pieces in zip(model.features, model.domains, model.mains, compiled.pieces, strict=True):
         has_numbers = bool(domain.spans)
-        count = sum(len(one.slopes) for one in pieces[feature.name])
+        count = sum(len(one.slopes) for one in pieces)
         grid.add_row(
             Text(visible(feature.name)),
             Text(textwrap.shorten(visible(str(domain)), 60, placeholder=" ...")),
-            " + ".join(f"{n} x {kind}" if n > 1 else kind for kind, n in Counter(kinds(term.shape)).items()),
+            _counted(kinds(term.shape)),
             str(count) if has_numbers else "-",
             _short(feature.center) if has_numbers else "-",
             _short(feature.scale) if has_numbers else "-",
         )
     put(console, grid, indent=2)  # a long name goes on below itself, and must not begin a line
+
+
+def _show_pairs(console: Console, compiled: Compiled) -> None:
+    model = compiled.model
+    grid = _listing(("pair", "", "shape"), ("cells",))
+    for (i, j), pieces in compiled.pairs:
+        cells = sum(one.constants.size for one in pieces)
+        names = (Text(visible(model.names[k])) for k in (i, j))
+        grid.add_row(*names, _counted(pair_kinds(model, i, j)), str(cells))
+    put(console, grid, indent=2)
+
+
+def _listing(texts: Sequence[str], numbers: Sequence[str]) -> Grid:
+    grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for k, title in enumerate(texts):
+        grid.add_column(title, overflow="fold", style="cyan" if k == 0 or not title else "")
+    for title in numbers:
+        grid.add_column(title, justify="right", no_wrap=True)
+    return grid
+
+
+def _counted(words: Iterable[str]) -> str:
+    return " + ".join(f"{n} x {kind}" if n > 1 else kind for kind, n in Counter(words).items())
 
 
 def show_training(console: Console, document: Json, model: AdditiveModel) -> None:

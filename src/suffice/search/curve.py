@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from suffice.answers.radius import Curve, Limit, Step
 from suffice.answers.words import listed, not_rational
 from suffice.core.case import Case, cost_of
-from suffice.core.drops import Constraint
+from suffice.core.constraint import Constraint
 from suffice.errors import PreferenceError
 from suffice.numbers.exact import Rational
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, ROUNDED_MINIMA, search
 from suffice.search.explain import NODES
-from suffice.solvers.covering import Cover, smallest_cover
+from suffice.solvers.covering import smallest_cover
+from suffice.solvers.proofs import Cover
 from suffice.solvers.radii import sizes_by_radius
 
 

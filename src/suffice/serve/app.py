@@ -203,7 +203,7 @@ def _model_document(service: _Service) -> Json:
     """Return what the model is, and what can be asked of it."""
     asked = [{"name": one.name, "title": one.title, "fields": list(one.body.model_fields)} for one in ASKED.values()]
     limits = service.limits
-    return model_document(service.model, service.explainer.pieces) | {
+    return model_document(service.explainer.compiled) | {
         "sha256": service.hash,
         "rows": 0 if service.table is None else len(service.table.rows),
         "questions": asked,

@@ -1,16 +1,26 @@
-"""Functions of one variable: their descriptions, and the exact pieces they compile to."""
+"""Functions of one variable and of two: their descriptions, and the exact pieces they compile to."""
 
 from suffice.shapes.activations import Activation
 from suffice.shapes.network import Readout, ReluNetwork
+from suffice.shapes.pair_pieces import PairPieces
+from suffice.shapes.pair_shape import PairShape
+from suffice.shapes.pair_tables import Bins, PairLinear, PairSteps
 from suffice.shapes.pieces import Pieces
+from suffice.shapes.product import Product
 from suffice.shapes.shape import PieceBudget, Shape, Support
 from suffice.shapes.tables import PiecewiseLinear, Steps, Table
 
 __all__ = [
     "Activation",
+    "Bins",
+    "PairLinear",
+    "PairPieces",
+    "PairShape",
+    "PairSteps",
     "PieceBudget",
     "Pieces",
     "PiecewiseLinear",
+    "Product",
     "Readout",
     "ReluNetwork",
     "Shape",

@@ -12,7 +12,7 @@ from functools import reduce
 from itertools import chain
 from typing import final
 
-from suffice.errors import PieceBudgetError, ShapeError
+from suffice.errors import CellBudgetError, PieceBudgetError, ShapeError
 from suffice.numbers.exact import ONE, Number, Rational, rational
 from suffice.numbers.values import Label
 from suffice.shapes.pieces import Pieces, combine
@@ -30,6 +30,13 @@ class PieceBudget:
         if pieces > self.most:
             raise PieceBudgetError(self.feature, self.most, layer)
 
+    def check_cells(self, rows: int, columns: int) -> None:
+        """Raise `CellBudgetError` if a table of so many cells is too large."""
+        if rows * columns > _CELLS_PER_PIECE * self.most:
+            raise CellBudgetError(self.feature, rows, columns, _CELLS_PER_PIECE * self.most)
+
+
+_CELLS_PER_PIECE = 100  # a table may have a million cells by default
 
 DEFAULT_BUDGET = PieceBudget()
 
@@ -41,6 +48,16 @@ class Support:
     is_everywhere: bool
     points: frozenset[Rational] = frozenset()
     labels: tuple[Label, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no value anywhere."""
+        return not (self.is_everywhere or self.points or self.labels)
+
+    def rescaled(self, center: Rational, scale: Rational) -> Support:
+        """Return where `x -> shape((x - center) / scale)` has a value."""
+        points = frozenset(point * scale + center for point in self.points)
+        return Support(self.is_everywhere, points, self.labels)
 
     def meet(self, other: Support) -> Support:
         """Return where both have a value."""
@@ -128,7 +145,7 @@ class Sum(Shape):
         # One level, however the sum was built up: a thousand boosted stumps are one sum of a thousand.
         flat = chain.from_iterable(part.parts if isinstance(part, Sum) else (part,) for part in self.parts)
         object.__setattr__(self, "parts", tuple(flat))
-        if not (support.is_everywhere or support.points or support.labels):
+        if support.is_empty:
             raise ShapeError("cannot add these shapes: there is no number or label where all have a value")
 
     @property
@@ -181,9 +198,7 @@ class Rescaled(Shape):
 
     @property
     def support(self) -> Support:
-        inner = self.shape.support
-        points = frozenset(point * self.scale + self.center for point in inner.points)
-        return Support(inner.is_everywhere, points, inner.labels)
+        return self.shape.support.rescaled(self.center, self.scale)
 
     def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
         return tuple(pieces.rescaled(self.center, self.scale) for pieces in self.shape.compile(budget))

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-import numpy as np
-
-from suffice.errors import NumberError, ShapeError
-from suffice.numbers.exact import ZERO, Number, Rational, brief, rational
+from suffice.errors import ShapeError
+from suffice.numbers.exact import ZERO, Number, Rational
 from suffice.numbers.values import Label, Missing
+from suffice.shapes.given import Outputs, exact_number, increasing, output_row, output_rows
 from suffice.shapes.pieces import Pieces
 from suffice.shapes.shape import DEFAULT_BUDGET, PieceBudget, Shape, Support
-
-Outputs = tuple[Rational, ...]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -33,6 +30,7 @@ class Steps(Shape):
 
     Examples
     --------
+    >>> from suffice.numbers.exact import rational
     >>> step = Steps(cuts=[18], values=[-1, 1])
     >>> step.compile()[0](rational(18))
     1
@@ -48,8 +46,8 @@ class Steps(Shape):
         values: Sequence[Number] | Sequence[Sequence[Number]],
         closed: Literal["left", "right"] = "left",
     ) -> None:
-        object.__setattr__(self, "cuts", _increasing("cuts", cuts))
-        object.__setattr__(self, "values", _rows("values", values))
+        object.__setattr__(self, "cuts", increasing("cuts", cuts))
+        object.__setattr__(self, "values", output_rows("values", values))
         object.__setattr__(self, "closed", closed)
         if len(self.values) != len(self.cuts) + 1:
             raise ShapeError(f"{len(self.cuts)} cuts make {len(self.cuts) + 1} bins, got {len(self.values)} values")
@@ -86,6 +84,7 @@ class PiecewiseLinear(Shape):
 
     Examples
     --------
+    >>> from suffice.numbers.exact import rational
     >>> relu = PiecewiseLinear([0], [0], right_slope=1)
     >>> relu.compile()[0](rational("1/3"))
     1/3
@@ -103,14 +102,14 @@ class PiecewiseLinear(Shape):
         left_slope: Number | Sequence[Number] = 0,
         right_slope: Number | Sequence[Number] = 0,
     ) -> None:
-        object.__setattr__(self, "knots", _increasing("knots", knots))
-        object.__setattr__(self, "values", _rows("values", values))
+        object.__setattr__(self, "knots", increasing("knots", knots))
+        object.__setattr__(self, "values", output_rows("values", values))
         if not len(self.knots) == len(self.values) >= 1:
             raise ShapeError(
                 f"need one value for each of 1 or more knots, got {len(self.knots)} and {len(self.values)}"
             )
         for name, slope in (("left_slope", left_slope), ("right_slope", right_slope)):
-            row = _row(name, slope)
+            row = output_row(name, slope)
             row = row * self.outputs if len(row) == 1 else row
             if len(row) != self.outputs:
                 raise ShapeError(f"{name} has {len(row)} entries for {self.outputs} outputs")
@@ -154,6 +153,7 @@ class Table(Shape):
     --------
     A score that falls with age, and a value of its own for the code -9:
 
+    >>> from suffice.numbers.exact import rational
     >>> table = Table({-9: 0.25}, otherwise=PiecewiseLinear([0], [1], right_slope=-1))
     >>> table.compile()[0](rational(-9)), table.compile()[0](rational(2))
     (1/4, -1)
@@ -171,11 +171,11 @@ class Table(Shape):
         points: dict[Rational, Outputs] = {}
         labels: dict[Label, Outputs] = {}
         for key, value in entries.items():
-            row = _row(f"entry {key!r}", value)
+            row = output_row(f"entry {key!r}", value)
             if isinstance(key, (str, Missing)):
                 labels[key] = row
             else:
-                points[_number("table key", key)] = row
+                points[exact_number("table key", key)] = row
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "otherwise", otherwise)
@@ -211,44 +211,3 @@ class Table(Shape):
         labels = {**pieces.labels, **{label: row[j] for label, row in self.labels.items()}}
         slopes, offsets = [pieces.slopes[k] for k in segments], [pieces.offsets[k] for k in segments]
         return Pieces.tidy(knots, slopes, offsets, values, labels)
-
-
-def _number(what: str, value: object) -> Rational:
-    try:
-        return rational(value)
-    except NumberError as error:
-        raise ShapeError(f"{what}: {error}") from None
-
-
-def _listed(what: str, given: object) -> None:
-    if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, np.ndarray)):
-        raise ShapeError(f"{what} must be a list of numbers, got {brief(given)}")
-
-
-def _increasing(what: str, numbers: Sequence[Number]) -> tuple[Rational, ...]:
-    _listed(what, numbers)
-    exact = tuple(_number(f"{what}[{k}]", number) for k, number in enumerate(numbers))
-    for k, (left, right) in enumerate(pairwise(exact)):
-        if left >= right:
-            raise ShapeError(f"{what} must increase: {what}[{k}] = {brief(left)} is followed by {brief(right)}")
-    return exact
-
-
-def _row(what: str, value: Number | Sequence[Number]) -> Outputs:
-    if (
-        isinstance(value, (Sequence, np.ndarray))
-        and not isinstance(value, (str, bytes))
-        and getattr(value, "ndim", 1) != 0
-    ):
-        if not len(value):
-            raise ShapeError(f"{what} is empty; give one number for each output")
-        return tuple(_number(f"{what}[{j}]", number) for j, number in enumerate(value))
-    return (_number(what, value),)
-
-
-def _rows(what: str, values: Sequence[Number] | Sequence[Sequence[Number]]) -> tuple[Outputs, ...]:
-    _listed(what, values)
-    rows = tuple(_row(f"{what}[{k}]", value) for k, value in enumerate(values))
-    if len({len(row) for row in rows}) > 1:
-        raise ShapeError(f"{what} must all have the same number of outputs, got {sorted({len(row) for row in rows})}")
-    return rows

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from suffice.core.counterexamples import fewest_movers
-from suffice.core.drops import NO_DROP, Constraint
+from suffice.core.constraint import NO_DROP, Constraint
 from suffice.core.radius_path import Extent, RadiusPath
 from suffice.errors import BudgetError, Undecided
 from suffice.numbers.exact import ONE, ZERO, Rational, brief
 from suffice.solvers.cheapest_break import Break
-from suffice.solvers.covering import Cover, Tree
+from suffice.solvers.proofs import Cover, Scenarios, Tree
 
 
 class Stretch(NamedTuple):
@@ -19,7 +18,7 @@ class Stretch(NamedTuple):
 
     reach: Extent
     cover: Cover
-    proof: Tree  # that from where it begins nothing costs less
+    proof: Tree | Scenarios  # that from where it begins nothing costs less
 
 
 def sizes_by_radius(
@@ -131,6 +130,5 @@ def nearest_break(
 def _breaking(constraints: Sequence[Constraint], best: Break) -> Break:
     """Return the part that breaks, and those of the features that it needs: at another radius others may have been."""
     part = next(c for c, constraint in enumerate(constraints) if not constraint.admits(best.moved))
-    fewer = fewest_movers(constraints[part], (), best.moved)
-    moved = best.moved if constraints[part].admits(fewer) else tuple(fewer)
-    return best._replace(part=part, moved=moved)
+    moved = constraints[part].broken_by((), best.moved)
+    return best._replace(part=part, moved=best.moved if moved is None else tuple(moved))

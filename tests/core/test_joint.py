@@ -1,0 +1,92 @@
+"""Constraints of models with pair terms, against trying every value and every limit, for every set of features."""
+
+import random
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from flint import fmpq
+from oracles.labellings import largest_falls
+from scenes import Maker, Scene
+
+from suffice.core.constraint import Drop, total
+from suffice.core.ground import Ground
+from suffice.core.joint import Joint
+from suffice.core.joint_inputs import breaking_point
+from suffice.numbers.exact import rational, to_fraction
+
+
+def drop_of(fall: Fraction, is_attained: bool) -> Drop:
+    return Drop(False, rational(fall), 0 if is_attained else -1)
+
+
+def check(scene: Scene, rng: random.Random) -> None:
+    ground = Ground(scene.landscape, scene.row, scene.region)
+    count = len(scene.row)
+    for most in (None, rng.randint(0, count)):
+        falls = largest_falls(scene.lines, scene.pairs, scene.sets, count if most is None else most)
+        chosen = rng.choice([fall for fall, _ in falls.values()])
+        margin = chosen if rng.random() < 0.7 else chosen + Fraction(rng.randint(-2, 3), 3)
+        joint = Joint(rational(margin), ground, rng.random() < 0.5, most)
+        scenarios = []
+        for freed, known in falls.items():
+            fall = drop_of(*known)
+            assert joint.fall(freed) == fall
+            limit = Drop.of(rational(margin))
+            is_admitted = fall < limit if joint.is_strict else fall <= limit
+            assert joint.admits(freed) == is_admitted
+            assert fall <= total(joint.ceilings[i] for i in freed)
+            scenario = joint.scenario(freed)
+            assert (scenario is None) == is_admitted
+            if scenario is not None:
+                scenarios.append(scenario)
+                assert not joint.allows(scenario.fall(freed))
+            if len(freed) == 1 and most != 0:
+                assert joint.drops[freed[0]] == fall
+        for freed in falls:  # every scenario is true of every set
+            assert not joint.admits(freed) or all(joint.allows(one.fall(freed)) for one in scenarios)
+        check_movers(scene, joint, rng)
+
+
+def check_movers(scene: Scene, joint: Joint, rng: random.Random) -> None:
+    count = len(scene.row)
+    first = [i for i in range(count) if rng.random() < 0.3]
+    others = [i for i in range(count) if i not in first]
+    moved = joint.broken_by(first, others)
+    breaking = [freed for freed in scene.sets if set(first) <= set(freed) and not joint.admits(freed)]
+    assert (moved is None) == (not breaking)
+    if moved is None:
+        return
+    assert set(first) <= set(moved)
+    assert not joint.admits(moved)
+    if joint.max_changed is None:
+        assert len(moved) == min(len(freed) for freed in breaking)
+    point = breaking_point(joint, moved)
+    assert all(reach.holds(value) for reach, value in zip(scene.region, point, strict=True))
+    assert all(value == old or i in moved for i, (value, old) in enumerate(zip(point, scene.row, strict=True)))
+    score = to_fraction(joint.margin) + change(scene, point)
+    assert score < 0 or (score == 0 and joint.is_strict)
+
+
+def change(scene: Scene, point: list[Any]) -> Fraction:
+    old, new = ([to_fraction(x) if isinstance(x, fmpq) else x for x in some] for some in (scene.row, point))
+    found = sum((line.part(b) - line.part(a) for line, a, b in zip(scene.lines, old, new, strict=True)), Fraction(0))
+    return found + sum(
+        (pair(new[i], new[j]) - pair(old[i], old[j]) for (i, j), pair in scene.pairs.items()), Fraction(0)
+    )
+
+
+@pytest.mark.parametrize("below", [1, 3])  # exact in units, and not
+@pytest.mark.parametrize("varies", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_set_falls_as_far_as_trying_everything_says(seed: int, varies: bool, below: int) -> None:
+    maker = Maker(100 * seed + below, varies=varies, below=below)
+    for _ in range(40):
+        check(maker.scene(), maker.rng)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_differences_that_units_do_not_show_are_told_apart(seed: int) -> None:
+    maker = Maker(seed, varies=False, below=3, off=Fraction(1, 2**200))
+    for _ in range(40):
+        check(maker.scene(), maker.rng)
