@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from suffice.certificate.limits import check_bends
 from suffice.certificate.witnesses import place_document
 from suffice.core.case import Case
 from suffice.errors import CertificateError
@@ -72,6 +73,7 @@ def write(
     charges: Sequence[Rational] | None = None,
 ) -> Certificate:
     """Return the certificate of a result; charges are those of the case, if no others are given."""
+    check_bends(case.model)
     charges = case.charges if charges is None else charges
     certificate = Certificate(
         {
