@@ -39,6 +39,7 @@ from suffice import (
     Table,
     Within,
 )
+from suffice.certificate import document, limits, trees
 from suffice.cli.app import app
 from suffice.model.writing import to_bytes
 from suffice.shapes.parameters import rounded_exp
@@ -476,15 +477,38 @@ def test_a_class_of_another_type_is_another_class():
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
-def test_what_the_checker_could_not_read_is_not_written():
+def test_what_the_checker_could_not_read_is_not_written(monkeypatch):
     line = PiecewiseLinear([0], [0], 1, 1)
     explainer = Explainer(AdditiveModel([line, line], features=["a", "b"]))
     long = Fraction(1, 3**9000)
     with pytest.raises(suffice.CertificateError, match="4000 digits"):
         explainer.explain([long, 1], 1, unit="raw").certificate()
-    steps = Steps(list(range(2**18 + 1)), [0] * (2**18 + 1) + [1])
-    with pytest.raises(suffice.CertificateError, match="points"):
-        Explainer(AdditiveModel([steps])).explain([0], math.inf).certificate()
+    monkeypatch.setattr(limits, "MOST_BENDS", 3)
+    networks = Explainer(AdditiveModel([BASIS_OF_ONE * 2 + Table({}, BASIS_OF_ONE.rescaled(1, 2)), line]))
+    with pytest.raises(suffice.CertificateError, match="'x0' may have 4 bends"):
+        networks.explain([0, 0], 1, unit="raw").certificate()
+    monkeypatch.setattr(document, "_MOST_BYTES", 100)
+    with pytest.raises(suffice.CertificateError, match="at most 100 bytes"):
+        explainer.explain([1, 1], 1, unit="raw").certificate()
+
+
+def test_a_proof_of_too_many_steps_is_not_written(monkeypatch):
+    monkeypatch.setattr(trees, "_MOST_NODES", 2)
+    shapes = [Steps([1], [0, k]) for k in (3, 4, 5, 6)]
+    explainer = Explainer(AdditiveModel(shapes, -9))
+    with pytest.raises(suffice.CertificateError, match="more than 2 steps"):
+        explainer.explanations([2, 2, 2, 2], 2, unit="raw", minimal="subset").certificate()
+
+
+def test_a_number_of_sets_has_no_certificate():
+    every = Explainer(ZOO).explanations(next(rows_of(1)), 1, unit="raw")
+    with pytest.raises(suffice.CertificateError, match="list the sets"):
+        every.counted().certificate()
+
+
+def test_steps_of_any_number_of_cuts_are_certified():
+    model = AdditiveModel([Steps(list(range(2**15)), [1] * 2**15 + [2])])
+    assert checked(model, Explainer(model).explain([0], math.inf)).startswith("Proven: ")
 
 
 def test_the_same_result_gives_the_same_bytes():

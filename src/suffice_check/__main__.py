@@ -9,7 +9,15 @@ if __name__ == "__main__":  # `python -m` looks in the current folder first: no 
 import json
 
 from suffice_check.api import statement
-from suffice_check.reading import CERTIFICATE_LIMIT, MODEL_LIMIT, RejectedError, UnreadableError, read_bytes, unreadable
+from suffice_check.reading import (
+    CERTIFICATE_LIMIT,
+    MODEL_LIMIT,
+    RejectedError,
+    UnreadableError,
+    printable,
+    read_bytes,
+    unreadable,
+)
 from suffice_check.sentence import Sentence
 from suffice_check.verdict import Checker
 
@@ -33,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (UnreadableError, MemoryError) as error:
         return _fail("", error)
     for path in paths:
-        label = f"[{len(codes) + 1}/{len(paths)}] {ascii(path)[1:-1]}: " if len(paths) > 1 else ""
+        label = f"[{len(codes) + 1}/{len(paths)}] {printable(path)}: " if len(paths) > 1 else ""
         try:
             print(label + _proven(checker, path, *forms), flush=True)
             codes.append(0)

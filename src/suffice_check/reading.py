@@ -35,20 +35,26 @@ class RejectedError(Exception):
         self.step = step
 
 
+def printable(text: object) -> str:
+    """Return text with all that is not printed as it stands escaped."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
+
+
 def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
     """Return a file's content; no more than `limit` bytes are ever read."""
+    name = printable(path)
     try:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
-            raise UnreadableError(f"{path}: not a file")
+            raise UnreadableError(f"{name}: not a file")
         with open(path, "rb") as file:
             content = file.read(status.st_size + 1) if status.st_size <= limit else b""
     except (OSError, ValueError) as error:
-        raise UnreadableError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+        raise UnreadableError(f"{name}: {printable(getattr(error, 'strerror', None) or error)}") from None
     if status.st_size > limit:
-        raise UnreadableError(f"{path}: larger than {limit} bytes")
+        raise UnreadableError(f"{name}: larger than {limit} bytes")
     if len(content) != status.st_size:
-        raise UnreadableError(f"{path}: its size changes while it is read")
+        raise UnreadableError(f"{name}: its size changes while it is read")
     return content
 
 
@@ -157,8 +163,7 @@ def has_repeats(listed: Iterable[Any]) -> bool:
 def unreadable(what: str, error: Exception) -> UnreadableError:
     """Return the error that says in one line, whatever is in the file, why it cannot be read."""
     text = f"no {error} there" if isinstance(error, KeyError) else str(error) or type(error).__name__
-    printable = "".join(c if c.isprintable() else " " for c in text)
-    return UnreadableError(f"{what}: {' '.join(printable.split())[:200]}")
+    return UnreadableError(f"{what}: {printable(' '.join(text.split()))[:200]}")
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

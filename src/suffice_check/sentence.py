@@ -60,14 +60,13 @@ class Sentence:
         """Return all of the statement, with every feature on a line of its own."""
         proven, immutable, fixed = self.proven, {*self.question.immutable}, {*self.fixed}
         parts = {**self.parts(), "Model": f"the file with the SHA-256 {proven.certificate.model}"}
-        found = [
-            f"{name}: {part}." for name, part in parts.items() if name in ("Proven", "Region", "Model", "Not checked")
-        ]
-        at = ONE if self.kind not in ("radius", "curve") else "inf"
+        found = [f"{name}: {part}." for name, part in parts.items() if not name.lower().endswith("row")]
+        at: Radius = "inf" if self.kind in ("radius", "curve") else ONE
         region = regions(proven.model, proven.row, proven.radii, at, proven.still)
         for (name, x), domain in zip(self.cells.items(), region, strict=True):
-            role = "immutable" if name in immutable else "fixed" if name in fixed else f"in {show_domain(domain)}"
-            found.append(f"  {name!r} = {show_value(x, is_exact=True)}: {role}")
+            role = "immutable" if name in immutable else "fixed, if free in" if name in fixed else "free in"
+            where = "" if name in immutable else f" {show_domain(domain)}"
+            found.append(f"  {name!r} = {show_value(x, is_exact=True)}: {role}{where}")
         return found
 
     # --- the kinds of results -----------------------------------------------------------------------------------------
@@ -100,7 +99,7 @@ class Sentence:
         return f"{said}; {best if self.proven.is_best else other} can{self._bracketed(rules)}{self._costs('change')}"
 
     def _counterfactual(self, least: Number, **contrast: Any) -> str:
-        must = f"{'exceed' if least.edge == 0 else 'be at least'} {show(least.value)} of the radii"
+        must = f"{'exceed' if least.edge == 0 else 'be at least'} {show(least.value)} of its radius"
         return f"{self._contrast(**contrast)}; at this cost, the largest change must {must}"
 
     def _radius(self, holds_at: Radius, fails_at: Radius | None, **_: Any) -> str:
@@ -114,8 +113,10 @@ class Sentence:
     def _explanations(self, minimal: str, sets: list[list[int]], is_complete: bool, **_: Any) -> str:
         named = listed((f"[{self._named(one)}]" for one in sets), self.most)
         less = self._less(None) if minimal == "size" else "set with a feature less"
-        others = "no other set is as small" if minimal == "size" else "no other set is minimal"
-        enough = f"fixing {'any of ' if len(sets) > 1 else ''}{named} is enough: {self.claim}, {self._whatever()}"
+        as_good = "as cheap" if self.question.cost or self.question.groups else "as small"
+        others = f"no other set is {as_good if minimal == 'size' else 'minimal'}"
+        what = f"fixing {'any of ' if len(sets) > 1 else ''}{named}"
+        enough = f"{what} is enough: {self.claim}, whatever the other features do within the region"
         return f"{enough}; no {less} is{f'; {others}' if is_complete else ''}{self._rules()}{self._costs()}"
 
     def _relevance(self, **roles: list[int]) -> str:
@@ -145,7 +146,7 @@ class Sentence:
     def _in(self, one: Range) -> str:
         if one.values is not None:
             return f"one of {listed(map(show_value, one.values), self.most)}"
-        return f"in {show_interval(one.low, one.high)}"
+        return f"in {show_interval(one.low, one.high, is_exact=False)}"
 
     def _whatever(self) -> str:
         if not self.moving:
@@ -172,7 +173,7 @@ class Sentence:
         return f" that {listed(rules)}" if rules else ""
 
     def _rules(self) -> str:
-        return f" (of all sets{self._that()})" if self._that() else ""
+        return f" (an allowed set is one{self._that()})" if self._that() else ""
 
     def _costs(self, do: str = "fix") -> str:
         costs = listed((f"{show(cost)} for {name!r}" for name, cost in self.question.cost.items()), self.most)

@@ -130,7 +130,7 @@ class Cover:
         return False
 
     def check(self, tree: Sequence[Node], most: int | None, listed: Sequence[Items] = ()) -> None:
-        """Check that no set that may be sufficient frees more than `most`, in costs; or (None) that there is no such set.
+        """Check that no set that may be sufficient frees more than `most`; or (None) that there is no such set.
 
         Exceptions are sets in which all items of a listed set are fixed.
         """

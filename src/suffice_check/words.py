@@ -35,11 +35,12 @@ def show_value(value: Value, *, is_exact: bool = False) -> str:
     return f"about {_rounded(value.value, ROUND_HALF_EVEN)}"
 
 
-def show_interval(low: Number | None, high: Number | None) -> str:
-    """Return an interval, with ends that belong to it or not."""
-    first = "(-inf" if low is None else f"{'(' if low.edge else '['}{low.value}"
-    last = "inf)" if high is None else f"{high.value}{')' if high.edge else ']'}"
-    return f"{first}, {last}"
+def show_interval(low: Number | None, high: Number | None, *, is_exact: bool = True) -> str:
+    """Return an interval, with ends that belong to it or not; long ones are rounded inwards unless asked exactly."""
+    first = "(-inf" if low is None else f"{'(' if low.edge else '['}"
+    first += "" if low is None else str(low.value) if is_exact else _rounded(low.value, ROUND_CEILING)
+    last = "inf)" if high is None else str(high.value) if is_exact else _rounded(high.value, ROUND_FLOOR)
+    return f"{first}, {last}{'' if high is None else ')' if high.edge else ']'}"
 
 
 def show_domain(domain: Domain) -> str:

@@ -520,6 +520,21 @@ ATTACKS |= {
 
 # What is said by the kinds of results that are put together from others.
 ATTACKS |= {
+    "limit_left_out": (
+        "approached_alone",
+        "sufficiency",
+        lambda d: (_set(d, "result", {"kind": "explanation", "fixed": [], "lower_bound": "0"}), _no_proof(d)),
+    ),
+    "input_beside_a_fixed_value": (
+        "insufficient_by_two",
+        "input",
+        lambda d: _set(d["evidence"]["input"], 4, {"number": "1/4+e"}),
+    ),
+    "input_beside_the_row_is_a_change": (
+        "insufficient_by_two",
+        "input",
+        lambda d: (_ask(max_changed=2)(d), _set(d["evidence"]["input"], 1, {"number": "5+e"})),
+    ),
     "change_cheaper_than_said": ("contrast_with_costs", "tree", lambda d: d["question"]["cost"].update(x8="1/2")),
     "change_bound_raised": ("contrast_with_costs", "lower bound", lambda d: _raise(d, "1/2")),
     "change_tree_left_out": ("contrast_with_costs", "tree", lambda d: d["evidence"]["fewer"].pop()),
@@ -643,6 +658,10 @@ ATTACKS |= {
     "range_of_labels_too_wide": ("ranges_of_all", "sufficiency", lambda d: _all_labels(d)),
     "ranges_out_of_order": ("ranges", "input", lambda d: d["result"]["ranges"].reverse()),
 }
+
+
+def _no_proof(document):
+    document["evidence"] = {"witnesses": [], "tree": []}
 
 
 def _more(text):

@@ -454,6 +454,74 @@ def test_the_checker_runs_as_a_program():
     assert (wrong.returncode, wrong.stderr) == (2, "usage: suffice-check [--statement | --json] MODEL CERTIFICATE...\n")
 
 
+def test_several_certificates_are_checked_with_one_reading_of_the_model(capsys, monkeypatch):
+    reads, read_model = [], verdict.read_model
+    monkeypatch.setattr(verdict, "read_model", lambda content: reads.append(1) or read_model(content))
+    good, bad = str(VALID["one_inequality"]), str(INVALID["subtree_missing"])
+    broken = str(MALFORMED["empty"])
+    model = str(MODELS_BY_NAME["positive"])
+    assert main([model, good, bad, good, broken]) == 2
+    said = capsys.readouterr()
+    assert len(reads) == 1
+    assert [line.split(" ", 1)[0] for line in said.out.splitlines()] == ["[1/4]", "[3/4]"]
+    failed, unread, summary = said.err.splitlines()
+    assert failed.startswith("[2/4] ")
+    assert ": Rejected: " in failed
+    assert unread.startswith("[4/4] ")
+    assert summary == "4 certificates: 2 proven, 1 rejected, 1 unreadable"
+    assert main([model, good, bad]) == 1
+    assert main([model, good, good]) == 0
+
+
+def test_a_model_that_cannot_be_read_is_told_once(capsys, tmp_path):
+    (tmp_path / "model").write_bytes(b"none")
+    assert main([str(tmp_path / "model"), *[str(VALID["one_inequality"])] * 3]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "given", [[], ["m"], ["--json"], ["--json", "m"], ["--what", "m", "c"], ["--json", "--statement", "m", "c"]]
+)
+def test_wrong_usage_is_told(given, capsys):
+    assert main(given) == 2
+    assert capsys.readouterr().err.startswith("usage: ")
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_the_whole_statement_is_told_as_text_and_as_data(name, capsys):
+    path = VALID[name]
+    document = json.loads(path.read_bytes())
+    assert main(["--statement", str(model_of(path)), str(path)]) == 0
+    said = capsys.readouterr().out
+    assert document["model"] in said
+    assert all(line.isprintable() for line in said.splitlines())
+    count = len(document["row"])
+    features = said.splitlines()[-count:]
+    exact = [cell.get("number", cell.get("label", "missing")) for cell in document["row"]]
+    assert all(f" = {x}: " in line.replace("'", "") for x, line in zip(exact, features, strict=True))
+    assert "more" not in said.split("Model: ")[0].replace("no more", "")
+    assert main(["--json", str(model_of(path)), str(path)]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data.pop("is_proven") is True
+    assert data.pop("says").startswith("Proven: ")
+    assert data == {field: content for field, content in document.items() if field != "evidence"}
+
+
+def test_nothing_from_a_file_reaches_the_terminal_unescaped(tmp_path, capsys):
+    name = "a\x1b[2K\n\u202eProven: nothing."
+    model = AdditiveModel([Table({"x\ny": 1, "z\r": -1})], features=[name], classes=["no\n", "yes\x9b"])
+    model.save(tmp_path / "model")
+    why = Explainer(model).explain(["x\ny"], 1, unit="raw").certificate()
+    paths = [tmp_path / "one\nProven: all", tmp_path / "two\x1b[2K"]
+    for path in paths:
+        why.save(path)
+    (tmp_path / "bad\r").write_text(why.text.replace("x\\ny", "q"))
+    for form in ([], ["--statement"], ["--json"]):
+        main([*form, str(tmp_path / "model"), *map(str, paths), str(tmp_path / "bad\r"), str(tmp_path / "no\x1b")])
+        said = capsys.readouterr()
+        assert all(line.isprintable() for line in (said.out + said.err).split("\n"))
+
+
 @pytest.mark.parametrize("name", ["fractions", "json", "hashlib", "decimal", "typing", "re", "__future__", "suffice"])
 def test_no_file_of_the_current_folder_passes_for_pythons_own(tmp_path, name):
     (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the current folder')")

@@ -116,7 +116,7 @@ class Truth:
         return [None if radius is None else radius * max(factor + side * HAIR, 0) for radius in radii]
 
     def can_break(self, changed, sign, radii, most=None, always=()) -> bool:
-        """Whether changes of some features, so many at once, and of some others break the claim, for certain or at all."""
+        """Whether changes of some features, so many at once, and of others break the claim, for certain or at all."""
         drops = [{i: self.drop(c, i, radii[i]) for i in (*changed, *always)} for c in range(len(self.parts))]
         for (_, _, is_strict), margin, falls, charge in zip(self.parts, self.margins, drops, self.charges, strict=True):
             limit = margin + sign * charge

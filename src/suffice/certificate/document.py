@@ -11,6 +11,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeAlias
 
+from suffice.certificate.limits import check_bends
 from suffice.certificate.witnesses import place_document
 from suffice.core.case import Case
 from suffice.errors import CertificateError
@@ -85,6 +86,7 @@ def write(
     charges: Sequence[Rational] | None = None,
 ) -> Certificate:
     """Return the certificate of a result; charges are those of the case, if no others are given."""
+    check_bends(case.model)
     charges = case.charges if charges is None else charges
     certificate = Certificate(
         {

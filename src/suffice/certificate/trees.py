@@ -124,8 +124,9 @@ class CoverTree:
         for factor in self._scales(freed, open_, relative):
             scaled = tuple(factor * one for one in relative)
             if self._most(freed, open_, scaled) <= most:
-                short = (tuple(_rounded(one, bits) for one in scaled) for bits in _DIGITS)
-                return next((one for one in short if self._most(freed, open_, one) <= most), scaled)
+                short = [scaled, *(tuple(_rounded(one, bits) for one in scaled) for bits in _DIGITS)]
+                closing = (one for one in short if self._most(freed, open_, one) <= most)
+                return min(closing, key=lambda some: sum(len(str(one)) for one in some))
         return None
 
     def _scales(self, freed: frozenset[int], open_: frozenset[int], relative: Multipliers) -> Iterator[Rational]:

@@ -1,0 +1,64 @@
+"""What the checker refuses to compute, so that no certificate is written which nobody could check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import singledispatch
+
+from suffice.errors import CertificateError
+from suffice.model.additive import AdditiveModel
+from suffice.shapes import PieceBudget, Readout, ReluNetwork, Shape, Table
+from suffice.shapes.shape import Rescaled, Scaled, Sum
+
+MOST_BENDS = 2**22  # of the units of a layer together
+_ANY_PIECES = PieceBudget(2**62)  # what is counted was compiled before, within the user's own budget
+
+
+def check_bends(model: AdditiveModel) -> None:
+    """Raise an error if the units of a layer may have more bends than the checker computes."""
+    for name, term in zip(model.names, model.terms, strict=True):
+        for network in networks_in(term.shape):
+            bends = len(network.lines(_ANY_PIECES).knots) * max(weight.shape[0] for weight in network.weights)
+            if bends > MOST_BENDS:
+                raise CertificateError(
+                    f"the units of a layer of {name!r} may have {bends:,} bends, and the checker computes at most "
+                    f"{MOST_BENDS:,}; certify a smaller network"
+                )
+
+
+@singledispatch
+def networks_in(shape: Shape) -> Iterator[ReluNetwork]:
+    """Yield the networks that a shape is made of."""
+    yield from ()
+
+
+@networks_in.register
+def _(shape: ReluNetwork) -> Iterator[ReluNetwork]:
+    yield shape
+
+
+@networks_in.register
+def _(shape: Readout) -> Iterator[ReluNetwork]:
+    yield shape.basis
+
+
+@networks_in.register
+def _(shape: Table) -> Iterator[ReluNetwork]:
+    if shape.otherwise is not None:
+        yield from networks_in(shape.otherwise)
+
+
+@networks_in.register
+def _(shape: Sum) -> Iterator[ReluNetwork]:
+    for part in shape.parts:
+        yield from networks_in(part)
+
+
+@networks_in.register
+def _(shape: Scaled) -> Iterator[ReluNetwork]:
+    yield from networks_in(shape.shape)
+
+
+@networks_in.register
+def _(shape: Rescaled) -> Iterator[ReluNetwork]:
+    yield from networks_in(shape.shape)
