@@ -170,7 +170,7 @@ def test_the_document_is_as_the_page_on_the_format_says():
         (put(*STEPS, "columns", "cuts", value={"numbers": [["1", "nan"]]}), "'nan' is not a number"),
         (put(*STEPS, "values", value={"numbers": [["1"]] * 14 + [["1", "2"]]}), "same number of outputs"),
         (put(*STEPS, "values", value={"numbers": [["1", "2"]] * 15}), "has 2 outputs, but the model has 1"),
-        (put(*STEPS, "values", value={"numbers": [[]] * 15}), "is empty"),
+        (put(*STEPS, "values", value={"numbers": [[]] * 15}), "same number of outputs"),
         (put(*LINEAR, "scales", value=["0", "1"]), "scale of 0"),
         (put(*LINEAR, "scales", value=["1"]), "does not describe a model"),
         (put(*LINEAR, "shape", "rows", value={"numbers": [[]]}), "a table of 0 times 3 cells"),

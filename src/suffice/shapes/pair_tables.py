@@ -235,6 +235,11 @@ def _hats(knots: tuple[Rational, ...]) -> tuple[Grid, Grid]:
 
 def _table(given: Any, rows: int, columns: int, what: str) -> Grid:
     """Return values as rows × columns × outputs, each exact."""
+    # Large tables come from files and adapters as what is wanted; to name the place of every number takes far longer.
+    if isinstance(given, np.ndarray) and given.ndim == 3 and all(type(one) is fmpq for one in given.flat):
+        if given.shape[:2] != (rows, columns) or not given.size:
+            raise ShapeError(f"values needs {rows} × {columns} entries, one for each two {what}, got {given.shape}")
+        return _frozen(np.array(given))
     check_list("values", given)
     if len(given) != rows:
         raise ShapeError(f"values needs {rows} rows, one for each of the {what} of the first feature, got {len(given)}")
@@ -251,5 +256,9 @@ def _table(given: Any, rows: int, columns: int, what: str) -> Grid:
         raise ShapeError(f"values must all have the same number of outputs, got {widths}")
     table = np.empty((rows, columns, widths[0]), dtype=object)
     table.reshape(rows * columns, widths[0])[:] = cells
+    return _frozen(table)
+
+
+def _frozen(table: Grid) -> Grid:
     table.flags.writeable = False
     return table
