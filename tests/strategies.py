@@ -24,7 +24,8 @@ from suffice import (
     Table,
     Within,
 )
-from suffice.core.drops import INFINITE, Constraint, Drop
+from suffice.core.constraint import INFINITE, Drop
+from suffice.core.drops import Separable
 from suffice.numbers.exact import rational
 from suffice.question.preferences import Choices
 
@@ -73,7 +74,7 @@ def constraints(draw, most=9):
     )
     if is_strict and margin == 0:
         margin = Fraction(1)
-    return Constraint(rational(margin), exact, is_strict)
+    return Separable(rational(margin), exact, is_strict)
 
 
 @st.composite
@@ -96,7 +97,7 @@ def systems(draw, most=8, max_changed=None):
         margin = draw(
             st.sampled_from([Fraction(0), Fraction(1), Fraction(3), Fraction(4), Fraction(8), Fraction(10, 3)])
         )
-        constraints.append(Constraint(rational(margin + (is_strict and margin == 0)), drops, is_strict, max_changed))
+        constraints.append(Separable(rational(margin + (is_strict and margin == 0)), drops, is_strict, max_changed))
     return constraints
 
 

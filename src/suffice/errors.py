@@ -113,6 +113,10 @@ class Undecided(Exception):  # noqa: N818 - not an error: caught inside the libr
     """A number that is only enclosed must be known better to decide."""
 
 
+class BudgetEnded(Exception):  # noqa: N818 - not an error: caught inside the library, never shown
+    """The worst case of a set of features was not found within the budget."""
+
+
 class FeatureNameError(SufficeError, LookupError):
     """A name is not that of a feature, or not of one that fits here."""
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from oracles import subsets, sufficient_for_all
 from strategies import choices, systems
 
-from suffice.core.drops import Constraint, Drop
+from suffice.core.constraint import Drop
+from suffice.core.drops import Separable
 from suffice.numbers.exact import rational
 from suffice.question.budget import Clock
 from suffice.question.preferences import Choices
@@ -44,15 +45,15 @@ def drops_of(*values):
 
 
 TWO_CHEAP_ONES = (
-    [Constraint(rational(4), drops_of(5, 3, 3), is_strict=False)],
+    [Separable(rational(4), drops_of(5, 3, 3), is_strict=False)],
     Choices(((0,), (1,), (2,)), ("a", "b", "c"), (3, 1, 1)),
 )
 A_GROUP = (
-    [Constraint(rational(4), drops_of(5, 3, 3), is_strict=False)],
+    [Separable(rational(4), drops_of(5, 3, 3), is_strict=False)],
     Choices(((0,), (1, 2)), ("a", "bc"), (3, 2)),
 )
 ONE_MAY_MOVE = (
-    [Constraint(rational(4), drops_of(5, 3, 3), is_strict=False, max_changed=1)],
+    [Separable(rational(4), drops_of(5, 3, 3), is_strict=False, max_changed=1)],
     Choices(((0,), (1,), (2,)), ("a", "b", "c"), (3, 1, 1)),
 )
 
@@ -96,7 +97,7 @@ def test_a_budget_that_ends_leaves_true_bounds(problem, nodes):
 @pytest.mark.parametrize("nodes", [0, 1])
 def test_a_search_that_ends_at_once_does_not_call_its_guess_the_cheapest(nodes):
     values = (7, 9, 5, 9, 3, 6, 1, 3, 3, 8)
-    constraints = [Constraint(rational(22), drops_of(*values), is_strict=False)]
+    constraints = [Separable(rational(22), drops_of(*values), is_strict=False)]
     wished = Choices(tuple((i,) for i in range(10)), tuple("abcdefghij"), (3, 4, 2, 4, 1, 3, 1, 1, 2, 3))
     least, _ = least_break(constraints, wished)
     hasty, patient = (cheapest_break(constraints, wished, Clock(n)) for n in (nodes, 10**6))

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from oracles import least_cost, subsets, sufficient_for_all
 from strategies import choices, systems
 
-from suffice.core.drops import Constraint, Drop
+from suffice.core.constraint import Drop
+from suffice.core.drops import Separable
 from suffice.numbers.exact import rational
 from suffice.solvers.covering import smallest_cover
 from suffice.solvers.enumeration import count_smallest, minimal_sets, smallest_sets
@@ -41,14 +42,14 @@ def test_floats_near_a_tie_do_not_decide():
     """Ten tenths, and three of them: sums that floats get wrong by one unit in the last place."""
     tenths = tuple(Drop.of(rational("1/10")) for _ in range(10))
     assert sum([0.1] * 10) < 1
-    assert not Constraint(rational(1), tenths, is_strict=True).admits(range(10))
-    assert Constraint(rational(1), tenths, is_strict=False).admits(range(10))
+    assert not Separable(rational(1), tenths, is_strict=True).admits(range(10))
+    assert Separable(rational(1), tenths, is_strict=False).admits(range(10))
     assert 0.1 + 0.1 + 0.1 > 0.3
-    three = Constraint(rational("3/10"), tenths[:3], is_strict=False)
+    three = Separable(rational("3/10"), tenths[:3], is_strict=False)
     assert three.admits(range(3))
     assert Problem([three, three]).most((), (0, 1, 2), (rational(1), rational(1)), enough=0) == 3
     unit = rational(1) / rational(2**1074)
-    tiny = Constraint(rational("2.6") * unit, (Drop.of(rational("1.4") * unit),) * 2, is_strict=False)
+    tiny = Separable(rational("2.6") * unit, (Drop.of(rational("1.4") * unit),) * 2, is_strict=False)
     assert not tiny.admits([0, 1])  # rounded, they fit
 
 

@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 from oracles import subsets, sufficient_for_all
 from strategies import systems
 
-from suffice.core.drops import Constraint, Drop
+from suffice.core.constraint import Drop
+from suffice.core.drops import Separable
 from suffice.numbers.exact import rational
 from suffice.solvers import covering
 from suffice.solvers.covering import smallest_cover
@@ -18,7 +19,7 @@ def smallest_by_enumeration(constraints):
 
 def of(margins, *drops):
     columns = [tuple(Drop.of(rational(value)) for value in column) for column in zip(*drops, strict=True)]
-    return [Constraint(rational(m), column, is_strict=False) for m, column in zip(margins, columns, strict=True)]
+    return [Separable(rational(m), column, is_strict=False) for m, column in zip(margins, columns, strict=True)]
 
 
 NO_SINGLE_ORDER = of((3, 3), (3, 0), (0, 3), (2, 2), (2, 2))

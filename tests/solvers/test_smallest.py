@@ -4,7 +4,8 @@ from hypothesis import example, given
 from oracles import plain, smallest_size, sufficient
 from strategies import constraints
 
-from suffice.core.drops import Constraint, Drop
+from suffice.core.constraint import Drop
+from suffice.core.drops import Separable
 from suffice.numbers.exact import rational
 from suffice.solvers.smallest import smallest_sufficient
 
@@ -13,12 +14,12 @@ APPROACHED = Drop(False, ONE, -1)
 
 
 @given(constraints())
-@example(Constraint(ONE, (Drop.of(ONE),), is_strict=True))  # the tie must keep its feature
-@example(Constraint(ONE, (Drop.of(ONE),), is_strict=False))  # the tie may free it
-@example(Constraint(ONE, (APPROACHED,), is_strict=True))  # a tie that no input reaches may free it too
-@example(Constraint(rational(2), (Drop.of(ONE), APPROACHED, Drop.of(ONE)), is_strict=True))
-@example(Constraint(rational(0), (Drop.of(rational(0)), Drop.of(ONE)), is_strict=False))
-@example(Constraint(rational(0), (), is_strict=False))
+@example(Separable(ONE, (Drop.of(ONE),), is_strict=True))  # the tie must keep its feature
+@example(Separable(ONE, (Drop.of(ONE),), is_strict=False))  # the tie may free it
+@example(Separable(ONE, (APPROACHED,), is_strict=True))  # a tie that no input reaches may free it too
+@example(Separable(rational(2), (Drop.of(ONE), APPROACHED, Drop.of(ONE)), is_strict=True))
+@example(Separable(rational(0), (Drop.of(rational(0)), Drop.of(ONE)), is_strict=False))
+@example(Separable(rational(0), (), is_strict=False))
 def test_no_smaller_set_is_sufficient(constraint):
     found = smallest_sufficient(constraint)
     assert sufficient(found, *plain(constraint))
@@ -39,11 +40,11 @@ def test_floats_that_guess_wrong_do_not_decide():
     assert sum([0.1] * 10) < 1
     drops = tuple(Drop.of(rational("1/10")) for _ in range(10))
     for shift in (Fraction(0), Fraction(1, 2**200), Fraction(-1, 2**200)):
-        constraint = Constraint(rational(1 + shift), drops, is_strict=False)
+        constraint = Separable(rational(1 + shift), drops, is_strict=False)
         assert len(smallest_sufficient(constraint)) == (1 if shift < 0 else 0)
 
 
 def test_numbers_beyond_all_floats():
     huge = rational(10**400)
-    constraint = Constraint(huge, (Drop.of(huge), Drop.of(huge + 1)), is_strict=False)
+    constraint = Separable(huge, (Drop.of(huge), Drop.of(huge + 1)), is_strict=False)
     assert smallest_sufficient(constraint) == (1,)

@@ -17,8 +17,9 @@ from suffice.answers.words import Move, amount, can_fail, counted, headline, mov
 from suffice.certificate.certify import certify_explanation
 from suffice.certificate.document import Certificate
 from suffice.core.case import Case, cost_of
-from suffice.core.counterexamples import breaking_input, easiest_break
-from suffice.core.drops import Constraint, Drop, Worst
+from suffice.core.constraint import Constraint, Drop
+from suffice.core.counterexamples import easiest_break
+from suffice.core.drops import Worst
 from suffice.errors import ClaimError, FeatureNameError, Undecided
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.model.domain import Domain, format_value
@@ -245,7 +246,7 @@ class Explanation(Answer):
         if best is None:
             return None
         part, moved = best
-        point = tuple(breaking_input(case.outer[part], case.worst[part], case.row, case.region, moved))
+        point = tuple(case.breaking_input(part, moved))
         other = predicted(self.model, case.compiled.scores(point))
         return Counterexample(feature, point, other, tuple(moves(case, point, removed)))
 

@@ -24,7 +24,8 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from suffice.batch.drop_lines import Line, Lines, drop_lines, far_points, is_integral, on_domain, value_lines
-from suffice.core.drops import Drop, bound_drops
+from suffice.core.constraint import Drop
+from suffice.core.drops import bound_drops
 from suffice.model.domain import Domain
 from suffice.numbers.exact import Rational, nearest_float, rational
 from suffice.numbers.values import Value

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from suffice.certificate.document import Certificate, PathLike, value_document, write
 from suffice.certificate.points import affine_points
 from suffice.core.case import Case
-from suffice.core.drops import Drop, Worst
+from suffice.core.constraint import Drop
+from suffice.core.drops import Worst
 from suffice.errors import CertificateError
 from suffice.numbers.exact import Rational
 from suffice.numbers.values import Value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from flint import fmpq
@@ -12,8 +11,8 @@ from suffice.certificate.certify import witness
 from suffice.certificate.document import Certificate, PathLike, value_document, write
 from suffice.certificate.points import affine_points, bends_of
 from suffice.core.case import Case
-from suffice.core.counterexamples import breaking_input, easiest_break
-from suffice.core.drops import Drop, Worst, bound_drops, total
+from suffice.core.constraint import Drop, total
+from suffice.core.drops import Worst, bound_drops
 from suffice.core.radius_path import Extent, RadiusPath, goes_on
 from suffice.errors import CertificateError
 from suffice.model.compiled import Compiled
@@ -21,7 +20,6 @@ from suffice.model.domain import Span
 from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
-from suffice.question.region import Region
 from suffice.shapes.pieces import Pieces
 
 
@@ -50,7 +48,7 @@ def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: 
         "beyond": [],
     }
     if not reach.is_attained:
-        evidence["input"] = [value_document(x) for x in _breaking_at(path, region, free)]
+        evidence["input"] = [value_document(x) for x in _breaking_at(path, end, free)]
     elif end is not None:
         evidence["beyond"] = _beyond(compiled, path, end, free)
     return write(case, result=result, evidence=evidence, model_file=model_file)
@@ -61,14 +59,12 @@ def _is_in_span(path: RadiusPath, i: int) -> bool:
     return isinstance(x, fmpq) and any(span.holds(x) for span in path.domains[i].spans)
 
 
-def _breaking_at(path: RadiusPath, region: Region, free: Sequence[int]) -> list[Value]:
-    """Return an input of a region that breaks the claim by changing free features only."""
-    for functions, here, constraint in zip(path.functions, path.here, path.constraints, strict=True):
-        drops, worst = bound_drops(functions, here, path.row, region)
-        now = replace(constraint, drops=drops)
-        broken = easiest_break([now], (), free)
-        if broken is not None:
-            return breaking_input(now, worst, path.row, region, broken[1])
+def _breaking_at(path: RadiusPath, radius: Rational | None, free: Sequence[int]) -> list[Value]:
+    """Return an input within a radius that breaks the claim by changing free features only."""
+    for part, constraint in enumerate(path.at(radius)):
+        moved = constraint.broken_by((), free)
+        if moved is not None:
+            return path.breaking_input(part, radius, moved)
     raise AssertionError("nothing breaks the claim at a radius that is not attained")
 
 

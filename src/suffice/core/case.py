@@ -14,14 +14,20 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
 
-from suffice.core.drops import Constraint, Drop, Worst, bound_drops
+from suffice.core.constraint import Constraint, Drop
+from suffice.core.counterexamples import breaking_input
+from suffice.core.drops import Separable, Worst, bound_drops
+from suffice.core.ground import Ground
+from suffice.core.joint import Joint
+from suffice.core.joint_inputs import breaking_point
+from suffice.core.landscape import Landscape
 from suffice.core.radius_path import RadiusPath
 from suffice.core.rounding import rounding_errors
 from suffice.errors import BudgetError, RadiusError, Undecided
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
 from suffice.numbers.exact import ZERO, Rational, to_fraction
-from suffice.numbers.values import to_user
+from suffice.numbers.values import Value, to_user
 from suffice.question.budget import Clock
 from suffice.question.claim import FIRST_BITS, Inequality, dot
 from suffice.question.claims import inequalities_at, predicted
@@ -48,9 +54,8 @@ class Case:
     bits: int  # how closely numbers of the claim that are not rational are enclosed
     still: frozenset[int] = frozenset()  # features that are fixed in any case, so that rounding is charged at the row
     began: float = field(default_factory=time.monotonic, compare=False)
-    _bounds: dict[tuple[int, ...], tuple[tuple[Drop, ...], tuple[Worst, ...]]] = field(
-        default_factory=dict, compare=False, repr=False
-    )  # drops and worst cases by the factors of an inequality: these do not change with the enclosure
+    _known: dict[tuple[int, ...], Any] = field(default_factory=dict, compare=False, repr=False)
+    # drops and worst cases, or the ground, by the factors of an inequality: these do not change with the enclosure
 
     @classmethod
     def of(cls, compiled: Compiled, question: Question, x: Any) -> Case:
@@ -116,28 +121,44 @@ class Case:
     @cached_property
     def worst(self) -> tuple[tuple[Worst, ...], ...]:
         """For each constraint and feature where its drop comes from."""
-        return tuple(self._bound(inequality)[1] for inequality in self.inequalities)
+        return tuple(self._worst(inequality) for inequality in self.inequalities)
 
     @cached_property
     def constraints(self) -> tuple[Constraint, ...]:
         """What must hold of the exact model: all that `max_changed` of the free features can do at once."""
-        return tuple(
-            Constraint(
-                inequality.at(self.scores),
-                self._bound(inequality)[0],
-                inequality.is_strict,
-                self.question.max_changed,
-                inequality.gap,
-            )
-            for inequality in self.inequalities
-        )
+        return tuple(self._constraint(inequality) for inequality in self.inequalities)
+
+    def _constraint(self, inequality: Inequality) -> Constraint:
+        margin, limits = inequality.at(self.scores), (inequality.is_strict, self.question.max_changed, inequality.gap)
+        if self.compiled.oriented_pairs(inequality.factors):
+            return Joint(margin, self._ground(inequality), *limits)
+        return Separable(margin, self._bound(inequality)[0], *limits)
 
     def _bound(self, inequality: Inequality) -> tuple[tuple[Drop, ...], tuple[Worst, ...]]:
+        """Return the drops and worst cases of features that act each for itself."""
         factors = inequality.factors
-        if factors not in self._bounds:
+        if factors not in self._known:
             here = [dot(factors, part) for part in self.parts]
-            self._bounds[factors] = bound_drops(self.compiled.oriented(factors), here, self.row, self.region)
-        return self._bounds[factors]
+            self._known[factors] = bound_drops(self.compiled.oriented(factors), here, self.row, self.region)
+        bounds: tuple[tuple[Drop, ...], tuple[Worst, ...]] = self._known[factors]
+        return bounds
+
+    def _ground(self, inequality: Inequality) -> Ground:
+        """Return what features that act together can do around the row."""
+        factors = inequality.factors
+        if factors not in self._known:
+            end = self.began + self.question.budget.max_seconds
+            self._known[factors] = Ground(landscape_of(self.compiled, factors), self.row, self.region, deadline=end)
+        ground: Ground = self._known[factors]
+        return ground
+
+    def _worst(self, inequality: Inequality) -> tuple[Worst, ...]:
+        if not self.compiled.oriented_pairs(inequality.factors):
+            return self._bound(inequality)[1]
+        landscape = self._ground(inequality).landscape
+        functions = [landscape.alone(i, self.row) for i in self.features]
+        here = [function(value) for function, value in zip(functions, self.row, strict=True)]
+        return bound_drops(functions, here, self.row, self.region)[1]
 
     @cached_property
     def charges(self) -> tuple[Rational, ...]:
@@ -169,8 +190,15 @@ class Case:
         """Constraints that refuse only what breaks the claim for certain, in the true region and the deployed model."""
         # A change of one feature lies in the ball of any norm; changes of several at once need not.
         if self.question.is_ball:
-            return with_slack([replace(one, max_changed=1) for one in self.constraints], self.charges)
+            return with_slack([one.with_max_changed(1) for one in self.constraints], self.charges)
         return with_slack(self.constraints, self.charges)
+
+    def breaking_input(self, part: int, moved: Sequence[int]) -> list[Value]:
+        """Return an input that breaks an outer constraint and differs from the row in the moved features only."""
+        constraint = self.outer[part]
+        if isinstance(constraint, Joint):
+            return breaking_point(constraint, moved)
+        return breaking_input(constraint, self.worst[part], self.row, self.region, moved)
 
     def path(self, slack: Sequence[Rational] | None = None) -> RadiusPath:
         """Return the constraints as functions of a factor of the radii; slack is added to the margins."""
@@ -184,10 +212,18 @@ class Case:
         return RadiusPath(functions, here, shifted, self.row, self.model.domains, tuple(units), immutable)
 
 
+def landscape_of(compiled: Compiled, factors: tuple[int, ...]) -> Landscape:
+    """Return the landscape of a claim's score, made once for its factors and kept with the model."""
+    if factors not in compiled.landscapes:
+        pairs = compiled.oriented_pairs(factors)
+        compiled.landscapes[factors] = Landscape(compiled.oriented(factors), pairs, compiled.model.names)
+    landscape: Landscape = compiled.landscapes[factors]
+    return landscape
+
+
 def with_slack(constraints: Sequence[Constraint], slack: Sequence[Rational]) -> tuple[Constraint, ...]:
     """Return constraints with something added to their margins."""
-    pairs = zip(constraints, slack, strict=True)
-    return tuple(replace(one, margin=one.margin + more) if more else one for one, more in pairs)
+    return tuple(one.with_slack(more) for one, more in zip(constraints, slack, strict=True))
 
 
 def decide(case: Case, answer: Callable[[Case], Answer]) -> Answer:

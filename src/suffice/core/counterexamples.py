@@ -7,29 +7,16 @@ the region at which the claim is false, checked exactly. Numbers are floats of f
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from flint import fmpq
 
-from suffice.core.drops import Constraint, Worst, total
+from suffice.core.constraint import Constraint, total
+from suffice.core.drops import Worst
 from suffice.model.domain import Domain
 from suffice.numbers.exact import ZERO, Rational, nearest_float
 from suffice.numbers.values import Value
 from suffice.question.row import Row
-
-
-def fewest_movers(constraint: Constraint, first: Sequence[int], others: Iterable[int]) -> list[int]:
-    """Return `first`, and the fewest of the others that together with it can break the constraint."""
-    drops = constraint.drops
-    moved, fall = list(first), total(drops[i] for i in first)
-    for i in sorted(
-        (i for i in others if drops[i].is_infinite or drops[i].value), key=lambda i: drops[i], reverse=True
-    ):
-        if not constraint.allows(fall):
-            break
-        moved.append(i)
-        fall = total((fall, drops[i]))
-    return moved
 
 
 def easiest_break(
@@ -37,13 +24,12 @@ def easiest_break(
 ) -> tuple[int, list[int]] | None:
     """Return the constraint that breaks with the fewest movers, and these; None if none can be broken.
 
-    A claim breaks as soon as one of its constraints does, and one constraint breaks with the fewest features if those
-    with the largest drops move: a smallest set is found by looking at each constraint alone.
+    A claim breaks as soon as one of its constraints does: each is looked at alone.
     """
     best: tuple[int, list[int]] | None = None
     for c, constraint in enumerate(constraints):
-        moved = fewest_movers(constraint, first, others)
-        if not constraint.admits(moved) and (best is None or len(moved) < len(best[1])):
+        moved = constraint.broken_by(first, others)
+        if moved is not None and (best is None or len(moved) < len(best[1])):
             best = c, moved
     return best
 

@@ -1,21 +1,20 @@
-"""Margins and drops: all that the searches need to know of a model, a row, a region and a claim.
+"""Margins and drops: all that the searches need to know of a model whose features act each for itself.
 
 In: a function of each feature, its value at the row, and the region. Out: drops (numbers alone) and for each feature
-its `Worst` case (where the drop comes from). A margin and drops make a `Constraint`.
+its `Worst` case (where the drop comes from). A margin and drops make a `Separable` constraint.
 Guaranteed: with the features of `S` fixed and all others free, the claim holds everywhere in the region if and only if
 `constraint.admits` the others.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import nlargest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from suffice.errors import Undecided
+from suffice.core.constraint import INFINITE, NO_DROP, Constraint, Drop, Scenario, total
 from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ZERO, Rational, nearest_float
 from suffice.numbers.values import Value
@@ -24,53 +23,21 @@ from suffice.shapes.infimum import Infimum
 from suffice.shapes.pieces import Pieces
 
 
-class Drop(NamedTuple):
-    """How far a feature can lower the claim's score: a supremum, attained or only approached.
-
-    Drops are ordered by their fields, in this order: an approached supremum is below an attained one of
-    the same value, for no input reaches it; infinity is above all. A drop of 0 is attained, by the row itself.
-    """
-
-    is_infinite: bool
-    value: Rational  # 0 where infinite
-    edge: int  # 0: attained; -1: just below the value; 1: just above it (at a radius that is about to grow)
-
-    @classmethod
-    def of(cls, value: Rational) -> Drop:
-        """Return a finite drop that is attained."""
-        return cls(False, value, 0)
-
-    @property
-    def is_attained(self) -> bool:
-        """Whether some input has exactly this drop."""
-        return not self.is_infinite and self.edge == 0
-
-
-NO_DROP = Drop.of(ZERO)
-INFINITE = Drop(True, ZERO, 0)
-
-
 @dataclass(frozen=True)
-class Constraint:
-    """One inequality `score ≥ 0` (`> 0` where strict) seen from a row.
+class Separable(Constraint):
+    """The constraint of a model whose features act each for itself: how far each lowers the score adds up.
 
     Parameters
     ----------
-    margin : Rational
-        The claim's score at the row.
+    margin, is_strict, max_changed, gap
+        See `Constraint`.
     drops : tuple of Drop
-        How far each feature can lower it.
-    is_strict : bool
-        Whether a score of 0 breaks the claim.
-    max_changed : int, optional
-        How many of the free features may differ from the row at once; all of them if not given.
-    gap : Rational
-        The true margin lies between `margin` and `margin + gap`; more than 0 where it is only enclosed.
+        How far each feature can lower the score.
 
     Examples
     --------
     >>> from suffice.numbers.exact import rational
-    >>> tie = Constraint(rational(1), (Drop.of(rational(1)),), is_strict=True)
+    >>> tie = Separable(rational(1), (Drop.of(rational(1)),), is_strict=True)
     >>> tie.admits([0])
     False
     """
@@ -80,6 +47,11 @@ class Constraint:
     is_strict: bool
     max_changed: int | None = None
     gap: Rational = ZERO
+
+    @property
+    def ceilings(self) -> tuple[Drop, ...]:
+        """The drops, which add up."""
+        return self.drops
 
     def admits(self, freed: Collection[int]) -> bool:
         """Whether the claim holds whatever the freed features do."""
@@ -97,16 +69,36 @@ class Constraint:
         """Return how far the freed features together can lower the score."""
         return total(self.drops[i] for i in self._movers(freed))
 
+    def scenario(self, freed: Collection[int]) -> Scenario | None:
+        """Return the worst case of every feature, or of as many freed ones as may change; None if that is allowed."""
+        if self.admits(freed):
+            return None
+        if self.max_changed is None:
+            return Scenario(self.drops)
+        moving = set(self._movers(freed))
+        return Scenario(tuple(drop if i in moving else NO_DROP for i, drop in enumerate(self.drops)))
+
+    def broken_by(self, first: Collection[int], others: Iterable[int]) -> list[int] | None:
+        """Return `first`, and the fewest of the others that together with it can break the constraint."""
+        drops = self.drops
+        moved, fall = list(first), total(drops[i] for i in first)
+        for i in sorted(
+            (i for i in others if drops[i].is_infinite or drops[i].value), key=lambda i: drops[i], reverse=True
+        ):
+            if not self.allows(fall):
+                break
+            moved.append(i)
+            fall = total((fall, drops[i]))
+        return None if self.admits(moved) else moved
+
+    def _replace(self, **changes: Any) -> Separable:
+        return replace(self, **changes)
+
     def _movers(self, freed: Collection[int]) -> Collection[int]:
         """Return the freed features that lower the score most, as many as may move at once."""
         if self.max_changed is None or len(freed) <= self.max_changed:
             return freed
         return nlargest(self.max_changed, freed, key=self.drops.__getitem__)
-
-    @cached_property
-    def floats(self) -> list[float]:
-        """The drops, rounded to the nearest floats."""
-        return [math.inf if drop.is_infinite else nearest_float(drop.value) for drop in self.drops]
 
     @cached_property
     def _float_margin(self) -> float:
@@ -115,26 +107,6 @@ class Constraint:
     @cached_property
     def _float_gap(self) -> float:
         return 2 * nearest_float(self.gap)
-
-    def allows(self, fall: Drop) -> bool:
-        """Whether the score may fall so far: the one place where ties are decided."""
-        # One that is only approached never uses the margin up, which is what its place in the order of drops says.
-        limit = Drop.of(self.margin)
-        if self.gap and limit < fall <= Drop.of(self.margin + self.gap):
-            raise Undecided
-        return fall < limit if self.is_strict else fall <= limit
-
-
-def total(drops: Iterable[Drop]) -> Drop:
-    """Return the supremum of the joint fall of independent features."""
-    # Features move independently, so a sum of suprema is attained exactly if each of them is. A part that is about
-    # to grow takes the sum above its value, however little others stay below theirs.
-    is_infinite, value, low, high = False, ZERO, 0, 0
-    for drop in drops:
-        is_infinite |= drop.is_infinite
-        value = value + drop.value
-        low, high = min(low, drop.edge), max(high, drop.edge)
-    return INFINITE if is_infinite else Drop(False, value, high or low)
 
 
 class Worst(NamedTuple):

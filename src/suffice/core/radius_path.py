@@ -19,10 +19,13 @@ from itertools import combinations
 
 from flint import fmpq, fmpz
 
-from suffice.core.drops import NO_DROP, Constraint, Drop, bound_drops
+from suffice.core.constraint import NO_DROP, Constraint, Drop
+from suffice.core.counterexamples import breaking_input
+from suffice.core.drops import Separable, bound_drops
 from suffice.errors import Undecided
 from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
+from suffice.numbers.values import Value
 from suffice.question.row import Row
 from suffice.shapes.pieces import Pieces
 
@@ -82,9 +85,17 @@ class RadiusPath:
         first, second = self._inside(max([start, *self.bends(self._moving, start, radius)]), radius)
         return self._limit(radius, first, second, rising=-1)
 
+    def breaking_input(self, part: int, radius: Rational | None, moved: Sequence[int]) -> list[Value]:
+        """Return an input within a radius that breaks a constraint and differs from the row in the moved features."""
+        region, limit = self.region(radius), self.constraints[part]
+        drops, worst = bound_drops(self.functions[part], self.here[part], self.row, region)
+        constraint = Separable(limit.margin, drops, limit.is_strict, limit.max_changed, limit.gap)
+        constraint.admits(moved)  # an enclosed threshold may need more bits
+        return breaking_input(constraint, worst, self.row, region, moved)
+
     def _with_drops(self, drops: Iterable[tuple[Drop, ...]]) -> tuple[Constraint, ...]:
         return tuple(
-            Constraint(c.margin, row, c.is_strict, c.max_changed, c.gap)
+            Separable(c.margin, row, c.is_strict, c.max_changed, c.gap)
             for c, row in zip(self.constraints, drops, strict=True)
         )
 

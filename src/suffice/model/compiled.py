@@ -51,6 +51,7 @@ class Compiled:
         self.pairs = model.compile_pairs(max_pieces)
         self._oriented: dict[tuple[int, ...], tuple[Pieces, ...]] = {}
         self._oriented_pairs: dict[tuple[int, ...], tuple[OrientedPair, ...]] = {}
+        self.landscapes: dict[tuple[int, ...], Any] = {}  # what `core` makes of features that act together, by factors
         self._hashes: set[str] = set()
         self.plans: OrderedDict[Any, Any] = OrderedDict()  # questions compiled for many rows, kept by `batch.run`
 

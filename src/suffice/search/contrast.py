@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from suffice.answers.contrast import Contrast
 from suffice.core.case import Case
-from suffice.core.counterexamples import breaking_input
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, search
 from suffice.solvers.cheapest_break import Break, cheapest_break
 
@@ -22,7 +21,7 @@ def contrast(case: Case) -> Contrast:
         bound = 0 if possible is None else possible.lower_bound
         return Contrast(case, (), None, 0, bound, why_open(case, None, possible))
     assert possible is not None
-    point = breaking_input(case.outer[found.part], case.worst[found.part], case.row, case.region, found.moved)
+    point = case.breaking_input(found.part, found.moved)
     caveat = why_open(case, found, possible)
     return Contrast(case, found.moved, tuple(point), found.cost, possible.lower_bound, caveat)
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from flint import fmpq
 
 from suffice.answers.contrast import Counterfactual
 from suffice.core.case import Case
-from suffice.core.counterexamples import breaking_input
-from suffice.core.drops import Constraint, bound_drops
+from suffice.core.constraint import Constraint
 from suffice.core.radius_path import RadiusPath
 from suffice.model.domain import format_value
 from suffice.numbers.exact import ZERO
@@ -57,7 +55,7 @@ def counterfactual(case: Case) -> Counterfactual:
             possible = nearest_break(closest, cheapest, first.cost)
             assert possible is not None
         caveat = caveat or f"nearer ones are within the rounding error of {case.question.arithmetic}"
-    point = tuple(_point(case, path, found))
+    point = tuple(_point(path, found))
     if found.is_open or possible.is_open:
         caveat, possible = OUT_OF_BUDGET, possible._replace(radius=ZERO, is_attained=False)
     # A change of category is one of size 0, which is enough wherever no number has to change.
@@ -75,12 +73,7 @@ def counterfactual(case: Case) -> Counterfactual:
     )
 
 
-def _point(case: Case, path: RadiusPath, nearest: Nearest) -> list[Value]:
+def _point(path: RadiusPath, nearest: Nearest) -> list[Value]:
     """Return an input at the nearest break, or as little beyond it as makes no difference."""
-    part, moved = nearest.cheapest.part, nearest.cheapest.moved
     reach = nearest.radius if nearest.is_attained else nearest.radius + (1 - nearest.radius) * _CLOSE
-    region = path.region(reach)
-    drops, worst = bound_drops(path.functions[part], path.here[part], case.row, region)
-    constraint = replace(path.constraints[part], drops=drops)
-    constraint.admits(moved)  # an enclosed threshold may need more bits
-    return breaking_input(constraint, worst, case.row, region, moved)
+    return path.breaking_input(nearest.cheapest.part, reach, nearest.cheapest.moved)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from suffice.answers.radius import Curve, Limit, Step
 from suffice.answers.words import listed, not_rational
 from suffice.core.case import Case, cost_of
-from suffice.core.drops import Constraint
+from suffice.core.constraint import Constraint
 from suffice.errors import PreferenceError
 from suffice.numbers.exact import Rational
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, ROUNDED_MINIMA, search

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from suffice.answers.explanation import Explanation
 from suffice.answers.words import listed
 from suffice.core.case import Case
-from suffice.core.drops import NO_DROP, Constraint
+from suffice.core.constraint import NO_DROP, Constraint
 from suffice.errors import ClaimError, PreferenceError
 from suffice.model.domain import format_value
 from suffice.question.question import OPTIONS

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from suffice.answers.inflated import Inflated, Range
 from suffice.answers.words import listed, not_rational
 from suffice.core.case import Case
-from suffice.core.drops import total
+from suffice.core.constraint import total
 from suffice.errors import ClaimError, OptionError
 from suffice.numbers.exact import ZERO
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, SET_IS_GIVEN, search

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from suffice.answers.sufficiency import Sufficiency
 from suffice.core.case import Case
-from suffice.core.counterexamples import breaking_input, easiest_break
+from suffice.core.counterexamples import easiest_break
 from suffice.errors import UnsettledError
 from suffice.search.asking import ALWAYS, BUDGET, NO_SEARCH, PREFERENCES, SET_IS_GIVEN, refuse, search
 
@@ -27,5 +27,5 @@ def sufficiency(case: Case, fixed: Sequence[int]) -> Sufficiency:
         between = "rounding" if case.question.arithmetic != "exact" else "the difference between the ball and its box"
         raise UnsettledError(f"that these features suffice is neither proven nor refuted: it depends on {between}")
     part, moved = broken
-    point = breaking_input(case.outer[part], case.worst[part], case.row, case.region, moved)
+    point = case.breaking_input(part, moved)
     return Sufficiency(case, tuple(fixed), tuple(point))

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from suffice.core.counterexamples import easiest_break, fewest_movers
-from suffice.core.drops import Constraint, Drop, total
+from suffice.core.constraint import Constraint, Drop, total
+from suffice.core.counterexamples import easiest_break
 from suffice.numbers.exact import ZERO, Rational
 from suffice.question.budget import Clock
 from suffice.question.preferences import Choices
@@ -86,7 +86,8 @@ class _Search:
         least = self._bound(0, ZERO)
         is_done = self._search()
         features = [i for item in self.best for i in item.features]
-        moved = fewest_movers(self.constraint, (), [*self.base, *features])
+        moved = self.constraint.broken_by((), [*self.base, *features])
+        assert moved is not None
         cost = sum(item.cost for item in self.best if not {*item.features}.isdisjoint(moved))
         return Break(part, tuple(moved), cost, cost if is_done else min(least, cost))
 

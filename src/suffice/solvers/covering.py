@@ -24,7 +24,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from suffice.core.drops import Constraint
+from suffice.core.constraint import Constraint
 from suffice.numbers.exact import nearest_float
 from suffice.question.preferences import Choices
 from suffice.solvers.problem import Multipliers, Problem

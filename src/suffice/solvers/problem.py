@@ -13,7 +13,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.core.drops import Constraint, Drop, total
+from suffice.core.constraint import Constraint, Drop, total
 from suffice.numbers.exact import ZERO, Rational, nearest_float
 from suffice.question.preferences import Choices
 

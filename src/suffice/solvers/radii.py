@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from suffice.core.counterexamples import fewest_movers
-from suffice.core.drops import NO_DROP, Constraint
+from suffice.core.constraint import NO_DROP, Constraint
 from suffice.core.radius_path import Extent, RadiusPath
 from suffice.errors import BudgetError, Undecided
 from suffice.numbers.exact import ONE, ZERO, Rational, brief
@@ -126,6 +125,5 @@ def nearest_break(
 def _breaking(constraints: Sequence[Constraint], best: Break) -> Break:
     """Return the part that breaks, and those of the features that it needs: at another radius others may have been."""
     part = next(c for c, constraint in enumerate(constraints) if not constraint.admits(best.moved))
-    fewer = fewest_movers(constraints[part], (), best.moved)
-    moved = best.moved if constraints[part].admits(fewer) else tuple(fewer)
-    return best._replace(part=part, moved=moved)
+    moved = constraints[part].broken_by((), best.moved)
+    return best._replace(part=part, moved=best.moved if moved is None else tuple(moved))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from flint import fmpq
 
-from suffice.core.drops import NO_DROP, Constraint, Drop, total
+from suffice.core.constraint import NO_DROP, Constraint, Drop, total
 from suffice.errors import Undecided
 from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ZERO, Rational

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from suffice.core.drops import NO_DROP
+from suffice.core.constraint import NO_DROP
 from suffice.solvers.problem import Problem
 
 

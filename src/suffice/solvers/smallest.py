@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from suffice.core.drops import Constraint
+from suffice.core.constraint import Constraint
 
 
 def smallest_sufficient(constraint: Constraint) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from suffice.core.counterexamples import breaking_input
-from suffice.core.drops import Constraint, bound_drops
+from suffice.core.drops import Separable, bound_drops
 from suffice.numbers.values import Value
 from suffice.paper.instance import Query
 from suffice.paper.verifiers.interface import HOLDS, Reply, Trust, Verdict, Verifier
@@ -23,7 +23,7 @@ class ExactVerifier(Verifier):
         functions = [part.component.pieces for part in query.parts]
         row, region = [part.at for part in query.parts], [part.region for part in query.parts]
         drops, worst = bound_drops(functions, [part.here for part in query.parts], tuple(row), region)
-        constraint = Constraint(query.margin, drops, query.is_strict)
+        constraint = Separable(query.margin, drops, query.is_strict)
         if constraint.admits(range(len(drops))):
             return HOLDS
         if all(drop.is_attained for drop in drops):

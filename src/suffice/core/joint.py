@@ -1,0 +1,233 @@
+"""The constraint of a model with pair terms: what features lower the score by does not add up.
+
+In: a margin, and a `Ground`. Out: what every search asks of a constraint, by the worst labelling of some features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from suffice.core.anchor import shared
+from suffice.core.constraint import INFINITE, NO_DROP, Constraint, Drop, Scenario
+from suffice.core.graph import climb
+from suffice.core.ground import Ground
+from suffice.core.worst_case import FAR, Found, free_features, sight, worst
+from suffice.errors import BudgetEnded
+from suffice.numbers.exact import ZERO, Rational
+
+
+@dataclass(frozen=True)
+class Joint(Constraint):
+    """The constraint of a model with pair terms.
+
+    Parameters
+    ----------
+    margin, is_strict, max_changed, gap
+        See `Constraint`.
+    ground : Ground
+        The labels of all features around the row, and what they lower the score by.
+    """
+
+    margin: Rational
+    ground: Ground
+    is_strict: bool
+    max_changed: int | None = None
+    gap: Rational = ZERO
+
+    @cached_property
+    def drops(self) -> tuple[Drop, ...]:  # type: ignore[override]
+        """How far each feature alone can lower the score, pair terms with the others' own values included."""
+        return tuple(self._drop(i) for i in range(len(self.ground.row)))
+
+    def _drop(self, i: int) -> Drop:
+        ground = self.ground
+        if i in ground.infinite:
+            return INFINITE
+        first, near = ground.graph.first, ground.landscape.around[i]
+        own = ground.graph.own[first[i] : first[i + 1]]
+        # One feature's fall is off by a unit for itself and one for each pair at most.
+        off = 0 if ground.is_exact else 2 * (1 + len(near))
+        able = range(len(own)) if ground.is_beyond else np.flatnonzero(own >= own.max() - off).tolist()
+        return max(ground.own_fall(i, label) for label in able)
+
+    @cached_property
+    def ceilings(self) -> tuple[Drop, ...]:
+        """For each feature its worst label with a share of what its pairs can add, rounded up."""
+        ground, graph = self.ground, self.ground.graph
+        sizes = np.diff(graph.first)
+        most = [ZERO] * len(sizes) if ground.is_beyond else [fmpq(one) for one in shared(graph).tolist()]
+        return tuple(
+            INFINITE if i in ground.infinite else NO_DROP if size == 1 else self._ceiling(i, one)
+            for i, (size, one) in enumerate(zip(sizes, most, strict=True))
+        )
+
+    def _ceiling(self, i: int, units: Rational) -> Drop:
+        ground, near = self.ground, self.ground.landscape.around[i]
+        if not ground.is_beyond:
+            slack = ground.landscape.steps if ground.is_exact else 1 + len(near)
+            return Drop.of((units + slack) * fmpq(2) ** -ground.landscape.bits)
+        first, found = ground.graph.first, ZERO
+        for label in range(first[i + 1] - first[i]):
+            value = ground.own_fall(i, label).value
+            for e, side in near:
+                other = ground.landscape.pairs[e][0][1 - side]
+                others = range(first[other + 1] - first[other])
+                value += max(ground.product(e, *((b, label) if side else (label, b))) for b in others) / 2
+            found = max(found, value)
+        return Drop(False, found, 1)
+
+    def admits(self, freed: Collection[int]) -> bool:
+        """Whether the claim holds whatever the freed features do."""
+        some = frozenset(freed)
+        if some not in self._admitted:
+            self._admitted[some] = self._admits(some)
+        return self._admitted[some]
+
+    def _admits(self, freed: frozenset[int]) -> bool:
+        if self._is_endless(freed):
+            return self.allows(INFINITE)
+        low, high = self._limits
+        seen = sight(self.ground, freed, self._most, low, high)
+        if seen is not None and not seen.is_above:
+            return True
+        if seen is not None and seen.sum > high:
+            return False
+        return self.allows(self._worst(freed).fall)
+
+    def fall(self, freed: Collection[int]) -> Drop:
+        """Return how far the freed features together can lower the score."""
+        some = frozenset(freed)
+        return INFINITE if self._is_endless(some) else self._worst(some).fall
+
+    def scenario(self, freed: Collection[int]) -> Scenario | None:
+        """Return the worst labelling of the freed features, the others changed one by one to lower it further."""
+        some, ground = frozenset(freed), self.ground
+        if self._is_endless(some):
+            weights = [NO_DROP] * len(ground.row)
+            for i in some & ground.infinite:
+                weights[i] = INFINITE
+            return Scenario(tuple(weights), {}, (0,) * len(ground.row))
+        low, high = self._limits
+        seen = sight(ground, some, self._most, low, FAR)
+        if seen is not None and not seen.is_above:
+            return None
+        if seen is not None and seen.sum > high:
+            labels = seen.labels
+        else:
+            found = self._worst(some)
+            if self.allows(found.fall):
+                return None
+            labels = np.array(found.labels)
+        if not ground.is_beyond:
+            others = free_features(ground, [i for i in range(len(ground.row)) if i not in some])
+            climb(ground.graph, labels, others, self._most, np.empty_like(ground.graph.own))
+        return ground.scenario(labels)
+
+    def broken_by(self, first: Collection[int], others: Iterable[int]) -> list[int] | None:
+        """Return `first`, and the fewest of the others that together with it can break the constraint.
+
+        With `max_changed`, or where the search takes too long, they are few but perhaps not the fewest.
+        """
+        ground, begin = self.ground, list(first)
+        rest = [i for i in others if i not in set(begin)]
+        for endless in [i for i in (*begin, *rest) if i in ground.infinite][:1]:
+            return begin if endless in begin else [*begin, endless]
+        scenario = self.scenario([*begin, *rest])
+        if scenario is None:
+            return None
+        few = self._reduced(scenario, begin, rest)
+        if self.max_changed is not None:
+            return few
+        moves = ground.graph.moves.copy()
+        for i in begin:
+            moves[ground.graph.first[i] : ground.graph.first[i + 1]] = 0
+        try:
+            for count in range(len(few) - len(begin)):
+                found = self._breaking([*begin, *rest], count, moves)
+                if found is not None:
+                    return self._ordered(found, begin, rest)
+        except BudgetEnded:
+            pass
+        return few
+
+    def breaking_labels(self, moved: Collection[int]) -> tuple[int, ...]:
+        """Return a labelling that breaks the constraint by changing some features that can."""
+        found = self._breaking(list(moved), self._most, None)
+        assert found is not None
+        return found
+
+    def _breaking(self, freed: Collection[int], most: int, moves: Any) -> tuple[int, ...] | None:
+        """Return a labelling with few changes that breaks the constraint; None if there is none."""
+        low, high = self._limits
+        seen = sight(self.ground, freed, most, low, FAR, moves)
+        if seen is not None and not seen.is_above:
+            return None
+        if seen is not None and seen.sum > high:
+            return tuple(seen.labels.tolist())
+        found = worst(self.ground, freed, most, moves)
+        return None if self.allows(found.fall) else found.labels
+
+    def _reduced(self, scenario: Scenario, first: Collection[int], others: Collection[int]) -> list[int]:
+        """Return some features without which a scenario would not break the constraint, after `first`."""
+        moved = [i for i in others if scenario.labels[i]]
+        while True:
+            falls = {i: scenario.fall([*first, *(j for j in moved if j != i)]) for i in moved}
+            spare = [i for i in moved if not self.allows(falls[i])]
+            if not spare:
+                return self._ordered(scenario.labels, first, moved)
+            moved.remove(max(spare, key=lambda i: (falls[i], i)))
+
+    def _ordered(self, labels: Collection[int], first: Collection[int], others: Collection[int]) -> list[int]:
+        """Return `first`, then those of the others that a labelling changes, the ones that do most alone first."""
+        each = dict(enumerate(labels))
+        moved = sorted(
+            (i for i in others if each[i]), key=lambda i: (self.ground.own_fall(i, each[i]), -i), reverse=True
+        )
+        return [*first, *moved]
+
+    def _replace(self, **changes: Any) -> Joint:
+        return replace(self, **changes)
+
+    def _worst(self, freed: frozenset[int]) -> Found:
+        key = freed, self._most
+        if key not in self.ground.known:
+            self.ground.known[key] = worst(self.ground, freed, self._most)
+        found: Found = self.ground.known[key]
+        return found
+
+    def _is_endless(self, freed: frozenset[int]) -> bool:
+        """Whether some of the features, changing alone, lower the score for ever."""
+        return self._most > 0 and not freed.isdisjoint(self.ground.infinite)
+
+    @property
+    def _most(self) -> int:
+        return len(self.ground.row) if self.max_changed is None else self.max_changed
+
+    @cached_property
+    def _admitted(self) -> dict[frozenset[int], bool]:
+        return {}
+
+    @cached_property
+    def _limits(self) -> tuple[int, int]:
+        """The sums in units up to which a fall is allowed for certain, and above which it is not."""
+        ground = self.ground
+        scale = fmpq(2) ** ground.landscape.bits
+        margin, beyond = self.margin * scale, (self.margin + self.gap) * scale
+        if not ground.is_exact:
+            limits = int(margin.ceil()) - 1 - ground.error, int(beyond.floor()) + ground.error
+        else:
+            steps = ground.landscape.steps
+            low, high = margin / steps, beyond / steps
+            # A sum is a multiple of the steps, and less than half of them more or less for its edges.
+            limits = (
+                int(low.floor()) * steps + (steps // 2 - 1 if low.q != 1 else -1 if self.is_strict else 0),
+                int(high.floor()) * steps
+                + (steps // 2 - 1 if high.q != 1 else -1 if self.is_strict and not self.gap else 0),
+            )
+        return max(min(limits[0], FAR), -FAR), max(min(limits[1], FAR), -FAR)

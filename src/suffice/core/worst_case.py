@@ -1,0 +1,131 @@
+"""The worst that free features can do together, in units where these decide and exactly where they do not.
+
+In: a `Ground`, which features are free, and how many may change at once. Out: the labelling with the largest fall; or
+whether any falls further than a margin leaves room for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.core.constraint import Drop
+from suffice.core.graph import Graph
+from suffice.core.ground import Ground
+from suffice.core.labelling import DONE, ENOUGH, OVERFLOW, exact_search, search
+from suffice.errors import BudgetEnded
+
+FAR = 1 << 61  # beyond every sum in units
+
+_MOST_WORK = 2_000_000_000  # entries of tables that one search may visit: seconds
+_LEAST_WORK = 2_000_000  # and what it may visit however late it is
+_RATE, _EXACT_RATE = 200_000_000, 500_000  # entries visited in a second, compiled and in plain Python
+
+
+class Found(NamedTuple):
+    """A labelling with the largest fall."""
+
+    labels: tuple[int, ...]
+    fall: Drop
+
+
+class Sighted(NamedTuple):
+    """What units say: whether a sum is above the lower limit, the labelling with the largest such sum, and that sum."""
+
+    is_above: bool
+    labels: NDArray[np.int64]
+    sum: int
+
+
+def free_features(ground: Ground, freed: Collection[int]) -> NDArray[np.bool_]:
+    """Return for each feature whether it is freed and has a label other than the row's own value."""
+    mask = np.zeros(ground.graph.features, dtype=np.bool_)
+    mask[list(freed)] = True
+    mask &= np.diff(ground.graph.first) > 1
+    return mask
+
+
+def sight(
+    ground: Ground, freed: Collection[int], most: int, low: int, enough: int, moves: Any = None
+) -> Sighted | None:
+    """Return what units say of sums above `low`; None where 64 bits do not suffice.
+
+    Parameters
+    ----------
+    freed, most : the features that may change, and how many at once
+    low, enough : sums up to the first do not matter; above the second any will do
+    moves : which labels count as changes, if not all but the first of each feature
+    """
+    if ground.is_beyond:
+        return None
+    graph = ground.graph if moves is None else ground.graph._replace(moves=moves)
+    labels, alive = np.zeros(graph.features, dtype=np.int64), np.zeros(len(graph.own), dtype=np.bool_)
+    work = _work(ground, _RATE)
+    how, is_above, best, *_ = search(
+        graph, free_features(ground, freed), most, low, enough, False, work, ground.landscape.limit, labels, alive
+    )
+    if how == OVERFLOW:
+        return None
+    if how not in (DONE, ENOUGH):
+        raise BudgetEnded
+    return Sighted(bool(is_above), labels, int(best))
+
+
+def worst(ground: Ground, freed: Collection[int], most: int, moves: Any = None) -> Found:
+    """Return the labelling of freed features with the largest fall; what falls for ever is no label."""
+    seen = sight(ground, freed, most, -1, FAR, moves)
+    if seen is None:
+        return _exactly(ground, freed, most, np.ones(len(ground.graph.own), dtype=np.bool_), moves)
+    if ground.is_exact:
+        return Found(tuple(seen.labels.tolist()), ground.fall(seen.labels))
+    # Among labellings within the error of the largest sum, units do not tell: only labels of such are left.
+    graph = ground.graph if moves is None else ground.graph._replace(moves=moves)
+    is_free, alive = free_features(ground, freed), np.zeros(len(graph.own), dtype=np.bool_)
+    low = seen.sum - 2 * ground.error - 1
+    how, *_ = search(
+        graph, is_free, most, low, FAR, True, _MOST_WORK, ground.landscape.limit, seen.labels.copy(), alive
+    )
+    if how == OVERFLOW:
+        alive[:] = True
+    counts = np.add.reduceat(alive, graph.first[:-1])
+    if (counts[is_free] == 1).all():
+        return Found(tuple(seen.labels.tolist()), ground.fall(seen.labels))
+    return _exactly(ground, freed, most, alive, moves)
+
+
+def _exactly(ground: Ground, freed: Collection[int], most: int, alive: NDArray[np.bool_], moves: Any) -> Found:
+    """Return the labelling with the largest fall among those of some labels, in exact whole numbers."""
+    first, is_free = ground.graph.first, free_features(ground, freed)
+    for i in np.flatnonzero(~is_free):
+        alive[first[i] : first[i + 1]] = False
+        alive[first[i]] = True
+    graph, labels = ground.exact_graph(alive)
+    if moves is not None:
+        graph = graph._replace(moves=moves[alive])
+    chosen, left = np.zeros(graph.features, dtype=np.int64), np.zeros(len(graph.own), dtype=np.bool_)
+    beyond = _beyond(graph)
+    how, is_above, *_ = exact_search(
+        graph, is_free, most, -1, beyond, False, _work(ground, _EXACT_RATE), beyond, chosen, left
+    )
+    if how != DONE:
+        raise BudgetEnded
+    assert is_above, "the row itself does not fall at all"
+    found = tuple(some[k] for some, k in zip(labels, chosen.tolist(), strict=True))
+    return Found(found, ground.fall(found))
+
+
+def _beyond(graph: Graph) -> int:
+    """Return more than any number of a search over a graph of exact whole numbers can be."""
+    size: int = sum(map(abs, graph.own)) + sum(map(abs, graph.both)) + 1
+    return size << 64
+
+
+def _work(ground: Ground, rate: int) -> int:
+    """Return how many entries of tables a search may visit in the time that is left."""
+    left = ground.deadline - time.monotonic()
+    most = _MOST_WORK * rate // _RATE
+    return most if left * rate > most else max(int(left * rate), _LEAST_WORK * rate // _RATE)
