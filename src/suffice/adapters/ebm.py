@@ -161,8 +161,8 @@ def _shape(names: Sequence[str], sides: Sequence[_Side], scores: Any, outputs: i
             f"{' × '.join(map(str, wanted))}: in each direction there must be two more than bins, one for missing, one "
             "for unknown"
         )
-    kept = table.reshape(*wanted, outputs)[np.ix_(*(side.slots for side in sides))]
-    exact = np.vectorize(_number, otypes=[object])(kept)
+    every = np.vectorize(_number, otypes=[object])(table.reshape(*wanted, outputs))
+    exact = every[np.ix_(*(side.slots for side in sides))]
     if len(sides) == 2:
         return PairSteps(sides[0].bins, sides[1].bins, exact)
     (bins, _, _), rows = sides[0], exact.tolist()
