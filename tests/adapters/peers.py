@@ -168,6 +168,20 @@ def knots_of(explainer):
     return [{int(knot.p) / int(knot.q) for knot in knots} for knots in found.values()]
 
 
+def same_functions(one, other):
+    """Whether two models are the same exact functions."""
+    first, second = Explainer(one), Explainer(other)
+    assert (one.intercept, one.names) == (other.intercept, other.names)
+    assert first.pieces == second.pieces
+    assert list(first.pairs) == list(second.pairs)
+    for names, pieces in first.pairs.items():
+        for mine, theirs in zip(pieces, second.pairs[names], strict=True):
+            assert mine.axes == theirs.axes
+            for grid, again in zip(mine.coefficients, theirs.coefficients, strict=True):
+                assert (grid is None and again is None) or (grid == again).all()
+    return True
+
+
 def pool(domain, knots):
     """Values of every kind: where a shape bends or jumps, beside that, between, far out, names, missing, unseen."""
     ends = [int(end.p) / int(end.q) for span in domain.spans for end in span[:2] if end is not None]
