@@ -9,14 +9,14 @@ from itertools import islice
 from suffice.answers.answer import Answer
 from suffice.answers.words import allowed, headline
 from suffice.core.case import Case
-from suffice.errors import BudgetError, OptionError, Undecided
+from suffice.errors import BudgetEnded, BudgetError, OptionError, Undecided
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.numbers.exact import brief
 from suffice.question.budget import Budget
 from suffice.question.documents import Json
-from suffice.solvers.covering import Cover
 from suffice.solvers.enumeration import Count, Items, count_minimal, count_smallest, minimal_sets, smallest_sets
 from suffice.solvers.problem import Problem
+from suffice.solvers.proofs import Cover
 
 _SHOWN = 20
 _COUNTED = 100_000  # nodes of a count, if nothing else is said
@@ -129,3 +129,7 @@ def _decided(sets: Iterator[Items]) -> Iterator[Items]:
         yield from sets
     except Undecided:
         raise BudgetError("a sum of drops is too close to the threshold; change the threshold slightly") from None
+    except BudgetEnded:
+        raise BudgetError(
+            "what some features can do together was not found within the budget; raise max_seconds"
+        ) from None

@@ -16,11 +16,11 @@ from suffice.errors import CertificateError
 from suffice.numbers.exact import Rational
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
-from suffice.solvers.covering import Bound, Tree
+from suffice.solvers.proofs import Bound, Branch, Scenarios, Tree
 
 
 def certify_explanation(
-    case: Case, fixed: Sequence[int], lower_bound: int, proof: Tree | None, model_file: PathLike | None
+    case: Case, fixed: Sequence[int], lower_bound: int, proof: Tree | Scenarios | None, model_file: PathLike | None
 ) -> Certificate:
     """Return the proof that a set suffices, and that no allowed one below a cost, counted in units, does."""
     case.model.refuse_pairs("certificates", CertificateError)
@@ -33,6 +33,7 @@ def certify_explanation(
     evidence: Json = {"points": affine_points(case.compiled, case.region, free), "witnesses": [], "tree": []}
     if lower_bound:
         # Without a tree, one inequality is its own surrogate: the smallest drops are past its margin.
+        assert not isinstance(proof, Scenarios), "those are of models with pair terms"
         tree = [{"bound": ["1"]}] if proof is None else _tree(proof)
         evidence |= {"witnesses": _witnesses(case), "tree": tree}
     return write(case, result=result, evidence=evidence, model_file=model_file)
@@ -98,7 +99,8 @@ def _tree(proof: Tree) -> list[Json]:
     stack = [proof]
     while stack:
         node = stack.pop()
-        if isinstance(node, Bound):
+        if not isinstance(node, Branch):
+            assert isinstance(node, Bound)
             nodes.append({"bound": [str(multiplier) for multiplier in node.multipliers]})
             continue
         nodes.append({"fix" if node.freed is None else "branch": node.item})

@@ -20,6 +20,7 @@ from suffice.core.drops import Separable, Worst, bound_drops
 from suffice.core.ground import Ground
 from suffice.core.joint import Joint
 from suffice.core.joint_inputs import breaking_point
+from suffice.core.joint_path import JointPath
 from suffice.core.landscape import Landscape
 from suffice.core.radius_path import RadiusPath
 from suffice.core.rounding import rounding_errors
@@ -109,6 +110,11 @@ class Case:
         """What the estimator predicts in its own float arithmetic; the same but for scores within rounding of a tie."""
         predict = self.compiled.float_predict
         return self.prediction if predict is None else predict([to_user(value) for value in self.row])
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether features act together in some part of the claim, so that what they do alone does not add up."""
+        return any(self.compiled.oriented_pairs(one.factors) for one in self.inequalities)
 
     def clock(self, usual_nodes: int) -> Clock:
         """Return the budget of the question, of which the time has been running since the row was read."""
@@ -208,8 +214,11 @@ class Case:
         functions = tuple(self.compiled.oriented(inequality.factors) for inequality in self.inequalities)
         here = tuple(tuple(dot(one.factors, part) for part in self.parts) for one in self.inequalities)
         shifted = self.constraints if slack is None else with_slack(self.constraints, slack)
-        immutable = self.question.immutable
-        return RadiusPath(functions, here, shifted, self.row, self.model.domains, tuple(units), immutable)
+        given = functions, here, shifted, self.row, self.model.domains, tuple(units), self.question.immutable
+        if not self.has_pairs:
+            return RadiusPath(*given)
+        landscapes = tuple(landscape_of(self.compiled, inequality.factors) for inequality in self.inequalities)
+        return JointPath(*given, landscapes, self.began + self.question.budget.max_seconds)
 
 
 def landscape_of(compiled: Compiled, factors: tuple[int, ...]) -> Landscape:

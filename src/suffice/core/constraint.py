@@ -120,7 +120,10 @@ class Constraint(ABC):
     @property
     @abstractmethod
     def ceilings(self) -> tuple[Drop, ...]:
-        """For each feature a bound such that no set of features lowers the score by more than the sum of theirs."""
+        """For each feature a bound such that no set of features lowers the score by more than the sum of theirs.
+
+        There is no drop for a feature that changes nothing, and only for such a one.
+        """
 
     @abstractmethod
     def admits(self, freed: Collection[int]) -> bool:

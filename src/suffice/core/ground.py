@@ -14,7 +14,7 @@ is approached takes one away, and one that is about to grow adds more than all o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -42,8 +42,8 @@ class Ground:
         Where each feature may go; it holds the row's value.
     deadline : float
         When searches should end, as `time.monotonic` counts.
-    spots : callable, optional
-        Returns a feature's spots other than the row's own value. Default: those of its region.
+    extra : sequence of spots, optional
+        For each feature further spots, beside those of its region.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Ground:
         region: Sequence[Domain],
         *,
         deadline: float = math.inf,
-        spots: Callable[[int], Sequence[Spot]] | None = None,
+        extra: Sequence[Sequence[Spot]] | None = None,
     ) -> None:
         self.landscape, self.row, self.region, self.deadline = landscape, row, tuple(region), deadline
         self.infinite: set[int] = set()  # features whose own part falls for ever
@@ -63,22 +63,20 @@ class Ground:
         self._is_exact = landscape.tables.is_exact
         self._first = [0]
         for i in range(len(row)):
-            self._add_feature(i, None if spots is None else spots(i))
+            self._add_feature(i)
+            for spot in () if extra is None else extra[i]:
+                self._put(i, spot)
             self._first.append(len(self._cells))
         self.known: dict[Any, Any] = {}  # worst labellings that were found, kept for all constraints on this ground
         self.graph, self._kept = self._anchored()
 
     # --- labels -------------------------------------------------------------------------------------------------------
 
-    def _add_feature(self, i: int, spots: Sequence[Spot] | None) -> None:
+    def _add_feature(self, i: int) -> None:
         ladder, value, reach = self.landscape.ladders[i], self.row[i], self.region[i]
         own = Spot.of(ladder.axis.cell_of(value), Infimum.attained(ladder.function(value), value))
         self._entries.append([])
         self._put(i, own)
-        if spots is not None:
-            for spot in spots:
-                self._put(i, spot)
-            return
         for span in reach.spans:
             if span.low is None or span.low != span.high or span.low != value:
                 self._add_span(i, own, span)

@@ -106,7 +106,7 @@ def bound_of(
 ) -> Any:
     """Return the largest sum that the labels left may have, whether there is any, and what pruning needs to know.
 
-    For each free feature `stay` is the number of its first label (of its best one where that is gone) and `gain` what
+    For each free feature `stay` is its best number without a change (with one where it must change), and `gain` what
     its best change adds to that; `place` is the best label. At most so many features change, those with the largest
     gains. The last two results are the least gain among these and the largest among the others.
     """
@@ -118,7 +118,8 @@ def bound_of(
         for a in range(first[i], first[i + 1]):
             if alive[a]:
                 if not graph.moves[a]:
-                    kept = a
+                    if kept < 0 or own[a] > own[kept]:
+                        kept = a
                 elif best < 0 or own[a] > own[best]:
                     best = a
         if kept < 0 and best < 0:
@@ -163,9 +164,8 @@ def bound_of(
             if gain[k] > following:
                 following = gain[k]
             order[k] = 0
-            place[k] = 0
             for a in range(first[free[k]], first[free[k] + 1]):
-                if alive[a] and not graph.moves[a]:
+                if alive[a] and not graph.moves[a] and own[a] == stay[k]:
                     place[k] = a - first[free[k]]
         elif order[k] == 2:
             order[k] = 1
@@ -200,7 +200,9 @@ def prune(
             if order[k] == -1:
                 reach = bound - stay[k] + own[a]
             elif not graph.moves[a]:
-                reach = bound - gain[k] + following if order[k] == 1 else bound
+                reach = bound + own[a] - stay[k]
+                if order[k] == 1:
+                    reach += following - gain[k]
             elif order[k] == 1:
                 reach = bound - gain[k] + own[a] - stay[k]
             elif forced >= most:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from suffice.core.case import Case, decide
-from suffice.errors import OptionError
+from suffice.errors import BudgetEnded, BudgetError, OptionError
 from suffice.model.compiled import Compiled
 from suffice.question.question import BUDGETS, OPTIONS, Question
 
@@ -69,7 +69,12 @@ class Search(Generic[P, A]):
         """Answer a question about a row."""
         self.check(question)
         asked = question if self.takes_radius else question.with_unit_radius(compiled.model)
-        return decide(Case.of(compiled, asked, x), lambda case: self.run(case, *args, **kwargs))
+        try:
+            return decide(Case.of(compiled, asked, x), lambda case: self.run(case, *args, **kwargs))
+        except BudgetEnded:
+            raise BudgetError(
+                "what some features can do together was not found within the budget; raise max_seconds"
+            ) from None
 
     def check(self, question: Question) -> None:
         """Raise `OptionError` if an option is given that the search does not honour."""

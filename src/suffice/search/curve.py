@@ -12,7 +12,8 @@ from suffice.errors import PreferenceError
 from suffice.numbers.exact import Rational
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, ROUNDED_MINIMA, search
 from suffice.search.explain import NODES
-from suffice.solvers.covering import Cover, smallest_cover
+from suffice.solvers.covering import smallest_cover
+from suffice.solvers.proofs import Cover
 from suffice.solvers.radii import sizes_by_radius
 
 

@@ -12,7 +12,8 @@ from suffice.errors import ClaimError, PreferenceError
 from suffice.model.domain import format_value
 from suffice.question.question import OPTIONS
 from suffice.search.asking import search
-from suffice.solvers.covering import Cover, smallest_cover
+from suffice.solvers.covering import smallest_cover
+from suffice.solvers.proofs import Cover, Scenarios
 
 NODES = 100_000
 
@@ -26,7 +27,7 @@ def explain(case: Case) -> Explanation:
     # What is ruled out must be ruled out for the true region and the true scores.
     bound = cover if case.inner == case.outer else smallest_cover(case.outer, choices, **clock.budget)
     is_best = bound.lower_bound == cover.cost
-    needs_proof = len(case.outer) > 1 or not choices.is_plain
+    needs_proof = len(case.outer) > 1 or not choices.is_plain or isinstance(bound.proof, Scenarios)
     return Explanation(
         case=case,
         fixed=cover.fixed,

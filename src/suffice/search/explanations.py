@@ -9,8 +9,9 @@ from suffice.core.case import Case, cost_of
 from suffice.errors import BudgetError
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, ROUNDED_MINIMA, search
 from suffice.search.explain import NODES, check_free
-from suffice.solvers.covering import Cover, smallest_cover
+from suffice.solvers.covering import smallest_cover
 from suffice.solvers.problem import Problem
+from suffice.solvers.proofs import Cover
 
 
 @search(

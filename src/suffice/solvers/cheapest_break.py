@@ -1,17 +1,19 @@
 """The cheapest features whose change breaks a claim.
 
 A claim breaks as soon as one of its constraints does, so that each constraint is looked at alone. Without preferences
-the features with the largest drops break it with the fewest. With costs or groups it is a knapsack to be filled past
-the margin at least cost: branch and bound, with exact sums.
+the least number of changes under which it breaks is found by halving. With costs or groups it is a knapsack to be
+filled past the margin at least cost: branch and bound, with exact sums of the features' ceilings; whether a set breaks
+the constraint is for the constraint to say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
-from suffice.core.constraint import Constraint, Drop, total
-from suffice.core.counterexamples import easiest_break
+from suffice.core.constraint import NO_DROP, Constraint, Drop, total
+from suffice.errors import BudgetEnded
 from suffice.numbers.exact import ZERO, Rational
 from suffice.question.budget import Clock
 from suffice.question.preferences import Choices
@@ -39,8 +41,7 @@ def cheapest_break(constraints: Sequence[Constraint], choices: Choices, clock: C
         Budget; past it the set found may not be the cheapest, and `lower_bound` says what is known.
     """
     if choices.is_plain:
-        best = easiest_break(constraints, (), range(len(constraints[0].drops)))
-        return None if best is None else Break(best[0], tuple(best[1]), len(best[1]), len(best[1]))
+        return _fewest_changes(constraints)
     found = [
         one
         for part, constraint in enumerate(constraints)
@@ -51,8 +52,37 @@ def cheapest_break(constraints: Sequence[Constraint], choices: Choices, clock: C
     return min(found, key=lambda one: one.cost)._replace(lower_bound=min(one.lower_bound for one in found))
 
 
+def _fewest_changes(constraints: Sequence[Constraint]) -> Break | None:
+    """Return the fewest features that break one of the constraints: the least limit on changes under which one breaks.
+
+    A set of so many features that breaks a constraint exists if and only if the constraint breaks when all features are
+    free and so many of them may change at once. Under a limit found so, it breaks with no fewer.
+    """
+    best: Break | None = None
+    known = len(constraints[0].drops) + 1  # fewer than this many changes are known not to suffice
+    for part, constraint in enumerate(constraints):
+        everything = range(constraint.features)
+        moved = constraint.broken_by((), everything)
+        if moved is None:
+            continue
+        # No `low` changes break it, those of `moved` do; charged for rounding, it may not even hold at the row.
+        low, high = 0 if constraint.allows(NO_DROP) else -1, len(moved)
+        with suppress(BudgetEnded):
+            while low + 1 < high:
+                middle = (low + high) // 2
+                fewer = constraint.with_max_changed(middle).broken_by((), everything)
+                if fewer is None:
+                    low = middle
+                else:
+                    moved, high = fewer, len(fewer)
+        known = min(known, low + 1)
+        if best is None or high < best.cost:
+            best = Break(part, tuple(moved), high, high)
+    return None if best is None else best._replace(lower_bound=known)
+
+
 class _Item(NamedTuple):
-    """Something that may change: its features, what they lower the score by together, and what it costs."""
+    """Something that may change: its features, what they lower the score by together at most, and what it costs."""
 
     features: tuple[int, ...]
     fall: Rational  # no more than what is missing; all of that where without bound
@@ -65,11 +95,11 @@ class _Search:
     def __init__(self, constraint: Constraint, choices: Choices, clock: Clock) -> None:
         self.constraint, self.clock, self.nodes = constraint, clock, 0
         self.base = choices.features(sorted(choices.free))
-        fall = total(constraint.drops[i] for i in self.base)
+        fall = total(constraint.ceilings[i] for i in self.base)
         self.missing = ZERO if fall.is_infinite else max(constraint.margin - fall.value, ZERO)
         # A fall beyond what is missing does not help more: capped so, the relaxation is tighter and still one.
         items = [
-            _Item(item, self._capped(total(constraint.drops[i] for i in item)), choices.costs[k])
+            _Item(item, self._capped(total(constraint.ceilings[i] for i in item)), choices.costs[k])
             for k, item in enumerate(choices.items)
             if k not in choices.fix and k not in choices.free
         ]
@@ -83,8 +113,9 @@ class _Search:
         if not self._breaks(self.items):
             return None
         self.best, self.cost = tuple(self.items), sum(item.cost for item in self.items)
-        least = self._bound(0, ZERO)
-        is_done = self._search()
+        least, is_done = self._bound(0, ZERO), False
+        with suppress(BudgetEnded):
+            is_done = self._search()
         features = [i for item in self.best for i in item.features]
         moved = self.constraint.broken_by((), [*self.base, *features])
         assert moved is not None

@@ -17,8 +17,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from flint import fmpq
@@ -26,50 +24,14 @@ from numpy.typing import NDArray
 
 from suffice.core.constraint import Constraint
 from suffice.numbers.exact import nearest_float
+from suffice.question.budget import Clock
 from suffice.question.preferences import Choices
-from suffice.solvers.problem import Multipliers, Problem
+from suffice.solvers.problem import Problem
+from suffice.solvers.proofs import Bound, Branch, Cover, Multipliers, Tree
+from suffice.solvers.scenarios import ScenarioSearch
 from suffice.solvers.smallest import smallest_sufficient
 
 _DEEPEST = 200  # levels of the tree; a node below counts as past the budget
-
-
-class Bound(NamedTuple):
-    """A leaf: with these multipliers, no allowed set below it frees more than the proof says."""
-
-    multipliers: Multipliers
-
-
-class Branch(NamedTuple):
-    """A node that decides one item.
-
-    An item that is fixed keeps all worse ones, an item that is freed frees all better ones (`Problem.better`).
-    """
-
-    item: int
-    fixed: Tree
-    freed: Tree | None  # None: freeing it breaks a constraint
-
-
-Tree: TypeAlias = Bound | Branch
-
-
-@dataclass(frozen=True, slots=True)
-class Cover:
-    """A sufficient set, and a proven bound on how little one can cost.
-
-    `fixed` is sufficient, at this cost; no allowed set costs less than `lower_bound`. The two meet where it is best.
-    """
-
-    fixed: tuple[int, ...]  # features, the weightiest first
-    cost: int
-    lower_bound: int
-    nodes: int
-    proof: Tree
-
-    @property
-    def is_best(self) -> bool:
-        """Whether it is proven that no allowed set costs less."""
-        return self.cost == self.lower_bound
 
 
 def smallest_cover(
@@ -96,6 +58,8 @@ def smallest_cover(
     SciPy; its cost does not.
     """
     problem = Problem(constraints, choices)
+    if not problem.adds_up:
+        return ScenarioSearch(problem, Clock(max_nodes, time.monotonic() + max_seconds)).run()
     if len(problem.constraints) == 1 and problem.choices.is_plain:
         fixed = smallest_sufficient(problem.constraints[0])
         return Cover(fixed, len(fixed), len(fixed), 0, Bound((fmpq(1),)))

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
+from suffice.errors import BudgetEnded
 from suffice.numbers.exact import ONE, ZERO
-from suffice.solvers.covering import Bound, Branch, Cover
-from suffice.solvers.problem import Multipliers, Problem
+from suffice.solvers.knapsacks import Knapsack, knapsack
+from suffice.solvers.problem import Problem
+from suffice.solvers.proofs import Bound, Branch, Cover, Multipliers, Scenarios
 
 Items: TypeAlias = tuple[int, ...]
 
@@ -25,9 +28,9 @@ def minimal_sets(problem: Problem) -> Iterator[Items]:
     Notes
     -----
     An item is freed if that is allowed; it is also fixed if it can still be *blocked*, that is, if with it and all
-    later items freed a constraint breaks. With one constraint this test is exact: if later items are freed greedily,
-    the first that does not fit blocks all heavier ones, and if all fit the test itself says that they block. So every
-    branch leads to a set, and the wait for the next one is polynomial. With several constraints a branch may come to
+    later items freed a constraint breaks. With one constraint whose drops add up this test is exact: if later items
+    are freed greedily, the first that does not fit blocks all heavier ones, and if all fit the test itself says that
+    they block. So every branch leads to a set, and the wait for the next one is polynomial. Else a branch may come to
     nothing.
     """
     return (found for found in _minimal_nodes(problem) if found is not None)
@@ -56,8 +59,8 @@ def smallest_sets(problem: Problem, cover: Cover) -> Iterator[Items]:
 
     Notes
     -----
-    A branch ends where a surrogate shows that it cannot free as much. One constraint without costs is its own
-    surrogate, whose bound is exact: then no branch is in vain.
+    A branch ends where a surrogate, or a scenario, shows that it cannot free as much. One constraint whose drops add
+    up is, without costs, its own surrogate, whose bound is exact: then no branch is in vain.
     """
     search = _Smallest(problem, cover)
     known = tuple(k for k, item in enumerate(problem.choices.items) if item[0] in cover.fixed)
@@ -101,23 +104,26 @@ def count_smallest(problem: Problem, cover: Cover, *, max_nodes: int = 100_000) 
     search = _Smallest(problem, cover)
     stack: list[tuple[int, Items]] = [(0, ())]
     low = 0
-    for _ in range(max_nodes):
-        if not stack:
-            break
-        place, freed = stack.pop()
-        if search.is_any_choice_allowed(place, freed):
-            low += search.choices(place, freed)
-        else:
-            stack.extend(search.below(place, freed))
+    with suppress(BudgetEnded):
+        for _ in range(max_nodes):
+            if not stack:
+                break
+            place, freed = stack[-1]
+            if search.is_any_choice_allowed(place, freed):
+                low += search.choices(*stack.pop())
+            else:
+                stack[-1:] = search.below(place, freed)
     return Count(low, low + sum(search.choices(*node) for node in stack))
 
 
 def count_minimal(problem: Problem, *, max_nodes: int = 100_000) -> Count:
     """Return how many sets `minimal_sets` yields, by finding them; bounds, where the budget ends."""
-    nodes = _minimal_nodes(problem)
-    low = sum(found is not None for found in islice(nodes, max_nodes))
-    if next(nodes, False) is False:
-        return Count(low, low)
+    nodes, low = _minimal_nodes(problem), 0
+    with suppress(BudgetEnded):
+        for found in islice(nodes, max_nodes):
+            low += found is not None
+        if next(nodes, False) is False:
+            return Count(low, low)
     # No set holds another, and of subsets of n items at most the middle binomial coefficient are such.
     count = len(problem.open)
     return Count(low, math.comb(count, count // 2))
@@ -132,6 +138,7 @@ class _Smallest:
         everything = problem.cost([k for k in range(len(problem.costs)) if k not in problem.choices.free])
         self.target = everything - cover.cost
         self.surrogates = _surrogates(len(problem.constraints), cover)
+        self.knapsacks = [] if problem.adds_up else _knapsacks(problem, self.order, cover)
 
     def missing(self, freed: Items) -> int:
         return self.target - self.problem.cost(freed)
@@ -139,12 +146,23 @@ class _Smallest:
     def below(self, place: int, freed: Items) -> list[tuple[int, Items]]:
         """Return the nodes that decide the next item, as far as they may lead to a set."""
         missing, rest = self.missing(freed), self.order[place:]
-        if any(self.problem.most(freed, rest, one, missing - 1) < missing for one in self.surrogates):
+        if self._is_out_of_reach(freed, place, missing):
             return []
         found = [(place + 1, freed)]
         if self.problem.costs[rest[0]] <= missing and self.problem.admits((*freed, rest[0])):
             found.append((place + 1, (*freed, rest[0])))
         return found
+
+    def _is_out_of_reach(self, freed: Items, place: int, missing: int) -> bool:
+        """Whether the items from a place on cannot make up what is missing."""
+        rest = self.order[place:]
+        if self.problem.cost(rest) < missing:
+            return True
+        if self.problem.adds_up:
+            return any(self.problem.most(freed, rest, one, missing - 1) < missing for one in self.surrogates)
+        at, costs = {k: p for p, k in enumerate(self.order)}, [self.problem.costs[k] for k in self.order]
+        decided, undecided = [at[k] for k in freed], range(place, len(self.order))
+        return any(one.most(decided, undecided, costs) < missing for one in self.knapsacks)
 
     def choices(self, place: int, freed: Items) -> int:
         """Return how many ways there are to choose what is missing among the rest, allowed or not."""
@@ -158,6 +176,8 @@ class _Smallest:
         problem, rest, missing = self.problem, self.order[place:], self.missing(freed)
         if missing == 0 or missing > len(rest):
             return missing == 0 or problem.choices.is_counting
+        if not problem.adds_up:
+            return problem.choices.is_counting and problem.admits((*freed, *rest))
         if not problem.choices.is_counting or (problem.max_changed is not None and not problem.choices.is_plain):
             return False
         moving = problem.base + problem.choices.features(freed)
@@ -181,9 +201,17 @@ def _kept(problem: Problem, freed: Sequence[int]) -> Items:
     return tuple(k for k in range(len(problem.costs)) if k not in gone)
 
 
+def _knapsacks(problem: Problem, items: Items, cover: Cover) -> list[Knapsack]:
+    """Return what the scenarios of a proof say of the sets of some items that may be freed."""
+    assert isinstance(cover.proof, Scenarios)
+    return [knapsack(one, problem.constraints[part], problem, items) for part, one in cover.proof.scenarios]
+
+
 def _surrogates(count: int, cover: Cover, most: int = 8) -> list[Multipliers]:
     """Return each constraint alone, and some multipliers that the proof of the cover made use of."""
     found: list[Multipliers] = [tuple(ONE if k == c else ZERO for k in range(count)) for c in range(count)]
+    if isinstance(cover.proof, Scenarios):
+        return found
     stack = [cover.proof]
     while stack and len(found) < count + most:
         tree = stack.pop()

@@ -1,7 +1,8 @@
 """Constraints over items, as the searches see them: which sets may be freed, and how much freeing is possible at most.
 
 In: constraints over features, and the choices among them. Out: exact answers. What floats say is taken only where a
-rigorous bound of their error leaves no doubt.
+rigorous bound of their error leaves no doubt. Which sets may be freed is for the constraints to say; dominance and
+bounds are for constraints whose drops add up (`Problem.adds_up`), others have scenarios instead.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.core.constraint import Constraint, Drop, total
+from suffice.core.drops import Separable
 from suffice.numbers.exact import ZERO, Rational, nearest_float
 from suffice.question.preferences import Choices
-
-Multipliers = tuple[Rational, ...]
+from suffice.solvers.proofs import Multipliers
 
 
 class Problem:
@@ -39,6 +40,11 @@ class Problem:
         self.base = self.choices.features(sorted(self.choices.free))  # features that are freed in any case
         decided = self.choices.fix | self.choices.free
         self.open = tuple(k for k in range(len(self.costs)) if k not in decided)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the falls of items are the sums of their drops, for every constraint."""
+        return all(isinstance(constraint, Separable) for constraint in self.constraints)
 
     def admits(self, freed: Collection[int]) -> bool:
         """Whether the claim holds whatever the freed items do, beside those freed in any case."""

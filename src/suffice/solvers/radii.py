@@ -10,7 +10,7 @@ from suffice.core.radius_path import Extent, RadiusPath
 from suffice.errors import BudgetError, Undecided
 from suffice.numbers.exact import ONE, ZERO, Rational, brief
 from suffice.solvers.cheapest_break import Break
-from suffice.solvers.covering import Cover
+from suffice.solvers.proofs import Cover
 
 
 class Stretch(NamedTuple):

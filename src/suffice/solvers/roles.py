@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from suffice.core.constraint import NO_DROP
+from suffice.errors import BudgetEnded
 from suffice.solvers.problem import Problem
 
 
@@ -31,18 +33,18 @@ def roles(problem: Problem, *, max_nodes: int = 2_000, max_seconds: float = 60.0
     -----
     An item is necessary if it alone breaks a constraint. It is relevant if some allowed set of other items becomes
     forbidden by freeing the item too: such a set can be filled up with all that still fits, and what it then keeps is
-    minimal and holds the item. With one constraint an item with a larger drop is relevant whenever one with a smaller
-    drop is, so that few questions settle all. With several, sets filled up greedily in many orders show most relevant
-    items, and what is left is searched for.
+    minimal and holds the item. With one constraint whose drops add up, an item with a larger drop is relevant whenever
+    one with a smaller drop is, so that few questions settle all. Else sets filled up greedily in many orders show most
+    relevant items, and what is left is searched for.
     """
     deadline = time.monotonic() + max_seconds
     necessary = tuple(k for k in problem.open if not problem.admits([k]))
     others = [k for k in problem.open if k not in set(necessary)]
     found: dict[int, bool | None] = {}
-    if len(problem.constraints) == 1 and problem.max_changed is None:
+    if len(problem.constraints) == 1 and problem.max_changed is None and problem.adds_up:
         _settle_in_order(problem, sorted(others, key=problem.drops[0].__getitem__), found, max_nodes, deadline)
     else:
-        found = dict.fromkeys(_shown_by_filling(problem, others), True)
+        found = dict.fromkeys(_shown_by_filling(problem, others, deadline), True)
         for k in others:
             if k not in found:
                 found[k] = completes(problem, k, others, max_nodes, deadline)
@@ -69,17 +71,18 @@ def _settle_in_order(
         found[ascending[k]] = completes(problem, ascending[k], ascending, max_nodes, deadline)
 
 
-def _shown_by_filling(problem: Problem, others: Sequence[int]) -> set[int]:
+def _shown_by_filling(problem: Problem, others: Sequence[int], deadline: float) -> set[int]:
     """Return items that are fixed by some set which is filled up until nothing more fits: they are relevant."""
     rows = [*problem.floats, problem.floats.max(axis=0)]
     orders = [sorted(others, key=row.__getitem__, reverse=is_down) for row in rows for is_down in (True, False)]
     found: set[int] = set()
-    for order in orders:
-        found |= _left_out(problem, order)
-    for k in others:  # to show an item, fill up with all others first
+    with suppress(BudgetEnded):
         for order in orders:
-            if k not in found:
-                found |= _left_out(problem, [*(other for other in order if other != k), k])
+            found |= _left_out(problem, order)
+        for k in others:  # to show an item, fill up with all others first
+            for order in orders:
+                if k not in found and time.monotonic() < deadline:
+                    found |= _left_out(problem, [*(other for other in order if other != k), k])
     return found
 
 
@@ -99,8 +102,15 @@ def completes(problem: Problem, item: int, others: Sequence[int], max_nodes: int
     Depth first, weightiest first: an item is freed if it fits, then left out. A branch ends where all that is left,
     freed together with the item, still fits: nothing below it can be forbidden.
     """
-    if all(row[item] == NO_DROP for row in problem.drops):
-        return False
+    features = problem.choices.items[item]
+    if all(constraint.ceilings[i] == NO_DROP for constraint in problem.constraints for i in features):
+        return False  # it changes nothing
+    with suppress(BudgetEnded):
+        return _completes(problem, item, others, max_nodes, deadline)
+    return None
+
+
+def _completes(problem: Problem, item: int, others: Sequence[int], max_nodes: int, deadline: float) -> bool | None:
     rest = sorted((k for k in others if k != item), key=lambda k: (-problem.weight(k), k))
     stack: list[tuple[int, tuple[int, ...]]] = [(0, ())]
     for _ in range(max_nodes):
