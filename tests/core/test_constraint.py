@@ -5,11 +5,11 @@ from itertools import chain, combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import constraints
 
 from suffice.core.constraint import NO_DROP, Drop, Scenario, total
 from suffice.core.drops import Separable
 from suffice.numbers.exact import rational
-from tests.strategies import constraints
 
 
 def subsets(count: int) -> list[tuple[int, ...]]:

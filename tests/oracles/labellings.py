@@ -1,4 +1,4 @@
-"""Features that act together, by trying everything: labellings of graphs, and values of regions with all their limits."""
+"""Features that act together, by trying everything: labellings of graphs, values of regions and all their limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-NEAR = Fraction(1, 1000)  # much less than the distances between the numbers of a test
+NEAR = Fraction(1, 10**9)  # much less than the distances between the numbers of a test
 
 
 def sums_of_labellings(
@@ -16,10 +16,11 @@ def sums_of_labellings(
     tables: Mapping[tuple[int, int], Sequence[Sequence[int]]],
     free: Collection[int],
     most: int,
+    uncounted: Collection[int] = (),
 ) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield every labelling of the free features with at most so many changes, and its sum."""
+    """Yield every labelling of the free features with at most so many changes that count, and its sum."""
     for labels in itertools.product(*(range(len(one)) if i in free else (0,) for i, one in enumerate(own))):
-        if sum(label != 0 for label in labels) <= most:
+        if sum(label != 0 and i not in uncounted for i, label in enumerate(labels)) <= most:
             alone = sum(one[label] for one, label in zip(own, labels, strict=True))
             yield labels, alone + sum(table[labels[i]][labels[j]] for (i, j), table in tables.items())
 

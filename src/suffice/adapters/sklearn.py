@@ -1,4 +1,4 @@
-"""scikit-learn: linear models and additive histogram boosting, bare or at the end of a pipeline.
+"""scikit-learn: linear models and histogram boosting of one feature or two a tree, bare or at the end of a pipeline.
 
 The model speaks of the columns that the user has: what a pipeline scales, splits, encodes and reorders is put together
 again, one function for each of the user's columns. Columns that a pipeline drops are no features.
@@ -13,16 +13,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.adapters.assemble import step_pieces, to_shape
+from suffice.adapters.assemble import to_shape
 from suffice.adapters.cells import class_places, plain_classes
 from suffice.adapters.draft import UNSEEN, Cell, Draft, Link, Options, name_features, part, with_domain
-from suffice.adapters.floats import last_at_most
-from suffice.adapters.sklearn_column import Column, Columns, Finite, Numeric, Raw, Unused, as_number, used
+from suffice.adapters.sklearn_column import Column, Columns, Finite, Numeric, Raw, Unused, as_number, used, value_of
 from suffice.adapters.sklearn_columns import transform
-from suffice.adapters.trees import Leaf, Split, Stair, Tree, by_feature, stair, total
+from suffice.adapters.sklearn_trees import boosted, preprocessed, tree_pairs
+from suffice.adapters.trees import Placed
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain, Span
+from suffice.model.term import Term
 from suffice.numbers.exact import ZERO, Rational, rational
 from suffice.numbers.values import MISSING, Label
 from suffice.shapes import Pieces, Shape, Table
@@ -46,9 +47,11 @@ def convert(obj: Any, options: Options) -> Draft:
     whole, obj = obj, getattr(obj, "best_estimator_", obj)  # a finished search holds its best model
     columns, final = _unroll(obj)
     source = f"the {type(obj).__name__}"
+    trees: Mapping[tuple[int, int], Sequence[Placed]] = {}
+    endings: Sequence[Ending]
     if _home(final).startswith("sklearn.ensemble._hist"):
-        columns = _preprocessed(final, columns)
-        endings, intercept = _boosted(final, used(columns), f"the {type(final).__name__}")
+        columns = preprocessed(final, columns)
+        endings, trees, intercept = boosted(final, len(used(columns)), f"the {type(final).__name__}")
     else:
         endings, intercept = _linear(final, used(columns), f"the {type(final).__name__}")
     nothing = _Weights((ZERO,) * len(intercept))
@@ -66,8 +69,10 @@ def convert(obj: Any, options: Options) -> Draft:
     features = name_features([names[k] for k in sources], len(sources), options.features)
     features = [with_domain(feature, domain) for feature, domain in zip(features, domains, strict=True)]
     task, classes, link = _task(final, len(intercept))
+    terms = [Term(place, shape) for place, shape in enumerate(shapes)]
+    terms += tree_pairs(trees, used(columns), endings, dict(zip(sources, domains, strict=True)), len(intercept))
     # decision_function > 0 is the positive class, so a tie is the negative one; argmax takes the first of the largest.
-    model = AdditiveModel(shapes, intercept, task, features, options.classes or classes, ties="negative")
+    model = AdditiveModel.of_terms(terms, intercept, task, features, options.classes or classes, ties="negative")
     table = _tables(obj, sources, originals)
     return Draft(
         model,
@@ -146,7 +151,7 @@ def _linear(final: Any, columns: Sequence[Column], source: str) -> tuple[list[En
         )
     if not module.startswith(("sklearn.linear_model", "sklearn.svm", "sklearn.discriminant_analysis")):
         raise AdapterError(
-            f"{source} is not read here; linear models are, and HistGradientBoosting without interactions"
+            f"{source} is not read here; linear models are, and HistGradientBoosting with one feature or two a tree"
         )
     if module.startswith("sklearn.svm") and not type(final).__name__.startswith("Linear"):
         raise AdapterError(f"{source} compares whole rows by a kernel, which is not additive; use LinearSVC")
@@ -169,72 +174,6 @@ def _linear(final: Any, columns: Sequence[Column], source: str) -> tuple[list[En
         raise AdapterError(f"{source} has {len(weights)} scores for {len(final.classes_)} classes")
     endings: list[Ending] = [_Weights(tuple(rational(float(w)) for w in column)) for column in weights.T]
     return endings, [rational(float(offset)) for offset in offsets]
-
-
-# --- histogram boosting -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Steps:
-    """What boosted trees make of one column."""
-
-    stair: Stair
-    trees: tuple[tuple[int, Tree], ...]
-    outputs: int
-    known: frozenset[int] | None  # codes of a categorical column
-
-    def pieces(self, column: Numeric) -> list[Pieces]:
-        if self.known is not None:
-            raise AdapterError("a categorical column of HistGradientBoosting must come from an encoder")
-        if column.floats is None:
-            raise AdapterError("HistGradientBoosting reads a column that does not increase with the user's")
-        cuts = last_at_most(column.floats, np.array(self.stair.thresholds))  # a value on a threshold goes left
-        return [step_pieces(cuts, [row[j] for row in self.stair.values], "right") for j in range(self.outputs)]
-
-    def at(self, value: float) -> list[Rational] | None:
-        if self.known is not None and not np.isnan(value) and int(value) not in self.known:
-            value = np.nan  # an unknown category goes where missing ones go
-        return list(total(self.trees, self.outputs, lambda split: self._goes_left(split, value)))
-
-    def _goes_left(self, split: Split, value: float) -> bool:
-        if np.isnan(value):
-            return split.missing_left
-        return value <= split.threshold if split.categories is None else int(value) in split.categories
-
-
-def _preprocessed(final: Any, columns: Columns) -> Columns:
-    part(final, "_predictors", f"the {type(final).__name__}")
-    step = getattr(final, "_preprocessor", None)
-    return columns if step is None else transform(step, columns)
-
-
-def _boosted(final: Any, columns: Sequence[Column], source: str) -> tuple[list[Ending], list[Rational]]:
-    base = np.ravel(part(final, "_baseline_prediction", source))
-    read = [(k, _read_tree(predictor, 0)) for iteration in final._predictors for k, predictor in enumerate(iteration)]
-    names = [f"column {k}" for k in range(len(columns))]
-    found, constant = by_feature(read, len(base), names)
-    is_categorical = getattr(final, "_is_categorical_remapped", None)
-    endings: list[Ending] = []
-    for k in range(len(columns)):
-        trees = tuple(found.get(k, ()))
-        known = None
-        if is_categorical is not None and is_categorical[k]:
-            known = frozenset(int(code) for code in final._bin_mapper.bin_thresholds_[k])
-        endings.append(_Steps(stair(trees, len(base), "right"), trees, len(base), known))
-    return endings, [rational(float(b)) + c for b, c in zip(base, constant, strict=True)]
-
-
-def _read_tree(predictor: Any, at: int) -> Tree:
-    node = predictor.nodes[at]
-    if node["is_leaf"]:
-        return Leaf(float(node["value"]))
-    left, right = _read_tree(predictor, int(node["left"])), _read_tree(predictor, int(node["right"]))
-    codes = None
-    if node["is_categorical"]:
-        words = predictor.raw_left_cat_bitsets[int(node["bitset_idx"])].tolist()
-        codes = frozenset(32 * k + bit for k, word in enumerate(words) for bit in range(32) if word >> bit & 1)
-    threshold = np.inf if codes is not None else float(node["num_threshold"])
-    return Split(int(node["feature_idx"]), threshold, bool(node["missing_go_to_left"]), left, right, codes)
 
 
 # --- one function for each of the user's columns ----------------------------------------------------------------------
@@ -264,7 +203,7 @@ def _table(
 ) -> tuple[Shape, Domain, Mapping[Cell, Any]]:
     entries: dict[Cell, list[Rational]] = {}
     for cell in finite[0].values:
-        parts = [ending.at(value) if (value := _value(column, cell)) is not None else None for column, ending in mine]
+        parts = [ending.at(value) if (value := value_of(column, cell)) is not None else None for column, ending in mine]
         row = _sum(parts)
         if row is not None:
             entries[cell] = row
@@ -272,19 +211,6 @@ def _table(
     names = [cell for cell in entries if cell not in codes]
     domain = Domain.categories(*names)  # type: ignore[arg-type]
     return Table(entries), domain | Domain.codes(*codes) if codes else domain, finite[0].originals  # type: ignore[arg-type]
-
-
-def _value(column: Column, cell: Cell) -> float | None:
-    """Return what a column is at a cell of its source; None if it takes no such cell."""
-    if isinstance(column, Finite):
-        value = column.values.get(cell)
-        return None if value is None else float(value)
-    number = as_number(column, "model")
-    if cell is MISSING:
-        return number.missing
-    if not isinstance(cell, float) or number.floats is None:
-        raise AdapterError(f"the column of {cell!r} is used both by its categories and as a number")
-    return float(number.floats(np.array([cell]))[0])
 
 
 def _sum(parts: Any) -> list[Rational] | None:

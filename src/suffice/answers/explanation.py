@@ -117,7 +117,7 @@ class Explanation(Answer):
     def features(self) -> tuple[str, ...]:
         """Names of the fixed features: those first that can use up the largest share of a margin.
 
-        For a claim of one part that is the largest drop first. One of several parts has a margin and drops for each, of
+        For a claim of one part that is the largest drop first, unless there are pair terms. One of several parts has a margin and drops for each, of
         which `drops` shows the tightest.
         """
         names = self.model.names
@@ -170,7 +170,10 @@ class Explanation(Answer):
 
     @property
     def drops(self) -> dict[str, Fraction | float]:
-        """How far each feature can lower the margin within the region; infinity if without bound."""
+        """How far each feature alone can lower the margin within the region; infinity if without bound.
+
+        Of features with pair terms, several together may lower it by more or by less than the sum of theirs.
+        """
         drops = self.constraints[self.tightest].drops
         return {name: _shown(drop) for name, drop in zip(self.model.names, drops, strict=True)}
 
@@ -204,7 +207,8 @@ class Explanation(Answer):
         ----------
         without : str
             One of `features`. It changes, and as few free features as possible; the others keep the row's
-            values. Numbers are short floats where the claim allows it.
+            values. (With `max_changed`, of features that have pair terms there may be more than the fewest.) Numbers
+            are short floats where the claim allows it.
 
         Returns
         -------
@@ -316,9 +320,10 @@ class Explanation(Answer):
         drops = self.drops
         near = (nearest_float(rational(drop)) for drop in drops.values() if isinstance(drop, Fraction))
         widest = max((one for one in near if math.isfinite(one)), default=0.0) or 1.0
+        could = "could alone lower" if self.case.has_pairs else "could lower"
         rows = [
             Row(
-                (name, f"= {format_value(self.row[i])}", f"could lower the margin by {amount(drops[name])}"),
+                (name, f"= {format_value(self.row[i])}", f"{could} the margin by {amount(drops[name])}"),
                 _share(drops[name], widest),
             )
             for name, i in zip(self.features, self.fixed, strict=True)
@@ -344,7 +349,8 @@ class Explanation(Answer):
             told = f"in the worst case {some} {use} {used} of the margin; {amount(self.slack)} is left."
             facts.append(Fact("Slack", told))
         strong = [f"{name} ({amount(self.drops[name])})" for name in self.strongest_free]
-        return [*facts, *([Fact("Strongest free", f"{', '.join(strong)}.")] if strong else [])]
+        each = ", each alone" if self.case.has_pairs else ""
+        return [*facts, *([Fact(f"Strongest free{each}", f"{', '.join(strong)}.")] if strong else [])]
 
     def _breaks(self) -> list[Fact]:
         """Return for each fixed feature what would break the claim, were it free too."""

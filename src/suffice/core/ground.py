@@ -14,7 +14,7 @@ is approached takes one away, and one that is about to grow adds more than all o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -28,6 +28,7 @@ from suffice.core.landscape import Landscape, Spot
 from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ZERO, Rational
 from suffice.question.row import Row
+from suffice.shapes.axis import Interval
 from suffice.shapes.infimum import Infimum
 
 
@@ -42,8 +43,8 @@ class Ground:
         Where each feature may go; it holds the row's value.
     deadline : float
         When searches should end, as `time.monotonic` counts.
-    spots : callable, optional
-        Returns a feature's spots other than the row's own value. Default: those of its region.
+    extra : sequence of spots, optional
+        For each feature further spots, beside those of its region.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Ground:
         region: Sequence[Domain],
         *,
         deadline: float = math.inf,
-        spots: Callable[[int], Sequence[Spot]] | None = None,
+        extra: Sequence[Sequence[Spot]] | None = None,
     ) -> None:
         self.landscape, self.row, self.region, self.deadline = landscape, row, tuple(region), deadline
         self.infinite: set[int] = set()  # features whose own part falls for ever
@@ -63,22 +64,20 @@ class Ground:
         self._is_exact = landscape.tables.is_exact
         self._first = [0]
         for i in range(len(row)):
-            self._add_feature(i, None if spots is None else spots(i))
+            self._add_feature(i)
+            for spot in () if extra is None else extra[i]:
+                self._put(i, spot)
             self._first.append(len(self._cells))
         self.known: dict[Any, Any] = {}  # worst labellings that were found, kept for all constraints on this ground
         self.graph, self._kept = self._anchored()
 
     # --- labels -------------------------------------------------------------------------------------------------------
 
-    def _add_feature(self, i: int, spots: Sequence[Spot] | None) -> None:
+    def _add_feature(self, i: int) -> None:
         ladder, value, reach = self.landscape.ladders[i], self.row[i], self.region[i]
         own = Spot.of(ladder.axis.cell_of(value), Infimum.attained(ladder.function(value), value))
         self._entries.append([])
         self._put(i, own)
-        if spots is not None:
-            for spot in spots:
-                self._put(i, spot)
-            return
         for span in reach.spans:
             if span.low is None or span.low != span.high or span.low != value:
                 self._add_span(i, own, span)
@@ -89,7 +88,7 @@ class Ground:
     def _add_span(self, i: int, own: Spot, span: Span) -> None:
         """Add the labels of a span: of the cells at its ends, of the row's own cell, and of whole cells between."""
         ladder = self.landscape.ladders[i]
-        cells = ladder.axis.cells_between(span.low, span.high)
+        cells, reach = ladder.axis.cells_between(span.low, span.high), Interval(span.low, True, span.high, True)
         first, last, apart = cells[0], cells[-1], {cells[0], own.cell, cells[-1]}
         whole = self.landscape.whole_cells(i, is_integers=span.is_integers) if len(cells) > 2 else None
         at = first
@@ -104,7 +103,7 @@ class Ground:
                 self._is_exact = self._is_exact and all(whole.is_exact[at:end])
                 at = end
                 continue
-            for spot in ladder.spots(self.landscape.names[i], at, span):
+            for spot in ladder.spots(self.landscape.names[i], at, reach, is_integers=span.is_integers):
                 # In the row's own cell only what is lower than the row is worth a label, unless a pair varies there.
                 if at != own.cell or ladder.varies[at] or spot.infimum.rank < own.infimum.rank:
                     self._put(i, spot)

@@ -98,12 +98,12 @@ class Joint(Constraint):
             return True
         if seen is not None and seen.sum > high:
             return False
-        return self.allows(self._worst(freed).fall)
+        return self.allows(self.worst(freed).fall)
 
     def fall(self, freed: Collection[int]) -> Drop:
         """Return how far the freed features together can lower the score."""
         some = frozenset(freed)
-        return INFINITE if self._is_endless(some) else self._worst(some).fall
+        return INFINITE if self._is_endless(some) else self.worst(some).fall
 
     def scenario(self, freed: Collection[int]) -> Scenario | None:
         """Return a bad labelling of the freed features, the others changed one by one to lower the score further.
@@ -123,7 +123,7 @@ class Joint(Constraint):
         if seen is not None and seen.sum > high:
             labels = seen.labels
         else:
-            found = self._worst(some)
+            found = self.worst(some)
             if self.allows(found.fall):
                 return None
             labels = np.array(found.labels)
@@ -197,10 +197,12 @@ class Joint(Constraint):
     def _replace(self, **changes: Any) -> Joint:
         return replace(self, **changes)
 
-    def _worst(self, freed: frozenset[int]) -> Found:
-        key = freed, self._most
+    def worst(self, freed: Collection[int]) -> Found:
+        """Return the labelling of freed features with the largest fall, as far as there are labels."""
+        some = frozenset(freed)
+        key = some, self._most
         if key not in self.ground.known:
-            self.ground.known[key] = worst(self.ground, freed, self._most)
+            self.ground.known[key] = worst(self.ground, some, self._most)
         found: Found = self.ground.known[key]
         return found
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from flint import fmpq
 
 from suffice.core.joint import Joint
-from suffice.core.landscape import Spot, within
+from suffice.core.landscape import Spot
 from suffice.model.domain import Span
 from suffice.numbers.exact import ONE, Rational, nearest_float
 from suffice.numbers.values import Value
@@ -48,7 +48,7 @@ def _breaks(joint: Joint, point: Sequence[Value]) -> bool:
 def _near_point(joint: Joint, labels: Sequence[int]) -> list[Value]:
     """Return values at or near the spots of a labelling that breaks the constraint."""
     closeness = ONE / 2
-    while True:
+    for _ in range(10_000):
         point = list(joint.ground.row)
         for i, label in enumerate(labels):
             if label:
@@ -56,6 +56,7 @@ def _near_point(joint: Joint, labels: Sequence[int]) -> list[Value]:
         if _breaks(joint, point):
             return point
         closeness = closeness / 2**8
+    raise AssertionError("no input comes as close to a worst case as it should")
 
 
 def _value_at(joint: Joint, i: int, spot: Spot, closeness: Rational) -> Value:
@@ -64,10 +65,7 @@ def _value_at(joint: Joint, i: int, spot: Spot, closeness: Rational) -> Value:
     if not side or spot.within is None:
         return at
     assert isinstance(at, fmpq)
-    ladder = joint.ground.landscape.ladders[i]
-    inside = within(ladder.axis.interval(spot.cell), spot.within)
-    assert inside is not None
-    function = ladder.function
+    function, inside = joint.ground.landscape.ladders[i].function, spot.within
     k = function.segment_after(at) if side > 0 else function.segment_before(at)
     knots = function.knots[k : k + 1] if side > 0 else function.knots[max(k - 1, 0) : k]
     ends = [end for end in (*knots, inside.high if side > 0 else inside.low) if end is not None]

@@ -13,13 +13,12 @@ end of 64 bits end the search (`OVERFLOW`): then the plain one is asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from suffice.core.graph import climb, compiled, copied, value_of
+from suffice.core.graph import climb, copied, value_of
+from suffice.numbers.compiling import as_python, compiled
 
 DONE, ENOUGH, WORK_ENDED, OVERFLOW = 0, 1, 2, 3
 
@@ -106,7 +105,7 @@ def bound_of(
 ) -> Any:
     """Return the largest sum that the labels left may have, whether there is any, and what pruning needs to know.
 
-    For each free feature `stay` is the number of its first label (of its best one where that is gone) and `gain` what
+    For each free feature `stay` is its best number without a change (with one where it must change), and `gain` what
     its best change adds to that; `place` is the best label. At most so many features change, those with the largest
     gains. The last two results are the least gain among these and the largest among the others.
     """
@@ -118,7 +117,8 @@ def bound_of(
         for a in range(first[i], first[i + 1]):
             if alive[a]:
                 if not graph.moves[a]:
-                    kept = a
+                    if kept < 0 or own[a] > own[kept]:
+                        kept = a
                 elif best < 0 or own[a] > own[best]:
                     best = a
         if kept < 0 and best < 0:
@@ -163,9 +163,8 @@ def bound_of(
             if gain[k] > following:
                 following = gain[k]
             order[k] = 0
-            place[k] = 0
             for a in range(first[free[k]], first[free[k] + 1]):
-                if alive[a] and not graph.moves[a]:
+                if alive[a] and not graph.moves[a] and own[a] == stay[k]:
                     place[k] = a - first[free[k]]
         elif order[k] == 2:
             order[k] = 1
@@ -200,7 +199,9 @@ def prune(
             if order[k] == -1:
                 reach = bound - stay[k] + own[a]
             elif not graph.moves[a]:
-                reach = bound - gain[k] + following if order[k] == 1 else bound
+                reach = bound + own[a] - stay[k]
+                if order[k] == 1:
+                    reach += following - gain[k]
             elif order[k] == 1:
                 reach = bound - gain[k] + own[a] - stay[k]
             elif forced >= most:
@@ -384,13 +385,4 @@ def search(
     return DONE, is_found, best, best, work, nodes
 
 
-def _as_python() -> Callable[..., Any]:
-    """Return `search` as plain Python: the same text, with the plain functions in place of the compiled ones."""
-    names = dict(globals())
-    for function in (copied, value_of, climb, sweep, bound_of, prune, search):
-        plain = getattr(function, "py_func", function)
-        names[plain.__name__] = FunctionType(plain.__code__, names, plain.__name__)
-    return names["search"]  # type: ignore[no-any-return]
-
-
-exact_search = _as_python()
+exact_search = as_python(search, copied, value_of, climb, sweep, bound_of, prune)

@@ -64,6 +64,8 @@ def sight(
     """
     if ground.is_beyond:
         return None
+    if len(freed) == 1 and most > 0 and enough < FAR:
+        return _alone(ground, next(iter(freed)), low)
     graph = ground.graph if moves is None else ground.graph._replace(moves=moves)
     labels, alive = np.zeros(graph.features, dtype=np.int64), np.zeros(len(graph.own), dtype=np.bool_)
     is_free, limit, work = free_features(ground, freed), ground.landscape.limit, _work(ground, _RATE)
@@ -74,6 +76,15 @@ def sight(
         if how in (DONE, ENOUGH) or (is_above and best > fair):
             return Sighted(bool(is_above), labels, int(best))
     raise BudgetEnded
+
+
+def _alone(ground: Ground, i: int, low: int) -> Sighted:
+    """Return what units say of the labels of one feature, which need no search."""
+    own = ground.graph.own[ground.graph.first[i] : ground.graph.first[i + 1]]
+    labels = np.zeros(ground.graph.features, dtype=np.int64)
+    labels[i] = own.argmax()
+    best = int(own[labels[i]])
+    return Sighted(best > low, labels, max(best, low))
 
 
 def worst(ground: Ground, freed: Collection[int], most: int, moves: Any = None) -> Found:

@@ -15,9 +15,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from io import StringIO
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from suffice.answers import Curve, Explanation
+from suffice.core.constraint import Constraint
 from suffice.errors import DataError
 from suffice.model.domain import format_value
 from suffice.numbers.exact import ZERO, nearest_float, rational
@@ -290,6 +292,8 @@ def _bars(why: Explanation) -> list[_Bar]:
     idle: set[int] = (
         set() if constraint.max_changed is None else set(freed[: max(len(freed) - constraint.max_changed, 0)])
     )
+    if why.case.has_pairs:  # then a bar is what its feature adds to those before it
+        return _bars_of_pairs(why, constraint, freed)
     bars, fallen = [], ZERO
     for i in freed:
         drop = constraint.drops[i]  # of a free feature, so that it is finite
@@ -300,6 +304,20 @@ def _bars(why: Explanation) -> list[_Bar]:
         drop = constraint.drops[i]
         length = None if drop.is_infinite else nearest_float(drop.value)
         bars.append(_Bar(why.model.names[i], nearest_float(fallen), length, True, True))
+    return bars
+
+
+def _bars_of_pairs(why: Explanation, constraint: Constraint, freed: Sequence[int]) -> list[_Bar]:
+    """Return bars of features that act together: free ones one after the other, then what each fixed one adds to all."""
+    names, falls = why.model.names, [constraint.fall(freed[:count]).value for count in range(len(freed) + 1)]
+    bars = [
+        _Bar(names[i], nearest_float(before), nearest_float(after - before), False, True)
+        for i, (before, after) in zip(freed, pairwise(falls), strict=True)
+    ]
+    more = {i: constraint.fall([*freed, i]) for i in why.fixed}
+    for i in sorted(why.fixed, key=lambda i: (more[i], i)):
+        length = None if more[i].is_infinite else nearest_float(more[i].value - falls[-1])
+        bars.append(_Bar(names[i], nearest_float(falls[-1]), length, True, True))
     return bars
 
 

@@ -167,7 +167,8 @@ def _features(why: Explanation) -> str:
         role = "fixed" if i in why.fixed else "free"
         cells = (name, format_value(why.row[i]), str(why.region[i]), role, amount, worst)
         rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    head = _head("feature", "value", "region", "role", "lowers the margin by at most", "at the value")
+    lowers = f"{'alone ' if why.case.has_pairs else ''}lowers the margin by at most"
+    head = _head("feature", "value", "region", "role", lowers, "at the value")
     return f'<div class="wide"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
 
 
