@@ -14,12 +14,13 @@ import suffice_check.model
 from suffice import AdditiveModel, Explainer, Steps
 from suffice.answers import Answer
 from suffice.cli.questions import COMMANDS
-from suffice.model import reading, writing
+from suffice.model import shape_reading, writing
 from suffice.present import models
 from suffice.question.claim import Claim
 from suffice.question.claims import CLAIMS
 from suffice.question.question import OPTIONS, QuestionDocument
 from suffice.search.registry import SEARCHES
+from suffice.shapes.pair_shape import PairShape
 from suffice.shapes.shape import Shape
 
 ROOT = Path(__file__).parent.parent
@@ -69,12 +70,18 @@ def test_every_shape_can_be_written_and_described(kind):
         assert generic.dispatch(kind) is not generic.dispatch(object), f"{generic.__name__} does not know {kind}"
 
 
+@pytest.mark.parametrize("kind", sorted(concrete(PairShape), key=lambda kind: kind.__name__))
+def test_every_shape_of_two_features_can_be_written_and_described(kind):
+    for generic in (writing.shape_document, models.kinds):
+        assert generic.dispatch(kind) is not generic.dispatch(object), f"{generic.__name__} does not know {kind}"
+
+
 def test_every_kind_of_shape_that_is_written_is_read_here_and_by_the_checker():
     source = inspect.getsource(writing)
     written = set(re.findall(r'"kind": "(\w+)"', source))
-    assert written == set(reading.READERS)
+    assert written == {*shape_reading.READERS, *shape_reading.PAIR_READERS}
     reader = inspect.getsource(suffice_check.model._shape)
-    assert written == set(re.findall(r'kind == "(\w+)"', reader)) | set(suffice_check.model._CHANGES)
+    assert set(shape_reading.READERS) == set(re.findall(r'kind == "(\w+)"', reader)) | set(suffice_check.model._CHANGES)
     page = (ROOT / "docs" / "model-file.md").read_text()
     assert all(f"`{kind}`" in page or f'"{kind}"' in page for kind in written)
 

@@ -74,7 +74,7 @@ def check(
     for a model that would round them itself before anything else.
     """
     explainer, draw = Explainer(model), random.Random(seed)
-    pools = [pool(domain, pieces) for domain, pieces in zip(model.domains, explainer.pieces.values(), strict=True)]
+    pools = [pool(domain, knots) for domain, knots in zip(model.domains, knots_of(explainer), strict=True)]
     if single:
         pools = [[float(np.float32(one)) if isinstance(one, float) else one for one in values] for values in pools]
     rows = [[draw.choice(one) for one in pools] for _ in range(ROWS)]
@@ -158,9 +158,32 @@ def codes(domain):
     return [Fraction(int(c.p), int(c.q)) for c in domain.codes_ if hasattr(c, "p")]
 
 
-def pool(domain, pieces):
+def knots_of(explainer):
+    """Where each feature's shape, or one of its pairs, bends or jumps."""
+    found = {name: {knot for one in pieces for knot in one.knots} for name, pieces in explainer.pieces.items()}
+    for names, pieces in explainer.pairs.items():
+        for one in pieces:
+            for name, axis in zip(names, one.axes, strict=True):
+                found[name].update(place for place, _ in axis.cuts)
+    return [{int(knot.p) / int(knot.q) for knot in knots} for knots in found.values()]
+
+
+def same_functions(one, other):
+    """Whether two models are the same exact functions."""
+    first, second = Explainer(one), Explainer(other)
+    assert (one.intercept, one.names) == (other.intercept, other.names)
+    assert first.pieces == second.pieces
+    assert list(first.pairs) == list(second.pairs)
+    for names, pieces in first.pairs.items():
+        for mine, theirs in zip(pieces, second.pairs[names], strict=True):
+            assert mine.axes == theirs.axes
+            for grid, again in zip(mine.coefficients, theirs.coefficients, strict=True):
+                assert (grid is None and again is None) or (grid == again).all()
+    return True
+
+
+def pool(domain, knots):
     """Values of every kind: where a shape bends or jumps, beside that, between, far out, names, missing, unseen."""
-    knots = sorted({int(knot.p) / int(knot.q) for one in pieces for knot in one.knots})
     ends = [int(end.p) / int(end.q) for span in domain.spans for end in span[:2] if end is not None]
     places = sorted({*knots, *ends, 0.0, 1.0})
     found = {*places, places[0] - 3.7, places[-1] + 3.9}

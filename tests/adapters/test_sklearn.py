@@ -192,13 +192,14 @@ def test_a_pipeline_is_taken_over_in_the_users_columns(name):
 
 
 @pytest.mark.parametrize("name", STEPPED)
-def test_boosting_sees_increasing_maps_only_through_its_thresholds(name):
+@pytest.mark.parametrize("constraint", ["no_interactions", "pairwise"])
+def test_boosting_sees_increasing_maps_only_through_its_thresholds(name, constraint):
     steps, classes = STEPPED[name]
     X = frame()
-    boosting = HistGradientBoostingClassifier(max_iter=25, interaction_cst="no_interactions", random_state=0)
+    boosting = HistGradientBoostingClassifier(max_iter=25, interaction_cst=constraint, random_state=0)
     pipeline = make_pipeline(steps, boosting).fit(X, target(X, classes))
     check(
-        f"scikit-learn {name}",
+        f"scikit-learn {name}{' with pairs' if constraint == 'pairwise' else ''}",
         suffice.from_model(pipeline),
         asking(pipeline),
         package="scikit-learn",
@@ -213,6 +214,9 @@ def test_boosting_sees_increasing_maps_only_through_its_thresholds(name):
         (HistGradientBoostingClassifier, 3, {}),
         (HistGradientBoostingRegressor, 0, {}),
         (HistGradientBoostingClassifier, 2, {"max_depth": 1, "interaction_cst": None}),
+        (HistGradientBoostingClassifier, 2, {"interaction_cst": "pairwise"}),
+        (HistGradientBoostingClassifier, 3, {"interaction_cst": "pairwise"}),
+        (HistGradientBoostingRegressor, 0, {"max_leaf_nodes": 3, "max_depth": 2, "interaction_cst": None}),
     ],
 )
 def test_bare_boosting_with_categories_and_missing_cells(kind, classes, options):
@@ -222,10 +226,11 @@ def test_bare_boosting_with_categories_and_missing_cells(kind, classes, options)
     boosting = kind(categorical_features="from_dtype", **options).fit(X, target(X, classes))
     model = suffice.from_model(boosting)
     assert model.names == tuple(NAMES)
+    assert bool(model.pairs) == (options["interaction_cst"] == "pairwise" or options.get("max_depth") == 2)
     assert MISSING in model.domains[0].codes_
     assert "(unseen)" in model.domains[1]
     check(
-        f"HistGradientBoosting {classes} {len(options)}",
+        f"HistGradientBoosting {classes} {len(options)}{' with pairs' if model.pairs else ''}",
         model,
         asking(boosting),
         package="scikit-learn",
@@ -313,7 +318,7 @@ REFUSED = {
     "kernel": (lambda: fitted(StandardScaler(), SVC()), "compares whole rows by the kernel 'rbf'"),
     "interactions": (
         lambda: fitted(HistGradientBoostingClassifier(max_iter=3)),
-        r"trees use several features \(tree 0 uses .* and .*\)",
+        r"a path of a tree uses three features or more \(tree 0 asks about .*, .*\)",
     ),
     "unfitted": (lambda: make_pipeline(StandardScaler(), LogisticRegression()), "not fitted"),
     "unfitted model": (lambda: LogisticRegression(), "not fitted"),

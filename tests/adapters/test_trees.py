@@ -1,10 +1,10 @@
-"""Boosted trees of XGBoost, LightGBM and CatBoost with one feature each, trained by the packages themselves."""
+"""Boosted trees of XGBoost, LightGBM and CatBoost with one feature or two each, trained by the packages themselves."""
 
 import json
 
 import numpy as np
 import pytest
-from peers import check
+from peers import check, same_functions
 
 import suffice
 from suffice import MISSING, AdapterError, Explainer
@@ -30,7 +30,9 @@ def numbers(rows):
     return np.array([[np.nan if cell is None else cell for cell in row] for row in rows], dtype=np.float64)
 
 
+ALONE, PAIRS = [[0], [1], [2], [3]], [[0, 1], [1, 2], [2, 3], [0, 3]]
 SHAPES = [("stumps", 2), ("stumps", 3), ("stumps", 0), ("constrained", 2)]
+SHAPES += [("depth 2", 2), ("depth 2", 3), ("depth 2", 0), ("pairs", 2), ("pairs", 3)]
 
 
 # --- XGBoost ----------------------------------------------------------------------------------------------------------
@@ -42,9 +44,12 @@ def xgboost():
 
 
 def xgb(xgboost, kind, classes, **options):
-    depth = (
-        {"max_depth": 1} if kind == "stumps" else {"max_depth": 4, "interaction_constraints": "[[0], [1], [2], [3]]"}
-    )
+    depth = {
+        "stumps": {"max_depth": 1},
+        "constrained": {"max_depth": 4, "interaction_constraints": str(ALONE)},
+        "depth 2": {"max_depth": 2},
+        "pairs": {"max_depth": 4, "interaction_constraints": str(PAIRS)},
+    }[kind]
     make = xgboost.XGBRegressor if classes == 0 else xgboost.XGBClassifier
     return make(n_estimators=40, n_jobs=1, **depth, **options).fit(data(), target(data(), classes))
 
@@ -63,7 +68,8 @@ def test_xgboost(xgboost, kind, classes):
     document = json.loads(bytes(fitted.get_booster().save_raw("json")))
     X = data()[:200]
     again = suffice.from_model(document, (X, fitted.predict(X, output_margin=True)))
-    assert [term.shape.compile() for term in again.terms] == [term.shape.compile() for term in model.terms]
+    assert same_functions(again, model)
+    assert bool(model.pairs) == (kind in ("depth 2", "pairs"))
     booster = suffice.from_model(fitted.get_booster())
     assert booster.intercept == model.intercept
 
@@ -126,7 +132,10 @@ def test_xgboost_refusals(xgboost):
     X, y = data(), target(data())
     cases = [
         (xgboost.XGBClassifier(), "not fitted"),
-        (xgboost.XGBClassifier(n_estimators=3, max_depth=3, n_jobs=1).fit(X, y), r"several features \(tree 0 uses x"),
+        (
+            xgboost.XGBClassifier(n_estimators=3, max_depth=3, n_jobs=1).fit(X, y),
+            r"three features or more \(tree 0 asks about x",
+        ),
         (xgboost.XGBClassifier(n_estimators=3, booster="dart", max_depth=1).fit(X, y), "booster='dart'"),
         (xgboost.XGBClassifier(n_estimators=3, max_depth=1, missing=-1.0).fit(X, y), "treats -1.0 as missing"),
         (xgboost.XGBRanker(n_estimators=3, max_depth=1).fit(X, y, qid=np.arange(len(y)) // 50), "objective 'rank:"),
@@ -147,9 +156,12 @@ def lightgbm():
 
 
 def lgb(lightgbm, kind, classes, X=None, **options):
-    depth = (
-        {"max_depth": 1} if kind == "stumps" else {"interaction_constraints": [[k] for k in range(4)], "num_leaves": 8}
-    )
+    depth = {
+        "stumps": {"max_depth": 1},
+        "constrained": {"interaction_constraints": ALONE, "num_leaves": 8},
+        "depth 2": {"max_depth": 2},
+        "pairs": {"interaction_constraints": PAIRS, "num_leaves": 8},
+    }[kind]
     make = lightgbm.LGBMRegressor if classes == 0 else lightgbm.LGBMClassifier
     fitted = make(n_estimators=40, n_jobs=1, verbose=-1, random_state=0, **depth, **options)
     return fitted.fit(data() if X is None else X, target(data(), classes))
@@ -158,7 +170,11 @@ def lgb(lightgbm, kind, classes, X=None, **options):
 @pytest.mark.parametrize(
     ("kind", "classes", "options"),
     [(*shape, {}) for shape in SHAPES]
-    + [("stumps", 2, {"zero_as_missing": True}), ("stumps", 2, {"use_missing": False})],
+    + [
+        (kind, 2, option)
+        for kind in ("stumps", "depth 2")
+        for option in ({"zero_as_missing": True}, {"use_missing": False})
+    ],
 )
 def test_lightgbm(lightgbm, kind, classes, options):
     fitted = lgb(lightgbm, kind, classes, **options)
@@ -175,17 +191,21 @@ def test_lightgbm(lightgbm, kind, classes, options):
         (X, fitted.booster_.predict(X, raw_score=True)),
         classes=model.classes or None,
     )
-    assert [term.shape.compile() for term in again.terms] == [term.shape.compile() for term in model.terms]
+    assert same_functions(again, model)
+    assert bool(model.pairs) == (kind in ("depth 2", "pairs"))
 
 
-def test_lightgbm_categories_have_their_names(lightgbm):
+@pytest.mark.parametrize("depth", [1, 2])
+def test_lightgbm_categories_have_their_names(lightgbm, depth):
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     random = np.random.default_rng(1)
     X = pandas.DataFrame(data(), columns=NAMES)
     X["b"] = pandas.Categorical(random.choice(["red", "green", "blue", "grey"], len(X)))
     y = (np.nan_to_num(X["a"]) + (X["b"] == "red") * 2 - (X["b"] == "grey") > 0.3).astype(int)
-    fitted = lightgbm.LGBMClassifier(n_estimators=30, max_depth=1, n_jobs=1, verbose=-1, min_data_per_group=5).fit(X, y)
+    quiet = {"n_jobs": 1, "verbose": -1, "min_data_per_group": 5}
+    fitted = lightgbm.LGBMClassifier(n_estimators=30, max_depth=depth, **quiet).fit(X, y)
     model = suffice.from_model(fitted)
+    assert bool(model.pairs) == (depth == 2)
     assert str(model.domains[1]) == "one of blue, green, grey, red, missing, (unseen)"
 
     def ask(rows):
@@ -195,17 +215,19 @@ def test_lightgbm_categories_have_their_names(lightgbm):
             table[name] = table[name].astype(float)
         return fitted.booster_.predict(table, raw_score=True)
 
-    check("LightGBM categories", model, ask, package="lightgbm")
+    check(f"LightGBM categories{' depth 2' if depth == 2 else ''}", model, ask, package="lightgbm")
 
 
+@pytest.mark.parametrize("depth", [1, 2])
 @pytest.mark.parametrize("values", [[10, 20, 30, 40], [2, 0, 1, 3], [0.1, 0.5, 0.7, 0.9], [3, 1, 0, 7]])
-def test_lightgbm_categories_that_are_numbers_are_no_codes(lightgbm, values):
+def test_lightgbm_categories_that_are_numbers_are_no_codes(lightgbm, values, depth):
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     random = np.random.default_rng(1)
     X = pandas.DataFrame(data(), columns=NAMES)
     X["b"] = pandas.Categorical(random.choice(values, len(X)), categories=values)
     y = (np.nan_to_num(X["a"]) + (X["b"] == values[1]) * 2 - (X["b"] == values[3]) > 0.3).astype(int)
-    fitted = lightgbm.LGBMClassifier(n_estimators=30, max_depth=1, n_jobs=1, verbose=-1, min_data_per_group=5).fit(X, y)
+    quiet = {"n_jobs": 1, "verbose": -1, "min_data_per_group": 5}
+    fitted = lightgbm.LGBMClassifier(n_estimators=30, max_depth=depth, **quiet).fit(X, y)
     own = fitted.predict(X, raw_score=True)
     for model in (
         suffice.from_model(fitted),
@@ -217,11 +239,12 @@ def test_lightgbm_categories_that_are_numbers_are_no_codes(lightgbm, values):
         assert np.abs(own - ours).max() < 1e-12
 
 
-def test_lightgbm_codes_are_categories_too(lightgbm):
+@pytest.mark.parametrize("depth", [1, 2])
+def test_lightgbm_codes_are_categories_too(lightgbm, depth):
     X = data()
     X[:, 1] = np.random.default_rng(2).integers(0, 7, len(X))
     y = np.isin(X[:, 1], [1, 4, 5]).astype(int)
-    fitted = lightgbm.LGBMClassifier(n_estimators=20, max_depth=1, n_jobs=1, verbose=-1, min_data_per_group=5)
+    fitted = lightgbm.LGBMClassifier(n_estimators=20, max_depth=depth, n_jobs=1, verbose=-1, min_data_per_group=5)
     fitted.fit(X, y, categorical_feature=[1])
     model = suffice.from_model(fitted)
 
@@ -230,7 +253,7 @@ def test_lightgbm_codes_are_categories_too(lightgbm):
             numbers([[-1 if c == "???" else c for c in row] for row in rows]), raw_score=True
         )
 
-    check("LightGBM codes", model, ask, package="lightgbm")
+    check(f"LightGBM codes{' depth 2' if depth == 2 else ''}", model, ask, package="lightgbm")
 
 
 @pytest.mark.parametrize("sigmoid", [0.7, 2.0])
@@ -277,7 +300,7 @@ def test_lightgbm_refusals(lightgbm):
     quiet = {"verbose": -1, "n_jobs": 1}
     cases = [
         (lightgbm.LGBMClassifier(), "not fitted"),
-        (lightgbm.LGBMClassifier(n_estimators=3, **quiet).fit(X, y), "trees use several features"),
+        (lightgbm.LGBMClassifier(n_estimators=3, **quiet).fit(X, y), "a path of a tree uses three features or more"),
         (lightgbm.LGBMRegressor(n_estimators=3, max_depth=1, linear_tree=True, **quiet).fit(X, y * 1.0), "linear_tree"),
         (
             lightgbm.LGBMClassifier(
@@ -301,18 +324,19 @@ def catboost():
     return pytest.importorskip("catboost", reason="CatBoost is not installed")
 
 
+@pytest.mark.parametrize("depth", [1, 2])
 @pytest.mark.parametrize("classes", [2, 3, 0])
-def test_catboost(catboost, classes, tmp_path):
+def test_catboost(catboost, classes, depth, tmp_path):
     make = catboost.CatBoostRegressor if classes == 0 else catboost.CatBoostClassifier
     X = data()
     X[:, 2] = np.nan_to_num(X[:, 2])
-    fitted = make(iterations=60, depth=1, verbose=0, allow_writing_files=False, thread_count=1).fit(
+    fitted = make(iterations=60, depth=depth, verbose=0, allow_writing_files=False, thread_count=1).fit(
         X, target(X, classes)
     )
     model = suffice.from_model(fitted)
     assert (MISSING in model.domains[0].codes_, MISSING in model.domains[2].codes_) == (True, False)
     check(
-        f"CatBoost {classes}",
+        f"CatBoost {classes}{' depth 2' if depth == 2 else ''}",
         model,
         lambda rows: fitted.predict(numbers(rows), prediction_type="RawFormulaVal"),
         package="catboost",
@@ -320,7 +344,8 @@ def test_catboost(catboost, classes, tmp_path):
     path = tmp_path / "model.json"
     fitted.save_model(str(path), format="json")
     again = suffice.from_model(json.loads(path.read_text()), (X, fitted.predict(X, prediction_type="RawFormulaVal")))
-    assert [term.shape.compile() for term in again.terms] == [term.shape.compile() for term in model.terms]
+    assert same_functions(again, model)
+    assert bool(model.pairs) == (depth == 2)
     assert again.classes == model.classes
 
 
@@ -330,7 +355,7 @@ def test_catboost_refusals(catboost):
     named = np.array([["red", "blue"][k % 2] for k in range(len(y))], dtype=object)[:, None]
     cases = [
         (catboost.CatBoostClassifier(), "not fitted"),
-        (catboost.CatBoostClassifier(depth=3, **quiet).fit(X, y), "trees use several features"),
+        (catboost.CatBoostClassifier(depth=3, **quiet).fit(X, y), "a path of a tree uses three features or more"),
         (catboost.CatBoostClassifier(depth=1, grow_policy="Lossguide", **quiet).fit(X, y), "no symmetric trees"),
         (catboost.CatBoostClassifier(depth=1, cat_features=[0], **quiet).fit(named, y), "categorical features"),
     ]

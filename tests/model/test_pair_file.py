@@ -32,7 +32,7 @@ from suffice.numbers.exact import rational
 
 BASIS = ReluNetwork([[[1.0]], [[1.0], [2.0]]], [[1.0], None])
 PAINT = Bins(keys=["red", "blue", MISSING])
-AGE = Bins([18, "100/3"], keys=[MISSING, -9], closed="right")
+AGE = Bins([18, "100/3"], keys=[MISSING, -9], closed=["right", "left"])
 ZOO = AdditiveModel.of_terms(
     [
         Term("age", Table({MISSING: 1, -9: 2}, otherwise=Steps([30], [0, 1]))),
@@ -132,6 +132,7 @@ def test_the_document_is_as_the_page_on_the_format_says():
         "keys": [{"label": "red"}, {"label": "blue"}, {"missing": True}],
         "closed": "left",
     }
+    assert shape["columns"]["closed"] == ["right", "left"]
     assert shape["columns"]["cuts"] == {"numbers": [["18", "100/3"]]}
     assert read_tensors(to_bytes(ZOO))[shape["values"]["tensor"]].tolist() == [[float(k)] for k in range(15)]
     assert document["terms"][5]["shape"]["shape"]["values"] == {"numbers": [["1/3"]] * 15}
@@ -161,6 +162,8 @@ def test_the_document_is_as_the_page_on_the_format_says():
         (drop(*STEPS, "rows"), "field 'rows' is missing"),
         (put(*STEPS, "rows", value=None), "expected an object with cuts, keys, closed"),
         (put(*STEPS, "rows", "closed", value="both"), "closed must be"),
+        (put(*STEPS, "columns", "closed", value=["left"]), "closed lists 1 sides for 2 cuts"),
+        (put(*STEPS, "columns", "closed", value=[["left"], "left"]), "closed must be"),
         (put(*STEPS, "rows", "keys", value=[{"label": "red"}]), "a table of 1 times 5 cells has 15 values"),
         (put(*STEPS, "rows", "keys", value=[{"label": "red"}] * 3), "'red' is listed twice"),
         (put(*STEPS, "rows", "keys", 0, value={"label": "green"}), "'paint' can be"),
@@ -170,7 +173,7 @@ def test_the_document_is_as_the_page_on_the_format_says():
         (put(*STEPS, "columns", "cuts", value={"numbers": [["1", "nan"]]}), "'nan' is not a number"),
         (put(*STEPS, "values", value={"numbers": [["1"]] * 14 + [["1", "2"]]}), "same number of outputs"),
         (put(*STEPS, "values", value={"numbers": [["1", "2"]] * 15}), "has 2 outputs, but the model has 1"),
-        (put(*STEPS, "values", value={"numbers": [[]] * 15}), "is empty"),
+        (put(*STEPS, "values", value={"numbers": [[]] * 15}), "same number of outputs"),
         (put(*LINEAR, "scales", value=["0", "1"]), "scale of 0"),
         (put(*LINEAR, "scales", value=["1"]), "does not describe a model"),
         (put(*LINEAR, "shape", "rows", value={"numbers": [[]]}), "a table of 0 times 3 cells"),

@@ -1,7 +1,6 @@
 """Shapes of two variables: what they mean, against plain functions, and what is refused."""
 
 import math
-from bisect import bisect_left, bisect_right
 from fractions import Fraction
 
 import numpy as np
@@ -31,7 +30,9 @@ def bins(draw):
     """Cuts or none, keys, which side."""
     keys = draw(st.lists(st.sampled_from(KEYS), unique=True, max_size=3))
     places = draw(cuts) if not keys or draw(st.booleans()) else None
-    return places, keys, draw(st.sampled_from(["left", "right"]))
+    sides = st.sampled_from(["left", "right"])
+    each = st.lists(sides, min_size=len(places or ()), max_size=len(places or ()))
+    return places, keys, draw(st.one_of(sides, each))
 
 
 def bin_of(given, value):
@@ -42,7 +43,8 @@ def bin_of(given, value):
         return first + keys.index(value)
     if places is None or not isinstance(value, Fraction):
         return None
-    return (bisect_right if closed == "left" else bisect_left)(places, value)
+    sides = [closed] * len(places) if isinstance(closed, str) else closed
+    return sum(value >= place if side == "left" else value > place for place, side in zip(places, sides, strict=True))
 
 
 def table(draw, rows, columns, outputs=1):
@@ -68,6 +70,23 @@ def test_a_table_has_the_value_of_the_two_bins(data, first, second, outputs):
             if all(is_inside):
                 found = [to_fraction(one(exact(x), exact(y))) for one in compiled]
                 assert found == list(values[i, j])
+
+
+@given(st.data(), bins(), bins())
+def test_a_compiled_table_can_be_written_as_one_again(data, first, second):
+    ours = [Bins(*one) for one in (first, second)]
+    values = table(data.draw, len(ours[0]), len(ours[1]), 2)
+    keys = [one.keys if one.cuts is None else None for one in ours]
+    shape = PairSteps(ours[0], ours[1], values)
+    again = PairSteps.of_pieces(shape.compile(), keys)
+    for (wide, near), own in zip(zip(shape.supports, again.supports, strict=True), keys, strict=True):
+        assert (wide.is_everywhere, set(wide.labels)) == (near.is_everywhere, set(near.labels))
+        assert own is None or wide.points == near.points
+    for x in [*PLACES, *KEYS]:
+        for y in [*PLACES, *KEYS]:
+            if bin_of(first, x) is not None and bin_of(second, y) is not None:
+                pairs = zip(shape.compile(), again.compile(), strict=True)
+                assert all(one(exact(x), exact(y)) == other(exact(x), exact(y)) for one, other in pairs)
 
 
 def line(knots, x):
@@ -159,6 +178,9 @@ SHAPES = [
     (lambda: Bins(keys="ab"), "keys must be a list"),
     (lambda: Bins([1], keys=[math.nan]), "a key of bins: nan"),
     (lambda: Bins([1], closed="both"), "closed must be"),
+    (lambda: Bins([1], closed=["left", "both"]), "closed must be"),
+    (lambda: Bins([1], closed=["left", "right"]), "closed lists 2 sides for 1 cuts"),
+    (lambda: Bins([1], closed=5), "closed must be"),
     (lambda: PairSteps([0], [0], [[1, 2]]), "values needs 2 rows.*got 1"),
     (lambda: PairSteps([0], [0], [[1, 2], [3]]), r"values\[1\] needs 2 entries.*got 1"),
     (lambda: PairSteps([0], [0], [[1, 2], [3, "x"]]), r"values\[1\]\[1\]: 'x' is not a number"),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from suffice.adapters.cells import table_maker
 from suffice.adapters.column import Columns, used
 from suffice.adapters.draft import Draft
-from suffice.adapters.parts import assemble, new_model, parts_of
+from suffice.adapters.parts import assemble, mains_of, new_model, pairs_behind
 from suffice.errors import AdapterError
 from suffice.model.additive import Feature
 
@@ -45,16 +45,15 @@ def put_behind(
         Whether the model takes zeros for missing cells, as XGBoost does with those of a sparse table.
     """
     called = [f"x{k}" for k in range(count)] if names is None else [str(name) for name in names]
-    model, parts = inner.model, parts_of(inner)
+    model, parts, pairs = inner.model, mains_of(inner.model), inner.model.pairs
     if has_gaps:
         parts = [part.with_zero_missing() for part in parts]
     if len(used(columns)) != len(parts):
         raise AdapterError(f"{inner.source} has {len(parts)} columns, but {len(used(columns))} come to it")
     sources, made = assemble(columns, parts, len(model.intercept), called)
     features = [Feature(called[k]) for k in sources]
-    whole = new_model(
-        [one.part for one in made], model.intercept, model.task, features, model.classes or None, model.ties
-    )
+    mains, together = [one.part for one in made], pairs_behind(pairs, columns, sources, called)
+    whole = new_model(mains, model.intercept, model.task, features, model.classes or None, model.ties, together)
     table = table_maker(names, count, sources, [one.originals for one in made])
     live = inner.live
 

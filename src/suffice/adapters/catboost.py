@@ -1,4 +1,4 @@
-"""CatBoost: fitted models and models saved as JSON, with symmetric trees that use one number each.
+"""CatBoost: fitted models and models saved as JSON, with symmetric trees that use one number or two each.
 
 CatBoost rounds every cell to float32 and asks `x > border`.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from suffice.adapters.assemble import to_shape
 from suffice.adapters.cells import class_places, float_table, plain_classes
 from suffice.adapters.draft import Cell, Draft, Link, Live, Options, name_features, with_domain
-from suffice.adapters.floats import float32_steps
-from suffice.adapters.trees import Leaf, Split, Tree, by_feature, stair
+from suffice.adapters.floats import float32_bins, float32_steps
+from suffice.adapters.trees import Leaf, Side, Split, Tree, by_feature, by_names, goes_below, pair_shapes, stair
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
@@ -81,11 +81,10 @@ def _model(document: Mapping[str, Any], options: Options, source: str) -> Additi
     outputs = len(bias)
     # A border is the last float32 on its left, so the first on its right is the one after it.
     read = [tree for one in document["oblivious_trees"] for tree in _trees(one, outputs, floats, source)]
-    found, constant = by_feature(read, outputs, [feature.name for feature in features])
-    shapes, named = [], []
+    found = by_feature(read, outputs, [feature.name for feature in features])
+    shapes, named, factor = [], [], rational(scale)
     for k, (feature, one) in enumerate(zip(features, floats, strict=True)):
-        steps = stair(found.get(k, ()), outputs, "left")
-        factor = rational(scale)
+        steps = stair(found.alone.get(k, ()), outputs, "left")
         rows = [[factor * value for value in row] for row in steps.values]
         pieces = [float32_steps(steps.thresholds, [row[j] for row in rows]) for j in range(outputs)]
         domain, labels = Domain.reals(), {}
@@ -93,9 +92,17 @@ def _model(document: Mapping[str, Any], options: Options, source: str) -> Additi
             domain, labels = domain | Domain.codes(MISSING), {MISSING: [factor * value for value in steps.missing]}
         shapes.append(to_shape(pieces, labels))
         named.append(with_domain(feature, domain))
-    intercept = [rational(b) + rational(scale) * c for b, c in zip(bias, constant, strict=True)]
+    intercept = [rational(b) + factor * c for b, c in zip(bias, found.constant, strict=True)]
     task, classes = _task(document, outputs, source)
-    return AdditiveModel(shapes, intercept, task, named, options.classes or classes, ties="negative")
+
+    def side(k: int, splits: Sequence[Split]) -> Side:
+        thresholds = sorted({split.threshold for split in splits})
+        missing = [MISSING] if floats[k]["has_nans"] else []
+        return Side(float32_bins(thresholds, missing), [-np.inf, *thresholds, *(np.nan for _ in missing)])
+
+    tables = pair_shapes(found.pairs, outputs, side, goes_below)
+    pairs = by_names({pair: shape * factor if factor != 1 else shape for pair, shape in tables.items()}, named)
+    return AdditiveModel(shapes, intercept, task, named, options.classes or classes, ties="negative", pairs=pairs)
 
 
 def _trees(tree: Mapping[str, Any], outputs: int, floats: list[dict[str, Any]], source: str) -> list[tuple[int, Tree]]:

@@ -167,3 +167,16 @@ def value_at(floats: Floats, value: float | None) -> float | None:
         return float(floats(np.array([value]))[0])
     except ValueError:
         return None
+
+
+def value_of(column: Column, cell: Cell) -> float | None:
+    """Return what a column is at a cell of its source; None if it takes no such cell."""
+    if isinstance(column, Finite):
+        value = column.values.get(cell)
+        return None if value is None else float(value)
+    number = as_number(column, "model")
+    if cell is MISSING:
+        return number.missing
+    if not isinstance(cell, float) or number.floats is None:
+        raise AdapterError(f"the column of {cell!r} is used both by its categories and as a number")
+    return float(number.floats(np.array([cell]))[0])

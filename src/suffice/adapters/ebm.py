@@ -1,13 +1,14 @@
 """InterpretML's explainable boosting machines: the JSON export at any detail level, and fitted objects.
 
-A term is a table: slot 0 for a missing cell, one slot for each bin, the last for a value that is no number or no known
-category. A number equal to a cut belongs to the upper bin. A score of exactly 0 is the negative class.
+A term is a table over one feature or two: in each direction slot 0 for a missing cell, one slot for each bin, the last
+for a value that is no number or no known category. A number equal to a cut belongs to the upper bin. Terms over two
+features may have coarser bins than those over one. A score of exactly 0 is the negative class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,10 @@ from suffice.adapters.draft import UNSEEN, Cell, Draft, Link, Live, Options, nam
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
+from suffice.model.term import Term
 from suffice.numbers.exact import Rational, rational
 from suffice.numbers.values import MISSING
-from suffice.shapes import Shape, Steps, Table
+from suffice.shapes import Bins, PairShape, PairSteps, Shape, Steps, Table
 
 _LINKS: Mapping[str, Link] = {"logit": "score", "mlogit": "score", "identity": "score", "log": "exp"}
 
@@ -62,14 +64,10 @@ def _document(ebm: Any, source: str) -> dict[str, Any]:
     names = [str(name) for name in part(ebm, "feature_names_in_", source)]
     features: list[dict[str, Any]] = []
     for name, kind, resolutions in zip(names, part(ebm, "feature_types_in_", source), bins, strict=True):
-        main = resolutions[0]  # the later ones belong to interactions
-        if isinstance(main, Mapping):
-            groups: dict[int, list[str]] = {}
-            for category, slot in main.items():
-                groups.setdefault(int(slot), []).append(category)
-            features.append({"name": name, "type": kind, "categories": [[groups[k] for k in sorted(groups)]]})
+        if isinstance(resolutions[0], Mapping):
+            features.append({"name": name, "type": kind, "categories": [_groups(bins) for bins in resolutions]})
         else:
-            features.append({"name": name, "type": kind, "cuts": [np.asarray(main).tolist()]})
+            features.append({"name": name, "type": kind, "cuts": [np.asarray(cuts).tolist() for cuts in resolutions]})
     terms = [
         {"term_features": [names[i] for i in indices], "scores": np.asarray(scores).tolist()}
         for indices, scores in zip(part(ebm, "term_features_", source), part(ebm, "term_scores_", source), strict=True)
@@ -81,6 +79,14 @@ def _document(ebm: Any, source: str) -> dict[str, Any]:
     return {"outputs": [output], "intercept": intercept, "features": features, "terms": terms}
 
 
+def _groups(bins: Mapping[str, Any]) -> list[list[str]]:
+    """Return the categories of each slot, in the order of the slots."""
+    groups: dict[int, list[str]] = {}
+    for category, slot in bins.items():
+        groups.setdefault(int(slot), []).append(category)
+    return [groups[k] for k in sorted(groups)]
+
+
 def _model(document: Mapping[str, Any], options: Options) -> AdditiveModel:
     (output,) = document["outputs"]
     link = output["link"]
@@ -88,65 +94,81 @@ def _model(document: Mapping[str, Any], options: Options) -> AdditiveModel:
         raise AdapterError(
             f"the link {link!r} is not supported; fit with an objective whose link is one of {', '.join(_LINKS)}"
         )
-    _check_additive(document)
     intercept = [_number(value) for value in document["intercept"]]
-    scores: dict[str, list[Any]] = {}
+    described = {one["name"]: one for one in document["features"]}
+    named = name_features(list(described), len(document["features"]), options.features)
+    domains = [_domain(_Side.of(one, 1)) for one in described.values()]
+    features = [with_domain(feature, domain) for feature, domain in zip(named, domains, strict=True)]
+    place = {name: k for k, name in enumerate(described)}
+    terms = []
     for term in document["terms"]:
-        (name,) = term["term_features"]
-        scores.setdefault(name, []).append(term["scores"])
-    shapes, features = [], []
-    names = [described["name"] for described in document["features"]]
-    given = name_features(names, len(names), options.features)
-    for feature, described in zip(given, document["features"], strict=True):
-        shape, domain = _shape(described, scores.pop(described["name"], []), len(intercept))
-        shapes.append(shape)
-        features.append(with_domain(feature, domain))
-    if scores:
-        raise AdapterError(f"there is a term over {next(iter(scores))!r}, which is not a feature of the model")
+        names = term["term_features"]
+        for name in names:
+            if name not in described:
+                raise AdapterError(f"there is a term over {name!r}, which is not a feature of the model")
+        if len(names) > 2:
+            raise AdapterError(
+                f"the EBM has a term over {len(names)} features ({' & '.join(map(str, names))}); terms over one or two "
+                "can be explained exactly: fit it without that one, or remove it: ebm.remove_terms([...])"
+            )
+        sides = [_Side.of(described[name], len(names)) for name in names]
+        terms.append(Term(tuple(place[name] for name in names), _shape(names, sides, term["scores"], len(intercept))))
     task = {"logit": "binary", "mlogit": "multiclass"}.get(link, "regression")
     classes = None if task == "regression" else plain_classes(options.classes or output["classes"])
     # classes_[score > 0]: a tie is the negative class; of several classes the first with the largest score wins.
-    return AdditiveModel(shapes, intercept, task, features, classes, ties="negative")
+    return AdditiveModel.of_terms(terms, intercept, task, features, classes, ties="negative")
 
 
-def _check_additive(document: Mapping[str, Any]) -> None:
-    several = [term["term_features"] for term in document["terms"] if len(term["term_features"]) != 1]
-    if several:
-        shown = ", ".join(" & ".join(map(str, names)) for names in several[:3])
-        more = f" and {len(several) - 3} more" if len(several) > 3 else ""
+class _Side(NamedTuple):
+    """One direction of a term's table: the bins that matter here, the slot of each, and how many slots there are."""
+
+    bins: Bins
+    slots: list[int]
+    size: int
+
+    @classmethod
+    def of(cls, described: Mapping[str, Any], order: int) -> _Side:
+        """Return how a feature is cut up in terms over so many features."""
+        is_continuous = "cuts" in described
+        if is_continuous == ("categories" in described):
+            raise AdapterError(f"{described['name']!r} must have either cuts or categories")
+        levels = described["cuts" if is_continuous else "categories"]
+        chosen = min(len(levels), order) - 1
+        if is_continuous:
+            cuts = [_number(cut) for cut in levels[chosen]]
+            return cls(Bins(cuts, keys=[MISSING]), [*range(1, len(cuts) + 2), 0], len(cuts) + 3)
+        grouped = [[group if isinstance(group, list) else [group] for group in level] for level in levels]
+        keys = category_keys(list(dict.fromkeys(text for level in grouped for group in level for text in group)))
+        slots = {text: k for k, group in enumerate(grouped[chosen], start=1) for text in group}
+        unknown = len(grouped[chosen]) + 1  # also the slot of a category that only terms of another order know
+        known = {key: slots.get(text, unknown) for text, each in keys.items() for key in each}
+        return cls(Bins(keys=[*known, MISSING, UNSEEN]), [*known.values(), 0, unknown], unknown + 1)
+
+
+def _domain(side: _Side) -> Domain:
+    if side.bins.cuts is not None:
+        return Domain.reals() | Domain.codes(MISSING)
+    *known, _, _ = side.bins.keys
+    return Domain(categories_=tuple(known), codes_=(MISSING, UNSEEN))
+
+
+def _shape(names: Sequence[str], sides: Sequence[_Side], scores: Any, outputs: int) -> Shape | PairShape:
+    """Return the shape of a term, from its table of scores."""
+    table = np.array(scores, dtype=object)
+    wanted = tuple(side.size for side in sides)
+    if table.shape not in ((*wanted, outputs), *([wanted] if outputs == 1 else [])):
         raise AdapterError(
-            f"the EBM has {len(several)} interaction terms ({shown}{more}), which are not functions of one feature; "
-            "fit it with interactions=0, or remove them: ebm.remove_terms([...])"
+            f"the scores of {' & '.join(map(repr, names))} have {' × '.join(map(str, table.shape))} slots, not "
+            f"{' × '.join(map(str, wanted))}: in each direction there must be two more than bins, one for missing, one "
+            "for unknown"
         )
-
-
-def _shape(described: Mapping[str, Any], terms: Sequence[Any], outputs: int) -> tuple[Shape, Domain]:
-    """Return the shape of a feature, the sum of its terms (one as a rule, none if it was removed), and its domain."""
-    name = described["name"]
-    is_continuous = "cuts" in described
-    if is_continuous == ("categories" in described):
-        raise AdapterError(f"{name!r} must have either cuts or categories")
-    bins = described["cuts" if is_continuous else "categories"][0]
-    slots = len(bins) + (3 if is_continuous else 2)
-    rows = [[_number(0.0)] * outputs for _ in range(slots)]
-    for scores in terms:
-        table = [[_number(v) for v in (row if isinstance(row, list) else [row])] for row in scores]
-        if len(table) != slots or any(len(row) != outputs for row in table):
-            raise AdapterError(
-                f"the scores of {name!r} have {len(table)} slots for {slots - 2} bins; there must be two more: "
-                "one for missing, one for unknown"
-            )
-        rows = [[a + b for a, b in zip(x, y, strict=True)] for x, y in zip(rows, table, strict=True)]
-    if is_continuous:
-        return Table({MISSING: rows[0]}, otherwise=Steps(bins, rows[1:-1])), Domain.reals() | Domain.codes(MISSING)
-    groups = [group if isinstance(group, list) else [group] for group in bins]
-    texts = [text for group in groups for text in group]
-    keys = category_keys(texts)
-    entries: dict[Any, Any] = {
-        key: row for group, row in zip(groups, rows[1:-1], strict=True) for text in group for key in keys[text]
-    }
-    domain = Domain.categories(*entries) | Domain.codes(MISSING, UNSEEN)
-    return Table({**entries, MISSING: rows[0], UNSEEN: rows[-1]}), domain
+    every = np.vectorize(_number, otypes=[object])(table.reshape(*wanted, outputs))
+    exact = every[np.ix_(*(side.slots for side in sides))]
+    if len(sides) == 2:
+        return PairSteps(sides[0].bins, sides[1].bins, exact)
+    (bins, _, _), rows = sides[0], exact.tolist()
+    steps = None if bins.cuts is None else Steps(bins.cuts, rows[: len(bins.cuts) + 1])
+    return Table(dict(zip(bins.keys, rows[len(bins) - len(bins.keys) :], strict=True)), otherwise=steps)
 
 
 def _number(value: Any) -> Rational:

@@ -170,7 +170,9 @@ def _read_catboost(file: Path) -> Any:
     try:
         return catboost.CatBoost().load_model(str(file), format="cbm")
     except Exception as error:  # whatever CatBoost raises
-        raise ModelFileError(file, f"is damaged, or of another CatBoost ({' '.join(str(error).split())[:120]})") from None
+        raise ModelFileError(
+            file, f"is damaged, or of another CatBoost ({' '.join(str(error).split())[:120]})"
+        ) from None
 
 
 def _read_plain(file: Path, what: str) -> str:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.numbers.exact import ZERO, Rational, nearest_float, rational
-from suffice.shapes import Pieces
+from suffice.numbers.values import Missing
+from suffice.shapes import Bins, Pieces
 
 Floats: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -77,6 +78,12 @@ def _number(place: int) -> Rational:
     if abs(place) > top:
         return rational(2**1024 if place > 0 else -(2**1024))
     return rational(float(_to_float(np.array([place], dtype=np.int64))[0]))
+
+
+def float32_bins(thresholds: Sequence[float], keys: Sequence[Missing] = ()) -> Bins:
+    """Return bins that meet where the float32 of a number reaches each threshold, and such for keys."""
+    found = [float32_cut(threshold) for threshold in thresholds]
+    return Bins([cut for cut, _ in found], keys, ["left" if is_included else "right" for _, is_included in found])
 
 
 def float32_steps(thresholds: Sequence[float], values: Sequence[Rational]) -> Pieces:

@@ -1,4 +1,4 @@
-"""LightGBM: boosters, its scikit-learn estimators, and models saved as text, if every tree uses one feature.
+"""LightGBM: boosters, its scikit-learn estimators, and models saved as text, if no tree uses more than two features.
 
 LightGBM compares in float64 and sends `x <= threshold` left. A split says where missing cells go; some take numbers
 next to 0 for missing ones too. Before that, every number within 1e-35 of 0 becomes 0, as LightGBM reads a row as the
@@ -9,7 +9,7 @@ category is its place there, whether it is a name or a number. A column that was
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,13 +18,13 @@ import numpy as np
 from suffice.adapters.assemble import to_shape
 from suffice.adapters.cells import class_places, float_table, plain_classes
 from suffice.adapters.draft import UNSEEN, Cell, Draft, Link, Live, Options, Saturation, name_features, with_domain
-from suffice.adapters.trees import Leaf, Split, Tree, by_feature, nodes, total
+from suffice.adapters.trees import Leaf, Side, Split, Tree, by_feature, by_names, nodes, pair_shapes, total
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
 from suffice.numbers.exact import ONE, ZERO, Rational, rational
 from suffice.numbers.values import MISSING
-from suffice.shapes import Pieces, Shape, Table
+from suffice.shapes import Bins, Pieces, Shape, Table
 from suffice.shapes.pieces import combine
 
 _OBJECTIVES: Mapping[str, str] = {
@@ -131,11 +131,11 @@ def _model(text: str, options: Options, classes: Any, source: str) -> tuple[Addi
         )
     features = name_features(names, count, options.features)
     read = [(k % outputs, _tree(_facts(block), rational(factor), source)) for k, block in enumerate(blocks)]
-    found, constant = by_feature(read, outputs, [feature.name for feature in features])
-    categories = _categories(text, facts, found, count)
+    found = by_feature(read, outputs, [feature.name for feature in features])
+    categories = _categories(text, facts, [tree for _, tree in read])
     shapes, named = [], []
     for k, feature in enumerate(features):
-        shape, domain = _shape(found.get(k, ()), outputs, categories.get(k))
+        shape, domain = _shape(found.alone.get(k, ()), outputs, categories.get(k))
         shapes.append(shape)
         named.append(with_domain(feature, domain))
     task = _OBJECTIVES[objective]
@@ -143,7 +143,9 @@ def _model(text: str, options: Options, classes: Any, source: str) -> tuple[Addi
         task = "binary"
     known = None if task == "regression" else options.classes or (None if classes is None else plain_classes(classes))
     # argmax of (1 - p, p): a tie is the first class, the negative one.
-    return AdditiveModel(shapes, constant, task, named, known, ties="negative"), categories
+    tables = pair_shapes(found.pairs, outputs, lambda k, splits: _side(splits, categories.get(k)), _goes_left)
+    pairs = by_names(tables, named)
+    return AdditiveModel(shapes, found.constant, task, named, known, ties="negative", pairs=pairs), categories
 
 
 def _check_whole(facts: Mapping[str, str], blocks: Sequence[str], source: str) -> None:
@@ -211,15 +213,13 @@ def _tree(facts: Mapping[str, str], factor: Rational, source: str) -> Tree:
     return read(0)
 
 
-def _categories(
-    text: str, facts: Mapping[str, str], found: Mapping[int, Sequence[tuple[int, Tree]]], count: int
-) -> dict[int, _Categories]:
+def _categories(text: str, facts: Mapping[str, str], trees: Sequence[Tree]) -> dict[int, _Categories]:
     """Return the categories of each categorical feature."""
     line = next(
         (line for line in text.splitlines() if line.startswith("pandas_categorical:")), "pandas_categorical:null"
     )
     named = json.loads(line.removeprefix("pandas_categorical:")) or []
-    split = {k for k, trees in found.items() if any(s.categories is not None for _, tree in trees for s in nodes(tree))}
+    split = {one.feature for tree in trees for one in nodes(tree) if one.categories is not None}
     # The file lists the values of a categorical feature with colons between, of a number its range in brackets.
     listed = {k: info for k, info in enumerate(facts["feature_infos"].split()) if not info.startswith(("[", "none"))}
     if named and len(named) == len(listed):
@@ -262,12 +262,25 @@ def _pieces(trees: Sequence[tuple[int, Tree]], outputs: int) -> list[Pieces]:
 
 def _one(tree: Tree) -> Pieces:
     """Return one tree as a step function: its value at each threshold, and on the stretches between."""
-    splits = [split for split in nodes(tree) if isinstance(split, _Split)]
+    knots, between = _places(nodes(tree))
+    values = [_at(tree, place) for place in between]
+    return Pieces.tidy([rational(k) for k in knots], [ZERO] * len(values), values, [_at(tree, k) for k in knots])
+
+
+def _places(splits: Iterable[Split]) -> tuple[list[float], list[float]]:
+    """Return the floats where splits may change their mind, and one for each stretch between."""
     knots = sorted({-_NEAR_ZERO, _NEAR_ZERO, *(split.threshold for split in splits if np.isfinite(split.threshold))})
     # Beside each knot is a float that no other knot lies before.
-    between = [np.nextafter(knots[0], -np.inf), *(np.nextafter(knot, np.inf) for knot in knots)]
-    values = [_at(tree, float(place)) for place in between]
-    return Pieces.tidy([rational(k) for k in knots], [ZERO] * len(values), values, [_at(tree, k) for k in knots])
+    return knots, [float(np.nextafter(knots[0], -np.inf)), *(float(np.nextafter(knot, np.inf)) for knot in knots)]
+
+
+def _side(splits: Sequence[Split], categories: _Categories | None) -> Side:
+    """Return what splits on a feature tell apart of it: each knot by itself, what lies between, missing, categories."""
+    if categories is None:
+        knots, between = _places(splits)
+        return Side(Bins(knots, keys=[MISSING, *knots]), [*between, np.nan, *knots])
+    bins = Bins(keys=[*categories.keys, MISSING, UNSEEN])
+    return Side(bins, [*map(float, categories.codes), np.nan, categories.unseen])
 
 
 def _at(tree: Tree, value: float) -> Rational:

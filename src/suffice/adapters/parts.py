@@ -21,6 +21,7 @@ from suffice.adapters.floats import first_at_least
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain, Span
+from suffice.model.term import Term
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
 from suffice.numbers.values import MISSING, Label
 from suffice.shapes import Pieces, Shape, Table
@@ -73,11 +74,15 @@ class Part:
 def parts_of(draft: Draft) -> list[Part]:
     """Return a read model's part for each of its columns."""
     model = draft.model
-    if any(len(term.features) != 1 for term in model.terms):
+    if model.pairs:
         raise AdapterError(
-            f"{draft.source} has terms over two columns; inside a pipeline or another wrapper only models without such "
-            "terms are read"
+            f"{draft.source} has terms over two columns; what is around it here reads only models without such terms"
         )
+    return mains_of(model)
+
+
+def mains_of(model: AdditiveModel) -> list[Part]:
+    """Return what a model makes of each of its columns alone."""
     return [Part(pieces, domain) for pieces, domain in zip(model.compile(), model.domains, strict=True)]
 
 
@@ -268,6 +273,26 @@ def _set_at(pieces: Pieces, at: Rational, value: Rational) -> Pieces:
     return combine([(ONE, pieces), (ONE, _spike(at, value - pieces(at)))])
 
 
+# --- two columns together ---------------------------------------------------------------------------------------------
+
+
+def pairs_behind(pairs: Iterable[Term], columns: Columns, sources: Sequence[int], names: Sequence[str]) -> list[Term]:
+    """Return terms over two columns in the columns that the user has; these must come to the model as they are."""
+    arriving, place, found = used(columns), {source: k for k, source in enumerate(sources)}, []
+    for term in pairs:
+        mine = [arriving[k] for k in term.features]
+        for column in mine:
+            if not (isinstance(column, Raw) and not column.fills) and not (
+                isinstance(column, Numeric) and column.is_plain and not column.points
+            ):
+                raise AdapterError(
+                    f"the model uses {names[column.source]!r} together with another column, after a step that changes "
+                    "it; leave that step out, or fit the model without terms over two columns"
+                )
+        found.append(Term(tuple(place[column.source] for column in mine), term.shape))
+    return found
+
+
 # --- models -----------------------------------------------------------------------------------------------------------
 
 
@@ -297,11 +322,13 @@ def new_model(
     features: Sequence[Feature],
     classes: Sequence[Any] | None,
     ties: Literal["positive", "negative"] = "negative",
+    pairs: Sequence[Term] = (),
 ) -> AdditiveModel:
-    """Return the model that some parts add up to."""
+    """Return the model that some parts, and terms over two features, add up to."""
     domains = [part.domain for part in parts]
     features = [with_domain(feature, domain) for feature, domain in zip(features, domains, strict=True)]
-    return AdditiveModel([part.shape for part in parts], intercept, task, features, classes, ties)
+    terms = [Term(k, part.shape) for k, part in enumerate(parts)]
+    return AdditiveModel.of_terms([*terms, *pairs], intercept, task, features, classes, ties)
 
 
 def with_parts(

@@ -8,11 +8,10 @@ float only if the scores differ by less than 1e-9, which the rounding of the sco
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from suffice.adapters.draft import Saturation
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
+from suffice.model.compiled import Compiled
 from suffice.model.domain import Domain
 from suffice.numbers.exact import ONE, Rational, rational
 from suffice.shapes import Pieces
@@ -23,7 +22,7 @@ _LIMIT = rational(16)
 
 def check_unsaturated(model: AdditiveModel, source: str, kind: Saturation) -> None:
     """Refuse a model unless at most one score can pass 16 on its domains and, for "both", one cannot pass -16."""
-    compiled = model.compile()
+    compiled = Compiled(model)
     scores = range(len(model.intercept))
     highest = [_largest(compiled, model, j, ONE) for j in scores]
     lowest = [_largest(compiled, model, j, -ONE) for j in scores]
@@ -37,14 +36,18 @@ def check_unsaturated(model: AdditiveModel, source: str, kind: Saturation) -> No
         )
 
 
-def _largest(compiled: Sequence[tuple[Pieces, ...]], model: AdditiveModel, j: int, sign: Rational) -> Rational | None:
+def _largest(compiled: Compiled, model: AdditiveModel, j: int, sign: Rational) -> Rational | None:
     """Return a bound from above on `sign` times a score; None if there is none."""
     total = sign * model.intercept[j]
-    for pieces, domain in zip(compiled, model.domains, strict=True):
+    for pieces, domain in zip(compiled.pieces, model.domains, strict=True):
         part = _least(combine([(-sign, pieces[j])]), domain)
         if part is None:
             return None
         total -= part
+    for _, tables in compiled.pairs:  # each at its largest, whether or not the same values reach it in all of them
+        if not tables[j].is_constant_in_cells:
+            return None
+        total += max(sign * value for value in tables[j].constants.flat)
     return total
 
 

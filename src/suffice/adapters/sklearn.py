@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from suffice.adapters.cells import class_places, plain_classes, table_maker
 from suffice.adapters.draft import Cell, Draft, Link, Options, name_features, part
-from suffice.adapters.parts import Part, assemble, new_model
+from suffice.adapters.parts import Part, assemble, new_model, pairs_behind
 from suffice.adapters.sklearn_bare import Bare, home_of
 from suffice.adapters.sklearn_bayes import bayes
 from suffice.adapters.sklearn_trees import ada_boost, gradient_boosting, hist_boosting
@@ -47,17 +47,18 @@ def convert(obj: Any, options: Options) -> Draft:
     named = getattr(obj, "feature_names_in_", None)
     names = [f"x{k}" for k in range(int(count))] if named is None else [str(name) for name in named]
     bare = _read(obj, source, names)
-    parts: Sequence[Part] = bare.parts
+    parts, pairs = bare.parts, bare.pairs
     originals: list[Mapping[Cell, Any]] = [{}] * len(bare.parts)
     if bare.columns is not None:  # what the model does to its columns itself, before anything else
         sources, made = assemble(bare.columns, bare.parts, len(bare.intercept), names)
         if sources != list(range(len(names))):
             raise AdapterError(f"{source} leaves columns out by itself, which is not read here")
         parts, originals = [one.part for one in made], [one.originals for one in made]
+        pairs = pairs_behind(pairs, bare.columns, sources, names)
     features = name_features(names, len(names), options.features)
     task, classes, link = _task(obj, len(bare.intercept))
     # decision_function > 0 is the positive class, so a tie is the negative one; argmax takes the first of the largest.
-    model = new_model(parts, bare.intercept, task, features, options.classes or classes, bare.ties)
+    model = new_model(parts, bare.intercept, task, features, options.classes or classes, bare.ties, pairs)
     table = table_maker(None if named is None else names, len(names), range(len(names)), originals)
     return Draft(
         model,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from suffice.adapters.column import Columns
 from suffice.adapters.parts import Part
+from suffice.model.term import Term
 from suffice.numbers.exact import Rational
 
 
@@ -20,7 +21,9 @@ class Bare:
     Parameters
     ----------
     columns : Columns, optional
-        What the model makes of its columns first; `parts` are about these then.
+        What the model makes of its columns first; `parts` and `pairs` are about these then.
+    pairs : sequence of Term
+        What it makes of two columns together, by their places.
     score : function, optional
         The package's own scores for a table, where they are not its decision function or its prediction.
     """
@@ -30,6 +33,7 @@ class Bare:
     ties: Literal["positive", "negative"] = "negative"
     columns: Columns | None = None
     score: Callable[[Any, Any], NDArray[Any]] | None = None
+    pairs: Sequence[Term] = ()
 
 
 def home_of(obj: Any) -> str:

@@ -1,4 +1,4 @@
-"""scikit-learn's boosted trees, if every tree uses one column.
+"""scikit-learn's boosted trees, if every path of every tree uses one column or two.
 
 `HistGradientBoosting*` compares float64 numbers. `GradientBoosting*` and `AdaBoost*` round every cell to float32 first,
 so over the real numbers a jump lies halfway between two float32 numbers. All send `x <= threshold` left.
@@ -6,7 +6,8 @@ so over the real numbers a jump lies halfway between two float32 numbers. All se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,17 @@ import numpy as np
 from suffice.adapters.assemble import step_pieces
 from suffice.adapters.column import Columns, Raw
 from suffice.adapters.draft import UNSEEN, part
-from suffice.adapters.floats import float32_steps
+from suffice.adapters.floats import float32_bins, float32_steps
 from suffice.adapters.parts import Part
 from suffice.adapters.sklearn_bare import Bare
 from suffice.adapters.transformers import transform
-from suffice.adapters.trees import Leaf, Split, Tree, by_feature, stair, total
+from suffice.adapters.trees import Leaf, Placed, Side, Split, Tree, by_feature, goes_below, pair_shapes, stair, total
 from suffice.errors import AdapterError
 from suffice.model.domain import Domain
+from suffice.model.term import Term
 from suffice.numbers.exact import Rational, rational
 from suffice.numbers.values import MISSING
-from suffice.shapes import Pieces, Table
+from suffice.shapes import Bins, Pieces, Table
 
 
 def hist_boosting(obj: Any, source: str, names: Sequence[str]) -> Bare:
@@ -35,20 +37,42 @@ def hist_boosting(obj: Any, source: str, names: Sequence[str]) -> Bare:
     own = list(names) if columns is None else [names[column.source] for column in columns]
     base = np.ravel(part(obj, "_baseline_prediction", source))
     read = [(k, _hist_tree(one, 0)) for iteration in rounds for k, one in enumerate(iteration)]
-    found, constant = by_feature(read, len(base), own)
+    found = by_feature(read, len(base), own)
     is_categorical = getattr(obj, "_is_categorical_remapped", None)
+    known: dict[int, list[int]] = {}
     parts = []
     for k in range(len(own)):
-        trees = found.get(k, ())
+        trees = found.alone.get(k, ())
         if is_categorical is not None and is_categorical[k]:
-            codes = [int(code) for code in obj._bin_mapper.bin_thresholds_[k]]
-            parts.append(_categories(trees, len(base), codes))
+            known[k] = [int(code) for code in obj._bin_mapper.bin_thresholds_[k]]
+            parts.append(_categories(trees, len(base), known[k]))
         else:
             steps = stair(trees, len(base), "right")
             cuts = [rational(threshold) for threshold in steps.thresholds]
             pieces = [step_pieces(cuts, [row[j] for row in steps.values], "right") for j in range(len(base))]
             parts.append(_with_missing(pieces, steps.missing))
-    return Bare(parts, [rational(float(b)) + c for b, c in zip(base, constant, strict=True)], columns=columns)
+    intercept = [rational(float(b)) + c for b, c in zip(base, found.constant, strict=True)]
+    return Bare(parts, intercept, columns=columns, pairs=_hist_pairs(found.pairs, len(base), known))
+
+
+def _hist_pairs(
+    trees: Mapping[tuple[int, int], Sequence[Placed]], outputs: int, known: Mapping[int, Sequence[int]]
+) -> list[Term]:
+    """Return what trees over two columns add up to; `known` has the codes of those that are categorical."""
+
+    def side(k: int, splits: Sequence[Split]) -> Side:
+        if k in known:
+            return Side(Bins(keys=[*map(float, known[k]), MISSING, UNSEEN]), [*known[k], np.nan, np.nan])
+        cuts = sorted({split.threshold for split in splits})
+        bins = Bins([rational(cut) for cut in cuts if np.isfinite(cut)], [MISSING], "right")
+        return Side(bins, [*(cut for cut in cuts if np.isfinite(cut)), np.inf, np.nan])
+
+    def goes_left(split: Split, cell: float) -> bool:
+        if np.isnan(cell):
+            return split.missing_left
+        return cell <= split.threshold if split.categories is None else int(cell) in split.categories
+
+    return [Term(two, shape) for two, shape in pair_shapes(trees, outputs, side, goes_left).items()]
 
 
 def _with_missing(pieces: Sequence[Pieces], missing: Sequence[Rational]) -> Part:
@@ -101,7 +125,7 @@ def gradient_boosting(obj: Any, source: str, names: Sequence[str]) -> Bare:
         for k, one in enumerate(iteration)
     ]
     bare = _boosted(trees, [rational(float(value)) for value in base], names)
-    return Bare(bare.parts, bare.intercept, ties="positive")  # a raw score from 0 up is the positive class
+    return replace(bare, ties="positive")  # a raw score from 0 up is the positive class
 
 
 def ada_boost(obj: Any, source: str, names: Sequence[str]) -> Bare:
@@ -131,13 +155,20 @@ def ada_boost(obj: Any, source: str, names: Sequence[str]) -> Bare:
 
 
 def _boosted(trees: Sequence[tuple[int, Tree]], base: Sequence[Rational], names: Sequence[str]) -> Bare:
-    found, constant = by_feature(trees, len(base), names)
+    found = by_feature(trees, len(base), names)
     parts = []
     for k in range(len(names)):
-        steps = stair(found.get(k, ()), len(base), "left")
+        steps = stair(found.alone.get(k, ()), len(base), "left")
         pieces = [float32_steps(steps.thresholds, [row[j] for row in steps.values]) for j in range(len(base))]
         parts.append(Part(tuple(pieces)))
-    return Bare(parts, [a + b for a, b in zip(base, constant, strict=True)])
+    pairs = pair_shapes(found.pairs, len(base), _side, goes_below)
+    intercept = [a + b for a, b in zip(base, found.constant, strict=True)]
+    return Bare(parts, intercept, pairs=[Term(two, shape) for two, shape in pairs.items()])
+
+
+def _side(feature: int, splits: Sequence[Split]) -> Side:
+    thresholds = sorted({split.threshold for split in splits})
+    return Side(float32_bins(thresholds, []), [-np.inf, *thresholds])
 
 
 def _tree(tree: Any, values: Sequence[Rational]) -> Tree:

@@ -9,11 +9,9 @@ taken.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,19 +19,17 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from suffice.adapters.draft import UNSEEN, Cell, Draft, Live
+from suffice.adapters.probes import probes
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
+from suffice.model.compiled import Compiled
 from suffice.model.domain import Domain
-from suffice.numbers.exact import ZERO, nearest_float
+from suffice.numbers.exact import ZERO, Rational, nearest_float
 from suffice.numbers.values import Value
 from suffice.question.row import Row, by_feature, read_row
-from suffice.shapes import Pieces
+from suffice.shapes import PairPieces
 
-Compiled = tuple[tuple[Pieces, ...], ...]
-
-_PROBES = 256, 1024  # fewest and most rows of our own
 _LARGEST_EXPONENT = 600.0  # beyond it the float of an exponential may be infinite
-_CELLS = 500_000  # of these rows, unless the model is wider still
 _ALONE = 8  # rows asked about one by one
 
 
@@ -77,7 +73,7 @@ def verify(draft: Draft, reference: Any = None, domains: Sequence[Domain] | None
         If any row disagrees, if the original is no function of a row, or if nothing is there to compare with though the
         original does not describe itself fully.
     """
-    pieces = draft.model.compile()
+    compiled = Compiled(draft.model)
     rows, predictions = split(reference)
     own = [] if rows is None and predictions is None else read_rows(draft.model, rows)
     checks = []
@@ -85,9 +81,9 @@ def verify(draft: Draft, reference: Any = None, domains: Sequence[Domain] | None
         predicts = draft.predicts or draft.link
         links = {"score": _score, predicts: _LINKS[predicts], **_probability(draft.model)}
         given = _table(predictions, len(own), draft.model)
-        checks.append(_compare(draft, _exact(draft.model, pieces, own), own, given, links, "the reference predictions"))
-    asked = [own, _probes(draft, pieces, domains or draft.model.domains)] if draft.live is not None else []
-    checks += [_compare_live(draft, pieces, some) for some in asked if some]
+        checks.append(_compare(draft, _exact(compiled, own), own, given, links, "the reference predictions"))
+    asked = [own, _probes(draft, compiled, domains or draft.model.domains)] if draft.live is not None else []
+    checks += [_compare_live(draft, compiled, some) for some in asked if some]
     if not checks and draft.doubt is not None:
         raise AdapterError(
             f"{draft.source} {draft.doubt}; give reference rows and predictions: from_model(obj, (rows, scores))"
@@ -114,12 +110,12 @@ def deviations(model: AdditiveModel, rows: Sequence[Row]) -> dict[str, float]:
     return found
 
 
-def _compare_live(draft: Draft, pieces: Compiled, rows: Sequence[Row]) -> Check:
+def _compare_live(draft: Draft, compiled: Compiled, rows: Sequence[Row]) -> Check:
     """Ask the original about some rows, all that it can be asked."""
     assert draft.live is not None
     cells = [[_cell(value) for value in row] for row in rows]
     given = _table(_ask(draft.live, cells, draft.source), len(rows), draft.model)
-    exact = _exact(draft.model, pieces, rows)
+    exact = _exact(compiled, rows)
     _check_is_function(draft, cells, given, _unit(draft.link, given, exact.size))
     check = _compare(draft, exact, rows, given, {draft.link: _LINKS[draft.link]}, draft.source)
     if draft.chances is not None:
@@ -198,7 +194,7 @@ def _compare_labels(draft: Draft, exact: _Exact, rows: Sequence[Row], places: ND
     )
 
 
-def _exact(model: AdditiveModel, pieces: Compiled, rows: Sequence[Row]) -> _Exact:
+def _exact(compiled: Compiled, rows: Sequence[Row]) -> _Exact:
     """Return the exact scores of each row, rounded once, and the size of what is summed there, as a column.
 
     A row's size is its own, so that no large row hides an error in another. Only rows whose parts all but vanish count
@@ -206,18 +202,44 @@ def _exact(model: AdditiveModel, pieces: Compiled, rows: Sequence[Row]) -> _Exac
     """
     # Rows of our own have the same few objects in many rows; to hash their values would take longer than to use them.
     known = []
-    for functions, column in zip(pieces, zip(*rows, strict=True), strict=True):
+    columns = list(zip(*rows, strict=True))
+    for functions, column in zip(compiled.pieces, columns, strict=True):
         values = {id(value): value for value in column}
         known.append({place: tuple(one(value) for one in functions) for place, value in values.items()})
-    parts = [
-        list(zip(model.intercept, *(each[id(value)] for each, value in zip(known, row, strict=True)), strict=True))
-        for row in rows
-    ]
+    pairs = [_pair_parts(functions, columns[i], columns[j]) for (i, j), functions in compiled.pairs]
+    parts = []
+    for row, *joint in zip(rows, *pairs, strict=True):
+        own = (each[id(value)] for each, value in zip(known, row, strict=True))
+        parts.append(list(zip(compiled.model.intercept, *own, *joint, strict=True)))
     scores = np.array([[nearest_float(sum(column, ZERO)) for column in row] for row in parts])
     sizes = np.array([max(nearest_float(sum(map(abs, column), ZERO)) for column in row) for row in parts])
     positive = np.sort(sizes[sizes > 0])
     least = positive[(len(positive) - 1) // 4] if len(positive) else 1.0
     return _Exact(scores, np.maximum(sizes, least)[:, None])
+
+
+def _pair_parts(
+    functions: Sequence[PairPieces], first: Sequence[Value], second: Sequence[Value]
+) -> list[tuple[Rational, ...]]:
+    """Return what two features together add to each score, for each row."""
+    cells = []
+    for function in functions:
+        places = []
+        for axis, column in zip(function.axes, (first, second), strict=True):
+            values = {id(value): value for value in column}
+            known = {place: axis.cell_of(value) for place, value in values.items()}
+            places.append([known[id(value)] for value in column])
+        cells.append([function.limit(*at) for at in zip(places[0], first, places[1], second, strict=True)])
+    return list(zip(*cells, strict=True))
+
+
+def _probes(draft: Draft, compiled: Compiled, domains: Sequence[Domain]) -> list[Row]:
+    """Return rows of our own; where a score is a logarithm, only those whose exponential is a float."""
+    rows = probes(compiled, domains)
+    if "exp" not in (draft.link, draft.predicts):
+        return rows
+    scores, _ = _exact(compiled, rows)
+    return [row for row, score in zip(rows, scores, strict=True) if abs(score).max() < _LARGEST_EXPONENT]
 
 
 def _scale(draft: Draft) -> str:
@@ -360,52 +382,6 @@ def _table(predictions: Any, rows: int, model: AdditiveModel) -> NDArray[np.floa
     if len(bad):
         raise AdapterError(f"the prediction for row {int(bad[0, 0])} is {table[tuple(bad[0])]}; all must be finite")
     return table
-
-
-def _probes(draft: Draft, pieces: Compiled, domains: Sequence[Domain]) -> list[Row]:
-    """Return rows that try every feature at its knots, beside and between them, far out, and at its labels.
-
-    Where there is room for them, each of these values is in some row.
-    """
-    random = np.random.default_rng(0)
-    fewest, most = _PROBES
-    columns = []
-    for domain, functions in zip(domains, pieces, strict=True):
-        numbers, labels = _numbers(domain, functions), _labels(domain)
-        some = random.permutation(len(numbers))[: max(most - len(labels), most // 2)]
-        columns.append([*(numbers[k] for k in sorted(some)), *labels])
-    room = max(_CELLS // len(columns), fewest // 4)
-    count = min(max(fewest, *map(len, columns)), most, room)
-    picks = [_shuffled(random, len(pool), count) for pool in columns]
-    rows = [tuple(pool[pick[k]] for pool, pick in zip(columns, picks, strict=True)) for k in range(count)]
-    if "exp" not in (draft.link, draft.predicts):
-        return rows
-    scores, _ = _exact(draft.model, pieces, rows)
-    return [row for row, score in zip(rows, scores, strict=True) if abs(score).max() < _LARGEST_EXPONENT]
-
-
-def _shuffled(random: np.random.Generator, values: int, count: int) -> list[int]:
-    """Return places of values in chance order, none twice before all others were there."""
-    rounds = [random.permutation(values) for _ in range(0, count, values)]
-    return [int(k) for k in np.concatenate(rounds)[:count]]
-
-
-def _numbers(domain: Domain, functions: tuple[Pieces, ...]) -> list[Value]:
-    knots = sorted({nearest_float(knot) for one in functions for knot in one.knots})
-    ends = [nearest_float(end) for span in domain.spans for end in span[:2] if end is not None]
-    places = sorted({*knots, *ends}) or [0.0]
-    reach = max(places[-1] - places[0], 1.0)
-    floats = {*places, *((a + b) / 2 for a, b in pairwise(places))}
-    floats |= {math.nextafter(place, side) for place in places for side in (-math.inf, math.inf)}
-    floats |= {places[0] - 0.37 * reach, places[-1] + 0.41 * reach, places[0] - 9.3 * reach, places[-1] + 9.7 * reach}
-    if any(span.is_integers for span in domain.spans):
-        floats |= {float(round(place)) for place in floats if math.isfinite(place)}
-    exact = (fmpq(*value.as_integer_ratio()) for value in sorted(floats) if math.isfinite(value))
-    return [value for value in exact if domain.holds(value)]
-
-
-def _labels(domain: Domain) -> Sequence[Value]:
-    return (*domain.categories_, *domain.codes_)
 
 
 def _show(values: NDArray[np.float64]) -> str:

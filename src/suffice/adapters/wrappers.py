@@ -51,9 +51,9 @@ def convert(obj: Any, options: Options) -> Draft:
         Feature(one.name, one.domain or domain, one.center, one.scale, one.deviation)
         for one, domain in zip(features, model.domains, strict=True)
     ]
-    shapes = [term.shape for term in model.terms]
     known = options.classes or classes
-    return replace(answered, model=AdditiveModel(shapes, model.intercept, model.task, named, known, model.ties))
+    whole = AdditiveModel.of_terms(model.terms, model.intercept, model.task, named, known, model.ties)
+    return replace(answered, model=whole)
 
 
 def _names(obj: Any, model: AdditiveModel) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""XGBoost: boosters, its scikit-learn estimators, and models saved as JSON, if every tree uses one feature.
+"""XGBoost: boosters, its scikit-learn estimators, and models saved as JSON, if no tree uses more than two features.
 
 XGBoost rounds every cell to float32 and sends `x < threshold` left. Over the real numbers the jump therefore lies
 halfway between the threshold and the float32 below it, and the half itself goes where rounding to even takes it.
@@ -7,7 +7,7 @@ halfway between the threshold and the float32 below it, and the half itself goes
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from suffice.adapters.assemble import to_shape
 from suffice.adapters.cells import class_places, float_table, plain_classes
 from suffice.adapters.draft import FLOAT32, Cell, Draft, Link, Live, Options, name_features, with_domain
-from suffice.adapters.floats import float32_steps
-from suffice.adapters.trees import Leaf, Split, Tree, by_feature, stair
+from suffice.adapters.floats import float32_bins, float32_steps
+from suffice.adapters.trees import Leaf, Side, Split, Tree, by_feature, by_names, goes_below, pair_shapes, stair
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
@@ -137,25 +137,30 @@ def _model(
     features = name_features(names, count, options.features)
     if rounds is not None:
         trees = trees[: _ends(learner)[rounds]]
-    read = [
-        (int(k), _tree(tree, share, source)) for k, tree, share in zip(places, trees, shares, strict=False)
-    ]
-    found, constant = by_feature(read, outputs, [feature.name for feature in features])
+    read = [(int(k), _tree(tree, share, source)) for k, tree, share in zip(places, trees, shares, strict=False)]
+    found = by_feature(read, outputs, [feature.name for feature in features])
     shapes = []
     for k in range(count):
-        steps = stair(found.get(k, ()), outputs, "left")
+        steps = stair(found.alone.get(k, ()), outputs, "left")
         pieces = [float32_steps(steps.thresholds, [row[j] for row in steps.values]) for j in range(outputs)]
         shapes.append(to_shape(pieces, {MISSING: steps.missing}))
     domain = Domain.reals() | Domain.codes(MISSING)
     base = _base(facts["base_score"], outputs, link)
+    pairs = pair_shapes(found.pairs, outputs, _side, goes_below)
     return AdditiveModel(
         shapes,
-        [a + b for a, b in zip(base, constant, strict=True)],
+        [a + b for a, b in zip(base, found.constant, strict=True)],
         task,
         [with_domain(feature, domain) for feature in features],
         None if task == "regression" else options.classes or (None if classes is None else plain_classes(classes)),
         ties="negative",  # probability > 0.5; argmax takes the first of the largest
+        pairs=by_names(pairs, features),
     )
+
+
+def _side(feature: int, splits: Sequence[Split]) -> Side:
+    thresholds = sorted({split.threshold for split in splits if np.isfinite(split.threshold)})
+    return Side(float32_bins(thresholds, [MISSING]), [-np.inf, *thresholds, np.nan])
 
 
 def _base(text: str, outputs: int, link: Link) -> list[Rational]:
@@ -180,7 +185,9 @@ def _linear(
     outputs, count = max(int(facts["num_class"]), 1), int(facts["num_feature"])
     weights = np.array(learner["gradient_booster"]["model"]["weights"], dtype=np.float32)
     if len(weights) != (count + 1) * outputs:
-        raise AdapterError(f"{source} has {len(weights)} weights for {count} features and {outputs} scores: it is damaged")
+        raise AdapterError(
+            f"{source} has {len(weights)} weights for {count} features and {outputs} scores: it is damaged"
+        )
     features = name_features(learner.get("feature_names") or None, count, options.features)
     table = [[rational(float(weight)) for weight in row] for row in weights.reshape(count + 1, outputs)]
     missing: dict[Any, Any] = {MISSING: [ZERO] * outputs}

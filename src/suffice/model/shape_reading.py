@@ -25,6 +25,7 @@ from suffice.shapes import (
     Steps,
     Table,
 )
+from suffice.shapes.pair_pieces import Grid
 from suffice.shapes.pair_shape import PairRescaled, PairScaled, PairSum
 from suffice.shapes.shape import Rescaled, Scaled, Sum
 
@@ -201,12 +202,14 @@ def _bins_in(document: Json, parts: Parts) -> Bins:
     return Bins(None if cuts is None else _one_row_in(cuts, parts), exact, closed)
 
 
-def _grid_in(document: Json, rows: int, columns: int, parts: Parts) -> list[list[list[Rational]]]:
+def _grid_in(document: Json, rows: int, columns: int, parts: Parts) -> Grid:
     """Return a row of outputs for each cell of a table, which the file lists row by row."""
     cells = _numbers_in(document, parts)
     if len(cells) != rows * columns:
         raise ValueError(f"a table of {rows} times {columns} cells has {len(cells)} values")
-    return [cells[k : k + columns] for k in range(0, len(cells), columns)]
+    if len({len(cell) for cell in cells}) != 1 or not cells[0]:
+        raise ValueError("the cells of a table must all have the same number of outputs, one or more")
+    return np.array(cells, dtype=object).reshape(rows, columns, -1)
 
 
 def _one_row_in(document: Json, parts: Parts) -> list[Rational]:

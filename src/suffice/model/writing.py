@@ -276,7 +276,8 @@ def _(shape: PairRescaled, store: _Store) -> Json:
 
 def _bins_out(bins: Bins, store: _Store) -> Json:
     cuts = None if bins.cuts is None else store.put_numbers("cuts", [bins.cuts])
-    return {"cuts": cuts, "keys": [_value_out(key) for key in bins.keys], "closed": bins.closed}
+    closed = bins.closed if isinstance(bins.closed, str) else list(bins.closed)
+    return {"cuts": cuts, "keys": [_value_out(key) for key in bins.keys], "closed": closed}
 
 
 def _table_out(values: Grid, store: _Store) -> Json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from flint import fmpq
@@ -13,11 +13,13 @@ from flint import fmpq
 from suffice.errors import ShapeError
 from suffice.numbers.exact import ONE, ZERO, Number, Rational, brief
 from suffice.numbers.values import Missing, Value
-from suffice.shapes.axis import Axis, Cut
+from suffice.shapes.axis import Axis, Cut, united
 from suffice.shapes.given import check_list, exact_number, increasing, output_row
 from suffice.shapes.pair_pieces import Grid, PairPieces
 from suffice.shapes.pair_shape import PairShape, Supports
 from suffice.shapes.shape import DEFAULT_BUDGET, PieceBudget, Support
+
+Closed: TypeAlias = Literal["left", "right"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -32,8 +34,9 @@ class Bins:
     keys : sequence of str, number or MISSING
         Values with a bin of their own: names of categories, MISSING, or numbers that stand for themselves (special
         codes, categories that are numbers). Their bins come after those of numbers, in this order.
-    closed : {"left", "right"}
-        Which bin a cut belongs to: "left" for bins `[a, b)` (the cut opens the upper bin), "right" for `(a, b]`.
+    closed : {"left", "right"}, or a sequence of these
+        Which bin a cut belongs to: "left" for bins `[a, b)` (the cut opens the upper bin), "right" for `(a, b]`; one
+        for all cuts or one for each.
 
     Examples
     --------
@@ -44,21 +47,19 @@ class Bins:
 
     cuts: tuple[Rational, ...] | None
     keys: tuple[Value, ...]
-    closed: Literal["left", "right"]
+    closed: Closed | tuple[Closed, ...]  # one for all cuts, or one for each if they differ
 
     def __init__(
         self,
         cuts: Sequence[Number] | None = None,
         keys: Sequence[str | Number | Missing] = (),
-        closed: Literal["left", "right"] = "left",
+        closed: Closed | Sequence[Closed] = "left",
     ) -> None:
         check_list("keys", keys)
         exact = [key if isinstance(key, (str, Missing)) else exact_number("a key of bins", key) for key in keys]
         object.__setattr__(self, "cuts", None if cuts is None else increasing("cuts", cuts))
         object.__setattr__(self, "keys", tuple(exact))
-        object.__setattr__(self, "closed", closed)
-        if closed not in ("left", "right"):
-            raise ShapeError(f"closed must be 'left' or 'right', got {closed!r}")
+        object.__setattr__(self, "closed", _closed(closed, len(self.cuts or ())))
         if len(set(exact)) < len(exact):
             twice = next(key for k, key in enumerate(exact) if key in exact[:k])
             raise ShapeError(f"{brief(twice)} is listed twice among the keys; each has one bin")
@@ -77,8 +78,9 @@ class Bins:
 
     def cells(self) -> tuple[Axis, list[int]]:
         """Return the cells that the bins make, and the bin of each; -1 for numbers that have none."""
-        side = 0 if self.closed == "left" else 1
-        ours = {Cut(cut, side) for cut in self.cuts or ()}
+        cuts = self.cuts or ()
+        sides = [self.closed] * len(cuts) if isinstance(self.closed, str) else self.closed
+        ours = {Cut(cut, int(side == "right")) for cut, side in zip(cuts, sides, strict=True)}
         numbers = {key: self._first_key + k for k, key in enumerate(self.keys) if isinstance(key, fmpq)}
         labels = {key: self._first_key + k for k, key in enumerate(self.keys) if not isinstance(key, fmpq)}
         axis = Axis(tuple(sorted(ours.union(*((Cut(p, 0), Cut(p, 1)) for p in numbers)))), tuple(labels))
@@ -90,9 +92,30 @@ class Bins:
             bins.append(numbers[place.low] if is_key and place.low is not None else here)
         return axis, [*bins, *labels.values()]
 
+    @classmethod
+    def of_axis(cls, axis: Axis) -> tuple[Bins, list[int]]:
+        """Return bins for the cells of an axis, and the cell of each."""
+        lower = dict(reversed(axis.cuts))  # of two cuts at one place the lower; the number between them is a key
+        points = {k: axis.interval(k).low for k in range(axis.numbers) if axis.interval(k).is_point}
+        closed: list[Closed] = ["left" if lower[place] == 0 else "right" for place in sorted(lower)]
+        keys: list[Any] = [*points.values(), *axis.labels]
+        spans = [k for k in range(axis.numbers) if k not in points]
+        return cls(sorted(lower), keys, closed), [*spans, *points, *range(axis.numbers, len(axis))]
+
     @property
     def _first_key(self) -> int:
         return len(self) - len(self.keys)
+
+
+def _closed(given: Any, cuts: int) -> Closed | tuple[Closed, ...]:
+    """Return one side for all cuts, or one for each if they differ."""
+    if given in ("left", "right"):
+        return "left" if given == "left" else "right"
+    if isinstance(given, str) or not isinstance(given, Sequence) or any(one not in ("left", "right") for one in given):
+        raise ShapeError(f"closed must be 'left' or 'right', or a list of these, got {brief(given)}")
+    if len(given) != cuts:
+        raise ShapeError(f"closed lists {len(given)} sides for {cuts} cuts; give one for each, or one for all")
+    return tuple(given) if len(set(given)) > 1 else _closed(given[0] if cuts else "left", cuts)
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -151,6 +174,23 @@ class PairSteps(PairShape):
             if key not in entries:
                 raise ShapeError(f"there is no value for {brief(key)}; a table needs one for every combination")
         return cls(rows, columns, [[entries[first, second] for second in seconds] for first in firsts])
+
+    @classmethod
+    def of_pieces(
+        cls, pieces: Sequence[PairPieces], categories: Sequence[Sequence[Value] | None] = (None, None)
+    ) -> PairSteps:
+        """Return the table of functions that are constant in cells, one for each output.
+
+        A feature whose categories are given has values at these only.
+        """
+        axes = united([one.axes[0] for one in pieces]), united([one.axes[1] for one in pieces])
+        assert all(one.is_constant_in_cells for one in pieces)
+        (rows, first), (columns, second) = (
+            Bins.of_axis(axis) if keys is None else (Bins(keys=keys), [axis.cell_of(key) for key in keys])
+            for axis, keys in zip(axes, categories, strict=True)
+        )
+        grids = [one.on(axes).constants for one in pieces]
+        return cls(rows, columns, np.stack([grid[np.ix_(first, second)] for grid in grids], axis=2))
 
     @property
     def outputs(self) -> int:
@@ -235,6 +275,11 @@ def _hats(knots: tuple[Rational, ...]) -> tuple[Grid, Grid]:
 
 def _table(given: Any, rows: int, columns: int, what: str) -> Grid:
     """Return values as rows × columns × outputs, each exact."""
+    # Large tables come from files and adapters as what is wanted; to name the place of every number takes far longer.
+    if isinstance(given, np.ndarray) and given.ndim == 3 and all(type(one) is fmpq for one in given.flat):
+        if given.shape[:2] != (rows, columns) or not given.size:
+            raise ShapeError(f"values needs {rows} × {columns} entries, one for each two {what}, got {given.shape}")
+        return _frozen(np.array(given))
     check_list("values", given)
     if len(given) != rows:
         raise ShapeError(f"values needs {rows} rows, one for each of the {what} of the first feature, got {len(given)}")
@@ -251,5 +296,9 @@ def _table(given: Any, rows: int, columns: int, what: str) -> Grid:
         raise ShapeError(f"values must all have the same number of outputs, got {widths}")
     table = np.empty((rows, columns, widths[0]), dtype=object)
     table.reshape(rows * columns, widths[0])[:] = cells
+    return _frozen(table)
+
+
+def _frozen(table: Grid) -> Grid:
     table.flags.writeable = False
     return table
