@@ -68,8 +68,10 @@ def small(seed: int) -> Small:
         alone = sum((own[i][k] for i, k in enumerate(at)), intercept)
         return alone + sum((table[at[i]][at[j]] for (i, j), table in tables.items()), Fraction(0))
 
-    everything = [[f"v{k}" for k in range(n)] if kind == "category" else [Fraction(k) + Fraction(1, 4) for k in range(n)]
-                  for kind, n in zip(kinds, cells, strict=True)]  # fmt: skip
+    everything = [
+        [f"v{k}" if kind == "category" else Fraction(4 * k + 1, 4) for k in range(n)]
+        for kind, n in zip(kinds, cells, strict=True)
+    ]
     row = tuple(rng.choice(values) for values in everything)
     return Small(Explainer(model), score, row, tuple(map(tuple, everything)))
 

@@ -67,7 +67,8 @@ def _asked(step: Any, column: Column, known: NDArray[Any]) -> tuple[dict[Cell, A
             "KBinsDiscretizer(encode='onehot')"
         )
     if isinstance(column, Numeric):
-        fills: dict[Cell, Any] = {MISSING: column.missing, **{point: y for point, y in column.points.items()}}
+        fills: dict[Cell, Any] = {MISSING: column.missing}
+        fills |= dict[Cell, Any](column.points.items())
         column = Raw(column.source, fills)
     found: dict[Cell, Any] = {}
     for value in known.tolist():

@@ -181,7 +181,8 @@ def _named(
 def _cells(column: Column, known: Sequence[Any], source: str) -> tuple[dict[Cell, Any], dict[Cell, Any]]:
     """Return what is asked about, and how the user's table has it, by the name that each has here."""
     if isinstance(column, Numeric) and column.is_plain:
-        fills: dict[Cell, Any] = {MISSING: column.missing, **{point: y for point, y in column.points.items()}}
+        fills: dict[Cell, Any] = {MISSING: column.missing}
+        fills |= dict[Cell, Any](column.points.items())
         column = Raw(column.source, fills)
     if isinstance(column, Finite):  # categories that an earlier step has joined, or named anew
         values = {cell: column.values.get(cell, column.rest) for cell in column.cells}

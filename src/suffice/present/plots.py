@@ -308,7 +308,7 @@ def _bars(why: Explanation) -> list[_Bar]:
 
 
 def _bars_of_pairs(why: Explanation, constraint: Constraint, freed: Sequence[int]) -> list[_Bar]:
-    """Return bars of features that act together: free ones one after the other, then what each fixed one adds to all."""
+    """Return bars of features that act together: what free ones add to those before, then fixed ones to all free."""
     names, falls = why.model.names, [constraint.fall(freed[:count]).value for count in range(len(freed) + 1)]
     bars = [
         _Bar(names[i], nearest_float(before), nearest_float(after - before), False, True)
