@@ -136,7 +136,6 @@ def test_xgboost_refusals(xgboost):
             xgboost.XGBClassifier(n_estimators=3, max_depth=3, n_jobs=1).fit(X, y),
             r"three features or more \(tree 0 asks about x",
         ),
-        (xgboost.XGBClassifier(n_estimators=3, booster="dart", max_depth=1).fit(X, y), "booster='dart'"),
         (xgboost.XGBClassifier(n_estimators=3, max_depth=1, missing=-1.0).fit(X, y), "treats -1.0 as missing"),
         (xgboost.XGBRanker(n_estimators=3, max_depth=1).fit(X, y, qid=np.arange(len(y)) // 50), "objective 'rank:"),
     ]

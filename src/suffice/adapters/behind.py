@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from suffice.adapters.cells import table_maker
 from suffice.adapters.column import Columns, used
 from suffice.adapters.draft import Draft
-from suffice.adapters.parts import assemble, mains_of, new_model, pairs_behind
+from suffice.adapters.pair_parts import pairs_behind
+from suffice.adapters.parts import assemble, mains_of, new_model
 from suffice.errors import AdapterError
 from suffice.model.additive import Feature
 
@@ -52,7 +53,8 @@ def put_behind(
         raise AdapterError(f"{inner.source} has {len(parts)} columns, but {len(used(columns))} come to it")
     sources, made = assemble(columns, parts, len(model.intercept), called)
     features = [Feature(called[k]) for k in sources]
-    mains, together = [one.part for one in made], pairs_behind(pairs, columns, sources, called)
+    mains = [one.part for one in made]
+    together = pairs_behind(pairs, columns, sources, mains, called)
     whole = new_model(mains, model.intercept, model.task, features, model.classes or None, model.ties, together)
     table = table_maker(names, count, sources, [one.originals for one in made])
     live = inner.live

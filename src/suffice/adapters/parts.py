@@ -179,8 +179,8 @@ def _through(outer: Pieces, number: Numeric, name: Callable[[], str]) -> Pieces:
             f"the model jumps in a column that does not increase with {name()}, so the place of the jump is not known; "
             "leave the step before it out"
         )
-    reaches = first_at_least(number.floats, np.array([_float_from(outer.knots[k]) for k in jumps]))
-    passes = first_at_least(number.floats, np.array([_float_above(outer.knots[k]) for k in jumps]))
+    reaches = first_at_least(number.floats, np.array([float_from(outer.knots[k]) for k in jumps]))
+    passes = first_at_least(number.floats, np.array([float_above(outer.knots[k]) for k in jumps]))
     cuts, values = [], [steps[0]]
     for k, reached, passed in zip(jumps, reaches, passes, strict=True):
         cuts += [reached, passed]
@@ -188,15 +188,15 @@ def _through(outer: Pieces, number: Numeric, name: Callable[[], str]) -> Pieces:
     return combine([(ONE, made), (ONE, step_pieces(cuts, values, "left"))])
 
 
-def _float_from(knot: Rational) -> float:
+def float_from(knot: Rational) -> float:
     """Return the smallest float from a number up."""
     near = nearest_float(knot)
     return near if not math.isfinite(near) or rational(near) >= knot else math.nextafter(near, math.inf)
 
 
-def _float_above(knot: Rational) -> float:
+def float_above(knot: Rational) -> float:
     """Return the smallest float above a number."""
-    first = _float_from(knot)
+    first = float_from(knot)
     return math.nextafter(first, math.inf) if math.isfinite(first) and rational(first) == knot else first
 
 
@@ -271,26 +271,6 @@ def _spike(at: Rational, height: Rational) -> Pieces:
 def _set_at(pieces: Pieces, at: Rational, value: Rational) -> Pieces:
     """Return a function with another value at one number."""
     return combine([(ONE, pieces), (ONE, _spike(at, value - pieces(at)))])
-
-
-# --- two columns together ---------------------------------------------------------------------------------------------
-
-
-def pairs_behind(pairs: Iterable[Term], columns: Columns, sources: Sequence[int], names: Sequence[str]) -> list[Term]:
-    """Return terms over two columns in the columns that the user has; these must come to the model as they are."""
-    arriving, place, found = used(columns), {source: k for k, source in enumerate(sources)}, []
-    for term in pairs:
-        mine = [arriving[k] for k in term.features]
-        for column in mine:
-            if not (isinstance(column, Raw) and not column.fills) and not (
-                isinstance(column, Numeric) and column.is_plain and not column.points
-            ):
-                raise AdapterError(
-                    f"the model uses {names[column.source]!r} together with another column, after a step that changes "
-                    "it; leave that step out, or fit the model without terms over two columns"
-                )
-        found.append(Term(tuple(place[column.source] for column in mine), term.shape))
-    return found
 
 
 # --- models -----------------------------------------------------------------------------------------------------------

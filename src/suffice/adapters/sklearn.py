@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from suffice.adapters.cells import class_places, plain_classes, table_maker
 from suffice.adapters.draft import Cell, Draft, Link, Options, name_features, part
-from suffice.adapters.parts import Part, assemble, new_model, pairs_behind
+from suffice.adapters.pair_parts import pairs_behind
+from suffice.adapters.parts import Part, assemble, new_model
 from suffice.adapters.sklearn_bare import Bare, home_of
 from suffice.adapters.sklearn_bayes import bayes
 from suffice.adapters.sklearn_trees import ada_boost, gradient_boosting, hist_boosting
@@ -54,7 +55,7 @@ def convert(obj: Any, options: Options) -> Draft:
         if sources != list(range(len(names))):
             raise AdapterError(f"{source} leaves columns out by itself, which is not read here")
         parts, originals = [one.part for one in made], [one.originals for one in made]
-        pairs = pairs_behind(pairs, bare.columns, sources, names)
+        pairs = pairs_behind(pairs, bare.columns, sources, parts, names)
     features = name_features(names, len(names), options.features)
     task, classes, link = _task(obj, len(bare.intercept))
     # decision_function > 0 is the positive class, so a tie is the negative one; argmax takes the first of the largest.
