@@ -1,6 +1,7 @@
 """No row is called proven where the claim is false at it, or only just true: every row is answered as one row is."""
 
 import math
+from decimal import Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import suffice
-from suffice import AdditiveModel, AtLeast, AtMost, Beats, Explainer, PiecewiseLinear, Same, Steps, SufficeError, Within
+from suffice import (
+    AdditiveModel,
+    AtLeast,
+    AtMost,
+    Beats,
+    Explainer,
+    PiecewiseLinear,
+    ProbabilityAtLeast,
+    Same,
+    Steps,
+    SufficeError,
+    Within,
+)
 from suffice.batch import kernel
 
 LINE = PiecewiseLinear([0], [0], left_slope=1, right_slope=1)
@@ -109,3 +122,15 @@ def test_a_sum_that_overflows_settles_nothing():
     steps = [Steps([0], [0, 1.7e308]), Steps([0], [0, 1.7e308]), *(Steps([0], [0, -1.7e308]) for _ in range(3))]
     assert_as_alone(AdditiveModel(steps, 1), [[1.0] * 5, [0.0] * 5, [-1.0] * 5], 0, Same())
     assert suffice.Explainer(AdditiveModel(steps, 1)).predict([1.0] * 5) == 0
+
+
+def test_a_row_that_cannot_be_decided_leaves_the_others_their_answers():
+    """A score that agrees with the logarithm of 9 to more digits than are ever worked out."""
+    near = Fraction(int(Decimal(9).ln(Context(prec=5600)).scaleb(5500, Context(prec=5600))) + 1, 10**5500)
+    explainer = suffice.Explainer(AdditiveModel([PiecewiseLinear([0], [0], left_slope=1, right_slope=1)]))
+    asked = {"radius": 1, "unit": "raw", "claim": ProbabilityAtLeast("0.9")}
+    with pytest.raises(suffice.BudgetError, match="agrees with the threshold") as alone:
+        explainer.explain([near], **asked)
+    result = explainer.explain_batch(np.array([[near], [5]], dtype=object), **asked)
+    assert result.statuses.tolist() == ["failed", "proven"]
+    assert result.messages == {0: str(alone.value)}

@@ -29,7 +29,7 @@ BAD = [
     (explain("--row", 0, "--radius", 0, "--without", "age"), "'age' is not a fixed feature; there are none"),
     (explain("--row", 3, "--radius", 1), "row 3: .*'colour' is 'green', outside its domain: one of red, blue"),
     (explain("--row", 4, "--radius", 1), "row 4: .*'age' is '121', outside its domain"),
-    (explain("--row", 5, "--radius", 1), "row 5: .*'income' is None, outside its domain"),
+    (explain("--row", 5, "--radius", 1), "row 5: .*'income' is missing, outside its domain"),
     (explain("--row", 6, "--radius", 1), "row 6: .*'income': .*not a finite number"),
     (
         ("explain", "plain.safetensors", "data.csv", "--row", 0, "--radius", 1, "--unit", "std"),

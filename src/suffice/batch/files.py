@@ -1,7 +1,8 @@
 """Tables in files, read a part at a time: Parquet by row groups, CSV by blocks of text.
 
 In: a path. Out: its column names, and Arrow tables of so many rows each, from any row on.
-Guaranteed: no more than a part and a row group's pages are in memory; the cells of a CSV file stay text.
+Guaranteed: no more than a part and a row group's pages are in memory, however much a small file stands for; the cells
+of a CSV file stay text.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from suffice.errors import DataError, SufficeError
-from suffice.tables.reading import first_twice
+from suffice.tables.reading import bytes_of, first_twice, is_text
 
+MOST_BYTES = 1 << 29  # of the cells of so many rows of a Parquet file
 _BLOCK_BYTES = 8 << 20
+_ROWS_AT_ONCE = 1 << 16
 
 
 class TableFile:
@@ -80,17 +83,31 @@ class TableFile:
                 yield pa.Table.from_batches(waiting, wanted)
 
     def _parquet(self, columns: Sequence[str], start: int) -> Iterator[Any]:
-        with pa.parquet.ParquetFile(self.path, pre_buffer=False) as file:
+        # Text is read as an index into its distinct values: a few bytes of a file may stand for any number of cells.
+        texts = [name for name in columns if is_text(pa, self.schema.field(name).type)]
+        wanted = pa.schema([self.schema.field(name) for name in columns])
+        with pa.parquet.ParquetFile(self.path, pre_buffer=False, read_dictionary=texts) as file:
             for group in range(file.num_row_groups):
                 rows = file.metadata.row_group(group).num_rows
                 if start >= rows:
                     start -= rows
                     continue
-                batches = file.iter_batches(1 << 16, row_groups=[group], columns=list(columns), use_threads=False)
-                for batch in batches:
+                for batch in file.iter_batches(
+                    _ROWS_AT_ONCE, row_groups=[group], columns=list(columns), use_threads=False
+                ):
                     if start < batch.num_rows:
-                        yield batch.slice(start).select(list(columns))
+                        found = batch.slice(start).select(list(columns))
+                        self._check_bytes(found)
+                        cells = [one.cast(field.type) for one, field in zip(found.columns, wanted, strict=True)]
+                        yield pa.RecordBatch.from_arrays(cells, schema=wanted)
                     start = max(0, start - batch.num_rows)
+
+    def _check_bytes(self, batch: Any) -> None:
+        if sum(bytes_of(pa, column) for column in batch.columns) > MOST_BYTES:
+            raise DataError(
+                f"{self.path}: {batch.num_rows:,} rows have more than {MOST_BYTES:,} bytes in the columns that are "
+                "needed; shorten their texts"
+            )
 
     def _csv(self, columns: Sequence[str], start: int) -> Iterator[Any]:
         compression = "gzip" if self.path.suffix.lower() == ".gz" else None

@@ -20,7 +20,7 @@ from suffice.batch import kernel
 from suffice.batch.cells import Source, read_source
 from suffice.batch.plan import Answers, Plan, end_to_end, make_plan
 from suffice.batch.result import BatchResult
-from suffice.errors import ClaimError, DataError, PreferenceError, RowError
+from suffice.errors import BudgetError, ClaimError, DataError, PreferenceError, RowError
 from suffice.model.compiled import Compiled
 from suffice.question.question import Question
 from suffice.search.explain import explain
@@ -89,7 +89,7 @@ class BatchQuestion:
         for row in open_rows.tolist():
             try:
                 why = explain(self.compiled, self.question, source.row(row))
-            except (RowError, ClaimError, PreferenceError) as error:
+            except (RowError, ClaimError, PreferenceError, BudgetError) as error:
                 result.fail(row, str(error))
             else:
                 result.set(row, why)

@@ -29,6 +29,7 @@ from suffice.batch.parts import Parts
 from suffice.errors import DataError
 
 PART_ROWS = 1 << 18
+_MOST_WIDTH = 1 << 12  # of a cell whose type says how many bytes it has
 _MOST_REPAIRS = 3  # a disk that has changed finished parts so often does not keep them
 
 
@@ -79,6 +80,11 @@ def check_files(explain: ArrowExplainer, table: TableFile, output: Path) -> None
         what = "a feature of the model" if absent[0] in explain.model.names else "which is to be carried over"
         more = f" ({len(absent)} are missing in all)" if len(absent) > 1 else ""
         raise DataError(f"{table.path}: has no column {absent[0]!r}, {what}{more}")
+    for name in (*explain.model.names, *explain.carry):
+        kind = table.schema.field(name).type
+        if _is_nested(kind):
+            what = "the model needs one value there" if name in explain.model.names else "it cannot be carried over"
+            raise DataError(f"{table.path}: column {name!r} holds a {kind} in each cell; {what}")
     clash = [name for name in explain.carry if name in (*explain.schema.names, "row")]
     if clash:
         raise DataError(f"the column {clash[0]!r} cannot be carried over: the result has one of that name; rename it")
@@ -94,6 +100,15 @@ def check_files(explain: ArrowExplainer, table: TableFile, output: Path) -> None
         raise DataError(f"{output}: is the model itself; give the results another name")
     if not output.parent.is_dir():
         raise DataError(f"{output}: cannot be written: there is no folder {output.parent}")
+
+
+def _is_nested(kind: Any) -> bool:
+    """Whether a cell of a type holds several values, a list or a structure, or so many bytes that it might as well."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _is_nested(kind.storage_type)
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return _is_nested(kind.value_type)
+    return bool(kind.num_fields) or (pa.types.is_fixed_size_binary(kind) and kind.byte_width > _MOST_WIDTH)
 
 
 @dataclass(frozen=True)

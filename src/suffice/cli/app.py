@@ -25,7 +25,7 @@ from suffice.cli.options import AsJson, ModelPath, file_facts
 from suffice.cli.questions import question_commands
 from suffice.cli.report import report_command
 from suffice.cli.serve import serve_command
-from suffice.errors import SufficeError
+from suffice.errors import DataError, SufficeError
 from suffice.explainer import Explainer
 from suffice.present.models import model_document
 from suffice.present.terminal import new_console, show_error, show_model
@@ -40,7 +40,9 @@ class _Commands(TyperGroup):
             return super().invoke(ctx)
         except SufficeError as error:
             show_error(error)
-            raise typer.Exit(1) from None
+        except MemoryError:
+            show_error(DataError("there is not enough memory for this; take fewer rows, columns or features"))
+        raise typer.Exit(1)
 
 
 app = typer.Typer(

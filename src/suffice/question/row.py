@@ -12,7 +12,7 @@ from suffice.errors import FeatureNameError, NumberError, RowError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
 from suffice.numbers.exact import brief
-from suffice.numbers.values import Value
+from suffice.numbers.values import Missing, Value
 
 Row = tuple[Value, ...]
 
@@ -86,6 +86,7 @@ def _read_cell(name: str, domain: Domain, cell: Any) -> Value:
     except NumberError as error:
         raise RowError(f"feature {name!r}: {error}") from None
     if not domain.holds(value):
-        shown = str(cell) if isinstance(cell, (float, np.generic)) else brief(cell)
+        is_number = isinstance(cell, (float, np.generic))
+        shown = "missing" if isinstance(value, Missing) else str(cell) if is_number else brief(cell)
         raise RowError(f"feature {name!r} is {shown}, outside its domain: {domain}")
     return value

@@ -215,12 +215,12 @@ def _read_parquet(file: Path) -> DataTable:
         _check_limit(file, opened.metadata.num_rows * len(names), MOST_CELLS, "cells")
         _check_limit(file, _count_bytes(opened.metadata), MOST_BYTES, "bytes once unpacked")
         # Text is read as an index into its distinct values, which may stand for far more than the file's size.
-        texts = [field.name for field in opened.schema_arrow if _is_text(pyarrow, field.type)]
+        texts = [field.name for field in opened.schema_arrow if is_text(pyarrow, field.type)]
         opened = parquet.ParquetFile(content, read_dictionary=texts)
         rows: list[tuple[Any, ...]] = []
         count = 0
         for batch in opened.iter_batches(max(1, _CELLS_AT_ONCE // max(1, len(names))), use_threads=False):
-            count += sum(_bytes_of(pyarrow, column) for column in batch.columns)
+            count += sum(bytes_of(pyarrow, column) for column in batch.columns)
             _check_limit(file, count, MOST_BYTES, "bytes once unpacked")
             rows.extend(zip(*(_cells(pyarrow, column) for column in batch.columns), strict=True))
     return DataTable(str(file), tuple(names), tuple(rows))
@@ -230,14 +230,15 @@ def _count_bytes(metadata: Any) -> int:
     return sum(int(metadata.row_group(g).total_byte_size) for g in range(metadata.num_row_groups))
 
 
-def _is_text(pyarrow: Any, kind: Any) -> bool:
+def is_text(pyarrow: Any, kind: Any) -> bool:
+    """Whether the cells of an Arrow type are of any length, so that a file may write many as one."""
     types = pyarrow.types
     return any(is_kind(kind) for is_kind in (types.is_string, types.is_large_string, types.is_binary))
 
 
-def _bytes_of(pyarrow: Any, column: Any) -> int:
+def bytes_of(pyarrow: Any, column: Any) -> int:
     """Return how many bytes the cells of a column take, each by itself."""
-    if not (pyarrow.types.is_dictionary(column.type) and _is_text(pyarrow, column.type.value_type)):
+    if not (pyarrow.types.is_dictionary(column.type) and is_text(pyarrow, column.type.value_type)):
         return int(column.nbytes)
     compute = importlib.import_module("pyarrow.compute")
     lengths = compute.binary_length(column.dictionary).cast("int64").take(column.indices)
