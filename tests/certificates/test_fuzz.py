@@ -9,16 +9,19 @@ import os
 import random
 from collections import Counter
 from fractions import Fraction
+from functools import cache
+from itertools import combinations
 
 import pytest
 from plain import plain
 from test_corpus import INVALID, VALID, model_of
 from truth import is_true
-from wild import answers
+from wild import answers, forgeries
 
 import suffice
 import suffice_check
 from suffice.model.writing import to_bytes
+from suffice.numbers.values import to_user
 from suffice_check import core, network, tree, verdict
 from suffice_check.claims import inequalities
 from suffice_check.core import Around, Part
@@ -204,6 +207,48 @@ def test_what_the_library_certifies_is_accepted():
     assert set(kinds) == set(verdict.TAKES)
 
 
+def test_no_false_statement_about_an_answer_is_accepted():
+    """A little more than is true, said with the evidence that there is."""
+    kinds = Counter()
+    for model, _, answer in answers(ANSWERS // 2, f"forged {SEED}"):
+        try:
+            document = answer.certificate().document
+        except suffice.ClaimError:
+            continue
+        checker = Checker(to_bytes(model))
+        for forged in forgeries(answer, document):
+            with pytest.raises(suffice_check.RejectedError):
+                checker.check(json.dumps(forged).encode())
+            kinds[document["result"]["kind"]] += 1
+    assert set(kinds) == set(verdict.TAKES) - {"inflation", "insufficient"}
+
+
+def test_every_set_is_judged_as_the_library_judges_it():
+    """Two programs that share no code agree on every set of features: it suffices, or it does not."""
+    verdicts = Counter()
+    for model, kind, answer in answers(ANSWERS // 4, f"sets {SEED}"):
+        question = answer.case.question
+        if kind not in ("explain", "sufficiency", "contrast", "relevance") or question.is_ball:
+            continue
+        explainer, checker = suffice.Explainer(model), Checker(to_bytes(model))
+        plain = suffice.Question.from_document(
+            model, question.document() | {"fix": [], "free": [], "cost": {}, "groups": {}, "arithmetic": "exact"}
+        )
+        row = [to_user(x) for x in answer.row]
+        document = explainer.sufficiency(row, model.names, plain).certificate().document
+        for count in range(len(row)):
+            for fixed in combinations(range(len(row)), count):
+                said = document | {"result": document["result"] | {"fixed": list(fixed)}}
+                suffices = explainer.is_sufficient(row, [model.names[i] for i in fixed], plain)
+                try:
+                    checker.check(json.dumps(said).encode())
+                    assert suffices
+                except suffice_check.RejectedError:
+                    assert not suffices
+                verdicts[suffices] += 1
+    assert min(verdicts[True], verdicts[False]) > 50
+
+
 # --- a checker that does not check is found ---------------------------------------------------------------------------
 
 
@@ -295,13 +340,7 @@ def forgetful(bends):
     return ORDERED(bends[::2])
 
 
-def blurred(*given):
-    """How many thresholds a line is above at an end, as if it never met one."""
-    below, _ = PLACE(*given)
-    return below, below
-
-
-ORDERED, PLACE = network.ordered, network.place
+ORDERED = network.ordered
 
 # Breaks that change little: the corpus has an attack for each, or something that holds is no longer accepted.
 SMALL = {
@@ -328,24 +367,37 @@ SMALL = {
     "costs need no common unit": (Proven, "_units", lambda self, cost, most: int(cost)),
     "radii are on either side": (Proven, "_check_edge", always(None)),
     "networks bend half as often": (network, "ordered", forgetful),
-    "units never meet a threshold": (network, "place", blurred),
+    "bends are not put in order": (network, "ordered", list),
     "ties go to the first class": (verdict, "inequalities", loosened(is_strict=True)),
 }
 
 
-def accepted(path):
+def accepted(model, certificate):
     try:
-        Checker(model_of(path).read_bytes()).check(path.read_bytes())
+        Checker(model).check(certificate)
     except (suffice_check.RejectedError, suffice_check.UnreadableError):
         return False
     return True
 
 
+@cache
+def true_and_false():
+    """Certificates of random answers, and false statements about them."""
+    true, false = [], []
+    for model, _, answer in answers(150, "breaks"):
+        content, document = to_bytes(model), answer.certificate().document
+        true.append((content, json.dumps(document).encode()))
+        false += [(content, json.dumps(one).encode()) for one in forgeries(answer, document)]
+    return true, false
+
+
 @pytest.mark.parametrize("sabotage", SMALL)
 def test_a_small_break_of_the_checker_is_found(sabotage, monkeypatch):
     where, name, instead = SMALL[sabotage]
+    true, false = true_and_false()
     monkeypatch.setattr(where, name, instead)
-    others = [path for path in INVALID.values() if path.stem != "another_models_hash"]
-    if any(accepted(path) for path in others) or not all(accepted(path) for path in VALID.values()):
+    files = {path: (model_of(path).read_bytes(), path.read_bytes()) for path in (*INVALID.values(), *VALID.values())}
+    attacks = [files[path] for path in INVALID.values() if path.stem != "another_models_hash"]
+    if any(accepted(*one) for one in attacks) or not all(accepted(*files[path]) for path in VALID.values()):
         return
-    assert run(3000, sabotage)[1], "nothing tells that the checker is broken"
+    assert any(accepted(*one) for one in false) or not all(accepted(*one) for one in true) or run(3000, sabotage)[1]

@@ -1,11 +1,13 @@
 """Random models, rows and questions of all kinds, small enough for brute force and full of ties: for what the library
 certifies, and for what the checker accepts.
 
-    python tests/certificates/wild.py 10000 [seed]      # certify and check so many answers; none may be refused
+    python tests/certificates/wild.py 10000 [seed]      # certify and check so many answers; none may be refused, and no
+                                                        # false statement about the same answers accepted
 """
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 import time
@@ -36,6 +38,7 @@ from suffice import (
     Table,
     Within,
 )
+from suffice.certificate.witnesses import place_document
 from suffice.model.writing import to_bytes
 from suffice.search.registry import SEARCHES
 
@@ -208,9 +211,120 @@ def answers(count, seed):
                 yield additive, kind, answer
 
 
+# --- statements that are false ----------------------------------------------------------------------------------------
+
+HAIR = Fraction(1, 2**40)
+
+
+def forgeries(answer, document):
+    """Yield certificates that say something false, for what an answer proves says so: a little more than is true."""
+    kind, result, question = document["result"]["kind"], document["result"], document["question"]
+    if question["arithmetic"] != "exact" or question["norm"] != "inf" or getattr(answer, "caveat", None):
+        return
+    maker = {"explanation": _less_fixed, "contrast": _less_changed, "counterfactual": _less_changed}
+    makers = maker | {"radius": _further, "explanations": _other_sets, "relevance": _other_roles, "curve": _less_steps}
+    for change, evidence in makers.get(kind, lambda *_: ())(answer, result, document["evidence"]):
+        yield document | {"result": result | change, "evidence": document["evidence"] | evidence}
+
+
+def _without(features, answer):
+    """What is left of a set without one of its items that need not be fixed."""
+    choices = answer.case.question.choices
+    for k, item in enumerate(choices.items):
+        if k not in choices.fix | choices.free and set(item) <= set(features):
+            yield [i for i in features if i not in item], item
+
+
+def _less_fixed(answer, result, evidence):
+    if getattr(answer, "bound", None) and answer.lower_bound == answer.cost:  # nothing cheaper suffices
+        for rest, _ in _without(result["fixed"], answer):
+            yield {"fixed": rest, "lower_bound": "0"}, {"witnesses": [], "tree": []}
+            yield (
+                {
+                    "fixed": rest,
+                    "lower_bound": str(answer.lower_bound - Fraction(str(answer.case.question.choices.unit))),
+                },
+                {},
+            )
+
+
+def _less_changed(answer, result, evidence):
+    document = [place_document(x) for x in answer.row]
+    for i in result["changed"]:
+        item = next(item for item in answer.case.question.choices.items if i in item)
+        rest = [j for j in result["changed"] if j not in item]
+        if answer.lower_bound == answer.cost and i not in _free(answer):
+            places = [document[j] if j in item else place for j, place in enumerate(evidence["input"])]
+            yield {"changed": rest, "lower_bound": "0"}, {"input": places, "fewer": []}
+            yield {"changed": rest, "lower_bound": "0"}, {"fewer": []}
+
+
+def _free(answer):
+    choices = answer.case.question.choices
+    return choices.features(choices.free)
+
+
+def _further(answer, result, evidence):
+    holds, fails = result["holds_at"], result["fails_at"]
+    if fails is None or holds in ("finite", "inf"):
+        return
+    value = Fraction(holds.removesuffix("-e"))
+    yield {"holds_at": str(value) if holds.endswith("-e") else str(value + HAIR)}, {}
+    yield {"holds_at": str(value + 1), "fails_at": None}, {"input": None}
+    yield {"holds_at": "inf", "fails_at": None}, {"input": None}
+    if not fails.endswith("+e") and value > HAIR:
+        yield {"fails_at": str(value - HAIR)}, {}
+        yield {"fails_at": str(value / 2), "holds_at": "0"}, {}
+    elif fails.endswith("+e"):
+        yield {"fails_at": str(value)}, {}
+
+
+def _other_sets(answer, result, evidence):
+    sets = result["sets"]
+    everything = [i for i in range(len(answer.row)) if i not in _free(answer)]
+    for k, one in enumerate(sets):
+        rest = [*sets[:k], *sets[k + 1 :]]
+        if result["is_complete"] and rest:
+            yield {"sets": rest}, {}
+        for less, _ in _without(one, answer):
+            yield {"sets": [*rest, less]}, {}
+        if sorted(one) != everything:
+            yield {"sets": [*rest, everything]}, {}
+
+
+def _other_roles(answer, result, evidence):
+    roles = "necessary", "relevant", "irrelevant"
+    items = answer.case.question.choices.items
+    for source in roles:
+        for target in roles:
+            for i in result[source] if source != target else ():
+                item = list(next(item for item in items if i in item))
+                kept = [j for j in result[source] if j not in item]
+                said = {source: kept, target: sorted([*result[target], *item])}
+                everything = [j for j in range(len(answer.row)) if j not in _free(answer)]
+                for sets in (evidence["sets"], [everything] * 9, [[*everything]] * 1):
+                    count = len(
+                        {tuple(one) for one in items if set(one) <= set(said.get("relevant", result["relevant"]))}
+                    )
+                    trees = len(
+                        {tuple(one) for one in items if set(one) <= set(said.get("irrelevant", result["irrelevant"]))}
+                    )
+                    yield (
+                        said,
+                        {"sets": (sets * 9)[:count], "trees": ([*evidence["trees"]] + [[{"fits": True}]] * 9)[:trees]},
+                    )
+
+
+def _less_steps(answer, result, evidence):
+    for k, step in enumerate(result["steps"]):
+        for rest, _ in _without(step["fixed"], answer):
+            steps = [*result["steps"][:k], step | {"fixed": rest}, *result["steps"][k + 1 :]]
+            yield {"steps": steps}, {}
+
+
 def main():
     count, seed = int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "0"
-    began, kinds, refused, longest = time.process_time(), Counter(), Counter(), 0.0
+    began, kinds, refused, longest, forged = time.process_time(), Counter(), Counter(), 0.0, 0
     for additive, kind, answer in answers(count, seed):
         try:
             certificate = answer.certificate()
@@ -221,6 +335,14 @@ def main():
         suffice_check.check(to_bytes(additive), certificate.text.encode())
         longest = max(longest, time.process_time() - start)
         kinds[certificate.document["result"]["kind"]] += 1
+        for document in forgeries(answer, certificate.document):
+            forged += 1
+            try:
+                suffice_check.check(to_bytes(additive), json.dumps(document).encode())
+            except suffice_check.RejectedError:
+                continue
+            raise AssertionError(f"accepted, though false: {json.dumps(document)}")
+    print(f"{forged} false statements about the same answers, none accepted")
     print(f"{sum(kinds.values())} certificates accepted, none refused, in {time.process_time() - began:.0f} s CPU")
     print(dict(kinds), f"longest check {longest:.2f} s")
     print("not certified:", dict(refused))
