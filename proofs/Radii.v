@@ -20,17 +20,16 @@ Definition in_span (s : span) (x : R) : Prop :=
   /\ match high s with Some b => x <= b | None => True end
   /\ (is_integers s = true -> integer x).
 
-(** What is within a radius of a value: a code stays as it is; a category may become any other; a number may move within
-    the spans. *)
+(** What is within a radius of a value: itself; if it is a category, any other; if it is a number and no code, the numbers
+    of the spans that are close enough. *)
 Inductive within (d : domain) (x : value) (r : R) : value -> Prop :=
-| within_code : In x (codes d) -> within d x r x
 | within_same : within d x r x
 | within_category v : ~ In x (codes d) -> In x (categories d) -> 0 < r -> In v (categories d) -> within d x r v
 | within_number s a b : ~ In x (codes d) -> ~ In x (categories d) -> x = Numeric a ->
     In s (spans d) -> in_span s b -> a - r <= b <= a + r -> within d x r (Numeric b).
 
 Theorem within_grows d x r r' v : 0 <= r -> r <= r' -> within d x r v -> within d x r' v.
-Proof. intros P L [C | | w N C Q I | s a b N C E S I B]; [constructor 1 | constructor 2 | constructor 3 | econstructor 4]; eauto; lra. Qed.
+Proof. intros P L [| w N C Q I | s a b N C E S I B]; [constructor 1 | constructor 2 | econstructor 3]; eauto; lra. Qed.
 
 (** ** Ends of regions
 
@@ -67,12 +66,11 @@ Proof.
 Qed.
 
 Theorem place_beside_at_radius s x radius p side t :
-  side = 1 \/ side = -1 -> tiny radius <= 1 ->
   (of_real x - radius <= Number p side)%number -> (Number p side <= of_real x + radius)%number ->
   above_low s (Number p side) -> below_high s (Number p side) -> is_integers s = false ->
   (radius <= of_real t)%number -> for_small (fun d => in_span s (p + side * d) /\ x - t <= p + side * d <= x + t).
 Proof.
-  unfold above_low, below_high. intros Sd E L U A B I T.
+  unfold above_low, below_high. intros L U A B I T.
   assert (Low : match low s with Some a => for_small (fun d => a <= p + side * d) | None => True end).
   { destruct (low s) as [a|]; [|exact Logic.I]. apply le_means_for_small in A.
     apply (for_small_impl _ _ A). unfold at_real, of_real; simpl. intros d D Q. lra. }
