@@ -211,6 +211,23 @@ Fixpoint zoned (f : R -> R) (phi : activation) (l : line) (e : zone_ends) (rest 
          /\ in_zone_at_ends e l left (Some t) /\ zoned f phi l' e' rest' (Some t) right
      end.
 
+(** A line that was in a zone up to where it meets one of the zone's thresholds goes on in the zone beyond it. *)
+Lemma cross_threshold f phi l e e' rest left right y :
+  let t := (y - offset l) / slope l in
+  slope l <> 0 -> zone_of phi e -> within_zone e y ->
+  match left with
+  | Some a => within_zone e (value_of l a)
+  | None => (0 < slope l -> lower e = None) /\ (slope l < 0 -> upper e = None)
+  end ->
+  from_to left right t -> (forall x, from_to left (Some t) x -> f x = value_of l x) ->
+  zoned f phi l e' rest (Some t) right -> zoned f phi l e ((t, l, e') :: rest) left right.
+Proof.
+  intros t N Z Y L T F Next. split; [exact Z|]. split; [exact T|]. split; [exact F|]. split; [|exact Next]. split.
+  - destruct left; [exact L|]. destruct L as [U D].
+    split; [exact U | split; [exact D | discriminate]].
+  - unfold t. rewrite (crossing l y N). exact Y.
+Qed.
+
 Theorem activated_follows f phi l e rest left right : continuous phi -> zoned f phi l e rest left right ->
   follows (fun x => activate phi (f x)) (activated_line e l)
     (map (fun p => (fst (fst p), activated_line (snd p) (snd (fst p)))) rest) left right.
