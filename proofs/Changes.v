@@ -27,7 +27,8 @@ Hypothesis drop_nonneg : forall i, In i features -> (0 <= drop i)%number.
 (** Features that change together: of items within the budget, and no more than [m]. *)
 Definition affordable (x : set) : Prop := at_node base undecided x /\ (cost_of cost x items <= budget)%Z.
 Definition change (t : set) : Prop :=
-  (count t features <= m)%nat /\ exists x, affordable x /\ forall i, In i features -> t i = true -> x (item_of i) = true.
+  (count t features <= m)%nat
+  /\ exists x, affordable x /\ forall i, In i features -> t i = true -> x (item_of i) = true.
 
 (** ** Leaves: a price for each feature that changes, and one for each unit of cost *)
 
@@ -52,12 +53,14 @@ Proof.
   { unfold total_of. rewrite <- total_plus. apply total_le. intros i I. destruct (t i); [|order].
     pose proof (positive_part_above (drop i - of_real each)). unfold excess. order. }
   eapply le_trans; [exact One|]. apply plus_le.
-  - rewrite <- total_filter. assert (Eq : total (fun _ : nat => of_real each) (filter t features) = times (INR (count t features)) (of_real each)).
+  - rewrite <- total_filter. assert (Eq : total (fun _ : nat => of_real each) (filter t features)
+      = times (INR (count t features)) (of_real each)).
     { apply number_ext; simpl; rewrite (sum_const nat); unfold count; ring. }
     rewrite Eq. unfold le, times, of_real; simpl. apply le_INR in C.
     destruct (Req_dec each 0) as [Z | Z]; [right; rewrite Z; lra|].
     assert (INR (count t features) * each <= INR m * each) by (apply Rmult_le_compat_r; lra). lra.
-  - unfold load. pose proof (total_by_items features items members item_of items_partition members_know x (excess each)) as T.
+  - unfold load.
+    pose proof (total_by_items features items members item_of items_partition members_know x (excess each)) as T.
     unfold item_total in T. rewrite <- T. apply total_le. intros i I. specialize (Sub i I). unfold spread.
     destruct (t i); [rewrite Sub by reflexivity; apply le_refl|].
     destruct (x (item_of i)); [apply positive_part_nonneg | apply le_refl].
@@ -78,19 +81,23 @@ Proof.
     destruct (changed k); [rewrite Lo by reflexivity|destruct (x k)]; simpl; lia. }
   assert (Pay : (total_of more (fun k => of_real (price * IZR (cost k))) items
     <= of_real (price * IZR (budget - cost_of cost changed items)))%number).
-  { assert (Eq : total_of more (fun k => of_real (price * IZR (cost k))) items = of_real (price * IZR (cost_of cost more items))).
-    { rewrite cost_of_sum, <- sum_times, <- total_of_real. apply total_ext. intros k _. destruct (more k); [reflexivity|].
+  { assert (Eq : total_of more (fun k => of_real (price * IZR (cost k))) items
+      = of_real (price * IZR (cost_of cost more items))).
+    { rewrite cost_of_sum, <- sum_times, <- total_of_real. apply total_ext. intros k _.
+      destruct (more k); [reflexivity|].
       apply number_ext; simpl; ring. }
     rewrite Eq. apply IZR_le in Left. pose proof (Rmult_le_compat_l price _ _ P Left). order. }
   assert (Items : (total_of x (load each) items
     <= total_of more (fun k => of_real (price * IZR (cost k))) items
      + total (fun k => if changed k then load each k
          else if open k then positive_part (load each k - of_real (price * IZR (cost k))) else 0%number) items)%number).
-  { unfold total_of. rewrite <- total_plus. apply total_le. intros k K. unfold more. specialize (Lo k). specialize (Hi k).
+  { unfold total_of. rewrite <- total_plus. apply total_le. intros k K. unfold more. specialize (Lo k).
+    specialize (Hi k).
     unfold union in Hi. destruct (changed k).
     - rewrite Lo by reflexivity. simpl. rewrite plus_0_l. apply le_refl.
     - destruct (x k); simpl.
-      + simpl in Hi. rewrite Hi by reflexivity. pose proof (positive_part_above (load each k - of_real (price * IZR (cost k)))). order.
+      + simpl in Hi. rewrite Hi by reflexivity.
+        pose proof (positive_part_above (load each k - of_real (price * IZR (cost k)))). order.
       + rewrite plus_0_l. destruct (open k); [apply positive_part_nonneg | apply le_refl]. }
   eapply le_trans; [apply plus_le; [apply le_refl | exact Items]|].
   assert (Q := plus_le _ _ _ _ (le_refl (times (INR m) (of_real each))) Pay).
@@ -100,12 +107,14 @@ Qed.
 (** The tree as a whole: no change within the budget lowers the inequality by more than its margin. *)
 Theorem no_cheap_change (limit : number) :
   closes (fun _ _ => false) affordable (fun changed open =>
-      exists each price, 0 <= each /\ 0 <= price /\ (change_total each price changed open <= limit)%number) base undecided ->
+      exists each price, 0 <= each /\ 0 <= price
+        /\ (change_total each price changed open <= limit)%number) base undecided ->
   forall t, change t -> (total_of t drop features <= limit)%number.
 Proof.
   intros T t [C [x [[N B] Sub]]].
   destruct (tree_reaches_leaf (fun _ _ => false) affordable _ undecided base undecided T (fun k K => K) x)
-    as [changed [open [[each [price [E [P L]]]] A]]]; [intros a b _ _ X; discriminate X | split; assumption | exact N |].
+    as [changed [open [[each [price [E [P L]]]] A]]];
+    [intros a b _ _ X; discriminate X | split; assumption | exact N |].
   eapply le_trans; [|exact L]. apply (change_leaf_bounds each price changed open x); auto.
 Qed.
 
@@ -115,7 +124,8 @@ Lemma beyond_budget (more : set) : (budget < cost_of cost more items)%Z ->
 Proof.
   intros L x [_ B] S. assert (Le : (cost_of cost more items <= cost_of cost x items)%Z); [|lia].
   clear - S cost_nonneg. induction items as [|k l IH]; simpl; [lia|].
-  specialize (IH (fun j J => cost_nonneg j (or_intror J))). specialize (cost_nonneg k (or_introl eq_refl)). specialize (S k).
+  specialize (IH (fun j J => cost_nonneg j (or_intror J))). specialize (cost_nonneg k (or_introl eq_refl)).
+  specialize (S k).
   destruct (more k); [rewrite S by reflexivity; lia | destruct (x k); lia].
 Qed.
 
@@ -138,7 +148,8 @@ Qed.
 Theorem no_change_of_few_items (limit : number) (b : nat) (dearest : list item) :
   (forall k, In k items -> undecided k = true -> cost k = 1%Z) -> budget = Z.of_nat b ->
   Permutation (filter undecided items) dearest -> falling (item_total members drop) dearest ->
-  (total (item_total members drop) (firstn b dearest) + total_of base (item_total members drop) items <= limit)%number ->
+  (total (item_total members drop) (firstn b dearest) + total_of base (item_total members drop) items
+     <= limit)%number ->
   forall t, change t -> (total_of t drop features <= limit)%number.
 Proof.
   intros Unit Bud Pd Sd L t [_ [x [Af Sub]]]. eapply le_trans; [|exact L].
@@ -218,5 +229,19 @@ Proof.
   rewrite <- total_of_real. apply total_le. intros i I. destruct (t i) eqn:T.
   - apply (D i I T), (B i I).
   - rewrite (A i I ltac:(unfold others; rewrite T; reflexivity)), fall_at_row. apply le_refl.
+Qed.
+
+(** So if changes of some kind fit every margin, every input of the region that makes one keeps the claim: keeping
+    nothing suffices, if no more may change. *)
+Theorem changes_keep_claim (region : feature -> value -> Prop) (claim : list (inequality value))
+    (drop : inequality value -> feature -> number) (kind : set -> Prop) :
+  (forall c t, In c claim -> kind t ->
+    forall i, In i features -> t i = true -> bounds value row region c i (drop c i)) ->
+  (forall c t, In c claim -> kind t -> (total_of t (drop c) features <= margin_of value features row c)%number) ->
+  sufficient value features row
+    (fun y => box value features region y /\ exists t, kind t /\ agrees value features row (others t) y)
+    (all_hold value features claim) (fun _ => false).
+Proof.
+  intros D L y [B [t [K A]]] _ c C. apply (change_holds region c (drop c) t y); auto. apply (D c t C K).
 Qed.
 End Contrast.

@@ -102,7 +102,8 @@ Proof.
   - destruct m as [|m].
     + simpl. specialize (L j (or_introl eq_refl)). unfold total. simpl. order.
     + specialize (IH m X (fun k K => L k (or_intror K))).
-      change (firstn (S (S m)) (j :: r)) with (j :: firstn (S m) r). change (firstn (S m) (j :: r)) with (j :: firstn m r).
+      change (firstn (S (S m)) (j :: r)) with (j :: firstn (S m) r).
+      change (firstn (S m) (j :: r)) with (j :: firstn m r).
       unfold total in *. simpl sum in *. order.
 Qed.
 
@@ -140,7 +141,8 @@ Proof.
   apply holds_by_falls. eapply le_trans; [|apply (F c C)].
   eapply le_trans; [|apply plus_le; [apply le_refl | apply (largest_first (drop c) t (order c) m Srt)]].
   - unfold total_of. rewrite <- (total_permutation _ _ _ Perm), total_filter, <- total_plus, <- total_of_real.
-    apply total_le. intros i I. pose proof (P c i C) as Pos. specialize (Mv i I). specialize (At i I). specialize (A i I).
+    apply total_le. intros i I. pose proof (P c i C) as Pos. specialize (Mv i I). specialize (At i I).
+    specialize (A i I).
     specialize (D c i C I). cbv beta in At. destruct (s i) eqn:Si; destruct (moving i) eqn:Mi; simpl.
     + discriminate (Mv eq_refl).
     + rewrite (A eq_refl), fall_at_row, plus_0_l. apply le_refl.
@@ -150,7 +152,8 @@ Proof.
       * rewrite (At eq_refl), fall_at_row. apply le_refl.
   - intros i I. apply (P c i C).
   - assert (L : (count t (order c) <= count t features)%nat); [|lia].
-    unfold count. assert (E : length (filter t (order c)) = length (filter t (filter (fun i => negb (s i || moving i)) features))).
+    unfold count. assert (E : length (filter t (order c))
+      = length (filter t (filter (fun i => negb (s i || moving i)) features))).
     { apply Permutation_length. clear - Perm.
       induction Perm as [| x l l' _ IH | x z l | l l' l'' _ IH1 _ IH2]; simpl.
       - constructor.
@@ -168,8 +171,8 @@ Theorem insufficiency (inside : input -> Prop) claim s y c :
   inside y -> agrees s y -> In c claim -> ~ holds c y -> ~ sufficient inside (all_hold claim) s.
 Proof. intros Y A C N Suff. apply N. apply (Suff y Y A c C). Qed.
 
-(** A number is reached by falls of a feature over its region: one of them is as large; or, for a number a − ε, they
-    come as close to a as one likes. *)
+(** A number is reached by falls of a feature over its region: one of them is as large; or, for a number a − ε,
+    they come as close to a as one likes. *)
 Definition attained region c i (n : number) : Prop :=
   exists v, region i v /\ (n <= of_real (fall c i v))%number.
 Definition approached region c i (n : number) : Prop :=
@@ -287,11 +290,12 @@ Proof.
     + intros i I M. specialize (Y0 i I M). rewrite (Att i I M) in Y0. apply Y0.
     + apply Break. apply lt_not_le. intros Le. apply lt_not_le in Over. apply Over.
       eapply le_trans; [|exact Le]. rewrite (falls_of_moved c moved y0 A0), <- total_of_real. apply total_le.
-      intros i I. destruct (moved i) eqn:M; [|apply le_refl]. specialize (Y0 i I M). rewrite (Att i I M) in Y0. apply Y0.
+      intros i I. destruct (moved i) eqn:M; [|apply le_refl]. specialize (Y0 i I M). rewrite (Att i I M) in Y0.
+      apply Y0.
 Qed.
 
-(** What every sufficient set obeys: the falls reached by any features that it leaves free, and that may move together,
-    fit the margin. *)
+(** What every sufficient set obeys: the falls reached by any features that it leaves free, and that may move
+    together, fit the margin. *)
 Theorem necessary_condition (inside : input -> Prop) region claim s c (moved : set) (n : feature -> number) :
   sufficient inside (all_hold claim) s -> In c claim ->
   (forall i, In i features -> moved i = true -> s i = false) ->

@@ -22,8 +22,8 @@ Proof.
   unfold total_of. rewrite cost_of_sum, <- total_of_real. apply total_ext. intros k _. destruct (f k); reflexivity.
 Qed.
 
-(** Whatever leaves say of the cost of candidates, the tree says of every feasible one; better items may be passed over
-    where swapping them in keeps candidates feasible and frees no less. *)
+(** Whatever leaves say of the cost of candidates, the tree says of every feasible one; better items may be passed
+    over where swapping them in keeps candidates feasible and frees no less. *)
 Theorem tree_bounds (better : item -> item -> bool) (feasible : set -> Prop) (leaf : set -> set -> Prop)
     (items : list item) (cost : item -> Z) base undecided most :
   NoDup items ->
@@ -43,7 +43,8 @@ Proof.
     with (f := f) as [g [G [V [Same T]]]]; auto.
   - apply NoDup_filter; exact D.
   - intros g a b Ia Ib. apply Member, U in Ia. apply Member, U in Ib. auto.
-  - destruct (tree_reaches_leaf better feasible _ undecided base undecided C) with (f := g) as [freed [open [L A]]]; auto.
+  - destruct (tree_reaches_leaf better feasible _ undecided base undecided C) with (f := g)
+      as [freed [open [L A]]]; auto.
     + intros k K; exact K.
     + intros a b Ua Ub. apply T; apply Member; assumption.
     + destruct N as [Ap [Lo Hi]]. split; [exact Ap|]. split; intros k K; specialize (Same k).
@@ -154,7 +155,8 @@ Qed.
 
 (** Where freed items break a limit, so does all that frees more. *)
 Lemma breaking_is_infeasible c freed :
-  In c constraints -> (forall k, In k items -> (0 <= drop c k)%number) -> (limit c < total_of freed (drop c) items)%number ->
+  In c constraints -> (forall k, In k items -> (0 <= drop c k)%number) ->
+  (limit c < total_of freed (drop c) items)%number ->
   forall f, fits f -> subset freed f -> False.
 Proof.
   intros C P L f F S. apply lt_not_le in L. apply L. eapply le_trans; [|apply (F c C)].

@@ -26,7 +26,8 @@ Proof.
 Qed.
 
 (** Of two classes, the second is predicted where the score is positive, or zero if ties go to it. *)
-Definition predicts_second (ties_to_second : bool) (score : R) : Prop := if ties_to_second then 0 <= score else 0 < score.
+Definition predicts_second (ties_to_second : bool) (score : R) : Prop :=
+  if ties_to_second then 0 <= score else 0 < score.
 
 Theorem stays_second ties score : predicts_second ties score <-> if negb ties then 0 < score else 0 <= score.
 Proof. unfold predicts_second. destruct ties; simpl; tauto. Qed.
@@ -42,9 +43,11 @@ Lemma logistic_at_least s p : 0 < p < 1 -> (p <= logistic s <-> p / (1 - p) <= e
 Proof.
   intros [P Q]. pose proof (exp_pos s) as E. unfold logistic. rewrite exp_Ropp.
   assert (Eq : 1 / (1 + / exp s) = exp s / (exp s + 1)) by (field; lra). rewrite Eq. split; intros L.
-  - apply (Rmult_le_compat_r (exp s + 1)) in L; [|lra]. unfold Rdiv at 1 in L. rewrite Rmult_assoc, Rinv_l, Rmult_1_r in L by lra.
+  - apply (Rmult_le_compat_r (exp s + 1)) in L; [|lra]. unfold Rdiv at 1 in L.
+    rewrite Rmult_assoc, Rinv_l, Rmult_1_r in L by lra.
     apply (Rmult_le_reg_r (1 - p)); [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra.
-  - apply (Rmult_le_compat_r (1 - p)) in L; [|lra]. unfold Rdiv in L at 1. rewrite Rmult_assoc, Rinv_l, Rmult_1_r in L by lra.
+  - apply (Rmult_le_compat_r (1 - p)) in L; [|lra]. unfold Rdiv in L at 1.
+    rewrite Rmult_assoc, Rinv_l, Rmult_1_r in L by lra.
     apply (Rmult_le_reg_r (exp s + 1)); [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra.
 Qed.
 
@@ -61,8 +64,8 @@ Qed.
 
 (** * Rounding *)
 
-(** If a program's value differs by at most a charge, it decides alike wherever the inequality holds, or breaks, by that
-    much to spare. *)
+(** If a program's value differs by at most a charge, it decides alike wherever the inequality holds, or breaks, by
+    that much to spare. *)
 Theorem charge_covers (g rounded charge : R) (strict : bool) : Rabs (rounded - g) <= charge ->
   ((if strict then 0 < g - charge else 0 <= g - charge) -> if strict then 0 < rounded else 0 <= rounded)
   /\ ((if strict then 0 < rounded else 0 <= rounded) -> if strict then 0 < g + charge else 0 <= g + charge).

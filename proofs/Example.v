@@ -18,7 +18,8 @@ Definition first_alone : set := fun k => Nat.eqb k 0.
 Lemma margin_is_one : margin_of R both_features the_row stays = of_real 1.
 Proof. unfold margin_of, margin, level; simpl. apply number_ext; simpl; unfold the_row; ring. Qed.
 
-Lemma fixing_one_suffices : sufficient R both_features the_row region_of_both (all_hold R both_features [stays]) first_alone.
+Lemma fixing_one_suffices :
+  sufficient R both_features the_row region_of_both (all_hold R both_features [stays]) first_alone.
 Proof.
   apply (sufficiency R both_features the_row region_of_both near [stays] first_alone (fun _ _ => of_real 1)).
   - intros y Y; exact Y.
@@ -55,7 +56,8 @@ Proof.
     + intros p [E | []]. subst p. simpl. split; [lra | left; reflexivity].
     + assert (Rest : forall k, rest cost_one [(1, c)] k = 0%number).
       { intros k. unfold rest, weight, c, item_total, one_item_each, total, cost_one. apply number_ext; simpl; ring. }
-      assert (Total : leaf_total both_features cost_one [(1, c)] (fun _ => false) (fun k => existsb (Nat.eqb k) both_features) = of_real 1).
+      assert (Total : leaf_total both_features cost_one [(1, c)] (fun _ => false)
+        (fun k => existsb (Nat.eqb k) both_features) = of_real 1).
       { unfold leaf_total. rewrite (total_ext _ (fun _ => 0%number) both_features).
         - rewrite total_zero, plus_0_r. unfold room, c; rewrite margin_is_one. apply number_ext; simpl; ring.
         - intros k _. rewrite Rest. destruct (existsb _ _); [|reflexivity]. unfold positive_part.

@@ -18,7 +18,8 @@ Proof.
   revert q. induction r as [|j r IH]; intros q L N; [simpl in N; lia|]. destruct q as [|q].
   - pose proof (L j (or_introl eq_refl)). simpl firstn. unfold total. simpl sum. order.
   - assert (E := IH q (fun k K => L k (or_intror K)) ltac:(simpl in N; lia)).
-    change (firstn (S (S q)) (j :: r)) with (j :: firstn (S q) r). change (firstn (S q) (j :: r)) with (j :: firstn q r).
+    change (firstn (S (S q)) (j :: r)) with (j :: firstn (S q) r).
+    change (firstn (S q) (j :: r)) with (j :: firstn q r).
     unfold total in *. simpl sum in *. order.
 Qed.
 
@@ -53,7 +54,8 @@ Proof.
     - destruct IH as [r' [P' S']]. exists (h :: r'). split.
       + eapply Permutation_trans; [apply perm_swap | constructor; exact P'].
       + constructor; [exact S'|]. eapply Permutation_Forall; [exact P'|]. constructor; [order | exact Lh]. }
-  destruct Ins as [r [P' S']]. exists r. split; [|exact S']. eapply Permutation_trans; [constructor; exact P | exact P'].
+  destruct Ins as [r [P' S']]. exists r. split; [|exact S'].
+  eapply Permutation_trans; [constructor; exact P | exact P'].
 Qed.
 
 (** Any [m] of some numbers are at most m·ν and what they exceed ν by, for every ν from 0 up. *)
@@ -185,15 +187,16 @@ Proof.
   exists nu. rewrite Total, TotalS. auto.
 Qed.
 
-(** A leaf: of the open items, in the order of a member's weight, the lightest j + 1 do not fit beside what is freed, so
-    at most j are freed, which cost no more than the j dearest. *)
+(** A leaf: of the open items, in the order of a member's weight, the lightest j + 1 do not fit beside what is
+    freed, so at most j are freed, which cost no more than the j dearest. *)
 Definition few_leaf (most : Z) (freed open : set) : Prop :=
   exists weighted (load : item -> number) (lightest dearest : list item) (j : nat) (chosen : list number),
     valid constraints weighted
     /\ (forall k, In k items -> open k = true -> exists i, In i (members k) /\ load k = weight weighted i)
     /\ Permutation (filter open items) lightest /\ rising load lightest
     /\ ((length lightest <= j)%nat
-        \/ (Permutation chosen (map (weight weighted) (filter (of_items freed) features) ++ map load (firstn (S j) lightest))
+        \/ (Permutation chosen
+              (map (weight weighted) (filter (of_items freed) features) ++ map load (firstn (S j) lightest))
             /\ (room weighted < total (fun x => x) (firstn m chosen))%number))
     /\ Permutation (filter open items) dearest /\ falling (fun k => of_real (IZR (cost k))) dearest
     /\ (cost_of cost freed items + cost_of cost (fun _ => true) (firstn j dearest) <= most)%Z.
@@ -264,13 +267,15 @@ Proof.
   apply le_IZR. assert (Q : (of_real (IZR (cost_of cost f dearest))
       <= of_real (IZR (cost_of cost (fun _ => true) (firstn j dearest))))%number); [|order].
   rewrite !cost_of_total. unfold total_of at 2. apply Dear; [|exact Fewd].
-  intros k K. assert (In k (filter open items)) as I by (eapply Permutation_in; [apply Permutation_sym; exact Pd | exact K]).
+  intros k K. assert (In k (filter open items)) as I
+    by (eapply Permutation_in; [apply Permutation_sym; exact Pd | exact K]).
   apply filter_In in I. destruct I as [I _]. apply cost_nonneg, IZR_le in I. order.
 Qed.
 
 (** Where freed features break a limit, [m] of them at once, so does all that frees more. *)
 Lemma few_breaking_is_infeasible c freed (t : set) :
-  In c constraints -> (forall i, In i features -> t i = true -> of_items freed i = true) -> (count t features <= m)%nat ->
+  In c constraints -> (forall i, In i features -> t i = true -> of_items freed i = true) ->
+  (count t features <= m)%nat ->
   (limit c < total_of t (drop c) features)%number -> forall f, few_fit f -> subset freed f -> False.
 Proof.
   intros C Sub Ct L f F S. apply lt_not_le in L. apply L. apply (F c t C); auto. intros i I Ti. apply S, (Sub i I Ti).
@@ -320,8 +325,10 @@ Proof.
       rewrite (count_swapped t b a Ib Ia Tb Ta) in Old. specialize (D c Hc).
       rewrite (total_swapped features features_differ (drop c) t b a Ib Ia Tb Ta) in Old.
       assert (Sub' : forall i, In i features -> swap b a t i = true -> of_items (fun i => i) f i = true).
-      { intros i I T. unfold of_items, swap in T. destruct (Nat.eqb i b) eqn:E; [apply Nat.eqb_eq in E; subst; exact Fb|].
-        destruct (Nat.eqb i a) eqn:E'; [discriminate|]. specialize (Sub i I T). unfold swap in Sub. rewrite E, E' in Sub. exact Sub. }
+      { intros i I T. unfold of_items, swap in T.
+        destruct (Nat.eqb i b) eqn:E; [apply Nat.eqb_eq in E; subst; exact Fb|].
+        destruct (Nat.eqb i a) eqn:E'; [discriminate|]. specialize (Sub i I T). unfold swap in Sub.
+        rewrite E, E' in Sub. exact Sub. }
       specialize (Old Sub' Ct). order.
     + apply (F c t Hc); [|exact Ct]. intros i I T. specialize (Sub i I T). unfold swap in Sub. unfold of_items.
       destruct (Nat.eqb i a) eqn:E; [apply Nat.eqb_eq in E; congruence|].

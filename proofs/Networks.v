@@ -1,8 +1,8 @@
 (** Networks of piecewise-linear units as pieces: what is computed unit by unit is what the network is.
 
     A network is a list of units. Each takes a weighted sum of the input and of units before it, and applies a
-    continuous activation that is affine between thresholds, such as ReLU. Layers are units that look at the layer before
-    them; a skip is a unit without a threshold that adds up two others. *)
+    continuous activation that is affine between thresholds, such as ReLU. Layers are units that look at the layer
+    before them; a skip is a unit without a threshold that adds up two others. *)
 
 From Coq Require Import Reals Lra List Permutation.
 From Suffice Require Import Numbers Claims Pieces.
@@ -40,8 +40,10 @@ Definition within_zone (z : zone_ends) (y : R) : Prop :=
 
 Inductive zone_from : option R -> R -> R -> list zone -> zone_ends -> Prop :=
 | zone_now l s o zs : zone_from l s o zs (Ends l (match zs with [] => None | z :: _ => Some (threshold z) end) s o)
-| zone_later l s o z rest e : zone_from (Some (threshold z)) (steep z) (shift z) rest e -> zone_from l s o (z :: rest) e.
-Definition zone_of (phi : activation) (e : zone_ends) : Prop := zone_from None (first_steep phi) (first_shift phi) (zones phi) e.
+| zone_later l s o z rest e :
+    zone_from (Some (threshold z)) (steep z) (shift z) rest e -> zone_from l s o (z :: rest) e.
+Definition zone_of (phi : activation) (e : zone_ends) : Prop :=
+  zone_from None (first_steep phi) (first_shift phi) (zones phi) e.
 
 Lemma zone_from_lower l s o zs e : zone_from (Some l) s o zs e ->
   Forall (fun later => l < threshold later) zs -> continuous_from s o zs ->
@@ -73,12 +75,13 @@ Qed.
 
 (** * Units as lines that bend
 
-    A continuous function that is affine between bends is its first line, and what its slope changes by at each bend
-    times how far one is past it. *)
+    A continuous function that is affine between bends is its first line, and what its slope changes by at each
+    bend times how far one is past it. *)
 
 Definition past (t x : R) : R := if Rle_dec x t then 0 else x - t.
 Record bent := Bent { first_line : line; bends : list (R * R) }.
-Definition bent_value (f : bent) (x : R) : R := value_of (first_line f) x + sum (fun b => snd b * past (fst b) x) (bends f).
+Definition bent_value (f : bent) (x : R) : R :=
+  value_of (first_line f) x + sum (fun b => snd b * past (fst b) x) (bends f).
 
 Definition from_to (left right : option R) (x : R) : Prop :=
   match left with Some a => a <= x | None => True end /\ match right with Some b => x <= b | None => True end.
@@ -128,13 +131,17 @@ Qed.
 (** ** Sums of units *)
 
 Definition scaled_sum (ws : list (R * bent)) (bias : R) : bent :=
-  Bent (Line (sum (fun p => fst p * slope (first_line (snd p))) ws) (sum (fun p => fst p * offset (first_line (snd p))) ws + bias))
+  Bent
+    (Line (sum (fun p => fst p * slope (first_line (snd p))) ws)
+      (sum (fun p => fst p * offset (first_line (snd p))) ws + bias))
     (flat_map (fun p => map (fun b => (fst b, fst p * snd b)) (bends (snd p))) ws).
 
-Theorem scaled_sum_value ws bias x : bent_value (scaled_sum ws bias) x = sum (fun p => fst p * bent_value (snd p) x) ws + bias.
+Theorem scaled_sum_value ws bias x :
+  bent_value (scaled_sum ws bias) x = sum (fun p => fst p * bent_value (snd p) x) ws + bias.
 Proof.
   unfold bent_value, scaled_sum, value_of; simpl. rewrite sum_flat_map.
-  rewrite (sum_ext _ (fun i => sum _ (map _ _)) (fun p => fst p * sum (fun b => snd b * past (fst b) x) (bends (snd p)))).
+  rewrite (sum_ext _ (fun i => sum _ (map _ _))
+    (fun p => fst p * sum (fun b => snd b * past (fst b) x) (bends (snd p)))).
   - rewrite (sum_ext _ (fun p => fst p * (_ + _)) (fun p => x * (fst p * slope (first_line (snd p)))
       + fst p * offset (first_line (snd p)) + fst p * sum (fun b => snd b * past (fst b) x) (bends (snd p)))).
     + rewrite !sum_plus, sum_times. ring.
@@ -144,20 +151,24 @@ Qed.
 
 (** ** A unit's activation
 
-    Between neighbouring bends and crossings of thresholds, a unit is a line whose values lie in one zone: it is enough
-    that they do so at both ends, or, towards infinity, that the zone has no end in the direction of the line. *)
+    Between neighbouring bends and crossings of thresholds, a unit is a line whose values lie in one zone: it is
+    enough that they do so at both ends, or, towards infinity, that the zone has no end in the direction of the
+    line. *)
 
 Definition in_zone_at_ends (e : zone_ends) (l : line) (left right : option R) : Prop :=
   match left with
   | Some a => within_zone e (value_of l a)
-  | None => (0 < slope l -> lower e = None) /\ (slope l < 0 -> upper e = None) /\ (right = None -> within_zone e (offset l))
+  | None =>
+      (0 < slope l -> lower e = None) /\ (slope l < 0 -> upper e = None)
+      /\ (right = None -> within_zone e (offset l))
   end
   /\ match right with
      | Some b => within_zone e (value_of l b)
      | None => (0 < slope l -> upper e = None) /\ (slope l < 0 -> lower e = None)
      end.
 
-Lemma zone_on_the_way e l left right x : in_zone_at_ends e l left right -> from_to left right x -> within_zone e (value_of l x).
+Lemma zone_on_the_way e l left right x :
+  in_zone_at_ends e l left right -> from_to left right x -> within_zone e (value_of l x).
 Proof.
   intros [L Rt] [Bl Br].
   assert (Mono : forall a, value_of l x = value_of l a + slope l * (x - a)) by (intros; unfold value_of; ring).
@@ -186,7 +197,8 @@ Qed.
 Lemma crossing l y : slope l <> 0 -> value_of l ((y - offset l) / slope l) = y.
 Proof. intros N. unfold value_of. field. exact N. Qed.
 
-Definition activated_line (e : zone_ends) (l : line) : line := Line (its_steep e * slope l) (its_steep e * offset l + its_shift e).
+Definition activated_line (e : zone_ends) (l : line) : line :=
+  Line (its_steep e * slope l) (its_steep e * offset l + its_shift e).
 
 (** A unit's lines from left to right, each with its zone. *)
 Fixpoint zoned (f : R -> R) (phi : activation) (l : line) (e : zone_ends) (rest : list (R * line * zone_ends))
@@ -198,6 +210,23 @@ Fixpoint zoned (f : R -> R) (phi : activation) (l : line) (e : zone_ends) (rest 
          from_to left right t /\ (forall x, from_to left (Some t) x -> f x = value_of l x)
          /\ in_zone_at_ends e l left (Some t) /\ zoned f phi l' e' rest' (Some t) right
      end.
+
+(** A line that was in a zone up to where it meets one of the zone's thresholds goes on in the zone beyond it. *)
+Lemma cross_threshold f phi l e e' rest left right y :
+  let t := (y - offset l) / slope l in
+  slope l <> 0 -> zone_of phi e -> within_zone e y ->
+  match left with
+  | Some a => within_zone e (value_of l a)
+  | None => (0 < slope l -> lower e = None) /\ (slope l < 0 -> upper e = None)
+  end ->
+  from_to left right t -> (forall x, from_to left (Some t) x -> f x = value_of l x) ->
+  zoned f phi l e' rest (Some t) right -> zoned f phi l e ((t, l, e') :: rest) left right.
+Proof.
+  intros t N Z Y L T F Next. split; [exact Z|]. split; [exact T|]. split; [exact F|]. split; [|exact Next]. split.
+  - destruct left; [exact L|]. destruct L as [U D].
+    split; [exact U | split; [exact D | discriminate]].
+  - unfold t. rewrite (crossing l y N). exact Y.
+Qed.
 
 Theorem activated_follows f phi l e rest left right : continuous phi -> zoned f phi l e rest left right ->
   follows (fun x => activate phi (f x)) (activated_line e l)
@@ -238,7 +267,8 @@ Inductive computed (left right : option R) : network -> list bent -> list bent -
     zoned (bent_value (scaled_sum (combine (weights u) known) (bias u))) (act u) l e rest left right ->
     computed left right net
       (Bent (activated_line e l)
-        (bends_of (activated_line e l) (map (fun p => (fst (fst p), activated_line (snd p) (snd (fst p)))) rest)) :: known)
+        (bends_of (activated_line e l)
+          (map (fun p => (fst (fst p), activated_line (snd p) (snd (fst p)))) rest)) :: known)
       result ->
     computed left right (u :: net) known result.
 
@@ -276,14 +306,15 @@ Qed.
 Lemma bends_in_any_order l bs bs' x : Permutation bs bs' -> bent_value (Bent l bs) x = bent_value (Bent l bs') x.
 Proof. intros P. unfold bent_value; simpl. rewrite (sum_permutation _ _ _ _ P). reflexivity. Qed.
 
-Lemma bends_together l t a b bs x : bent_value (Bent l ((t, a) :: (t, b) :: bs)) x = bent_value (Bent l ((t, a + b) :: bs)) x.
+Lemma bends_together l t a b bs x :
+  bent_value (Bent l ((t, a) :: (t, b) :: bs)) x = bent_value (Bent l ((t, a + b) :: bs)) x.
 Proof. unfold bent_value; simpl. ring. Qed.
 
 Lemma bend_without_change l t bs x : bent_value (Bent l ((t, 0) :: bs)) x = bent_value (Bent l bs) x.
 Proof. unfold bent_value; simpl. ring. Qed.
 
-(** Where lines meet, the offset loses what the slope gains there. If lines have integer slopes and offsets over a common
-    number, the product is an integer over it too. *)
+(** Where lines meet, the offset loses what the slope gains there. If lines have integer slopes and offsets over a
+    common number, the product is an integer over it too. *)
 Lemma offset_by_change l l' t : value_of l t = value_of l' t -> offset l' = offset l - (slope l' - slope l) * t.
 Proof. unfold value_of. lra. Qed.
 
@@ -303,7 +334,8 @@ Fixpoint in_order (bs : list (R * R)) : Prop :=
   | b :: rest => Forall (fun later => fst b < fst later) rest /\ in_order rest
   end.
 
-Lemma not_past_any x t bs : x <= t -> Forall (fun later => t < fst later) bs -> sum (fun b => snd b * past (fst b) x) bs = 0.
+Lemma not_past_any x t bs :
+  x <= t -> Forall (fun later => t < fst later) bs -> sum (fun b => snd b * past (fst b) x) bs = 0.
 Proof.
   intros L F. induction F as [|b bs H F IH]; simpl; [reflexivity|]. rewrite IH. unfold past.
   destruct (Rle_dec x (fst b)); [ring | lra].

@@ -1,8 +1,8 @@
 (** Ordered numbers a + b·ε: what a comparison of them says about real numbers.
 
     A certificate counts falls and margins in such numbers. ε is smaller than every positive real, so that they are
-    compared by a first and by b where the a are equal. "At most a, and never quite a" is then a number of its own, a − ε,
-    and a strict inequality is one like any other. *)
+    compared by a first and by b where the a are equal. "At most a, and never quite a" is then a number of its own,
+    a − ε, and a strict inequality is one like any other. *)
 
 From Coq Require Import Reals Lra Lia List Bool Permutation.
 Import ListNotations.
@@ -181,7 +181,8 @@ Proof. rewrite total_of_real, sum_zero. reflexivity. Qed.
 Lemma total_ext {A : Type} (f g : A -> number) l : (forall i, In i l -> f i = g i) -> total f l = total g l.
 Proof. intros E. apply number_ext; simpl; apply sum_ext; intros i I; rewrite E; auto. Qed.
 
-Lemma total_plus {A : Type} (f g : A -> number) l : total (fun i => (f i + g i)%number) l = (total f l + total g l)%number.
+Lemma total_plus {A : Type} (f g : A -> number) l :
+  total (fun i => (f i + g i)%number) l = (total f l + total g l)%number.
 Proof. apply number_ext; simpl; apply sum_plus. Qed.
 
 Lemma total_times {A : Type} (c : R) (f : A -> number) l : total (fun i => times c (f i)) l = times c (total f l).
@@ -245,7 +246,8 @@ Qed.
 
 (** ** What a comparison means
 
-    [x <= y] says just that a + b·t ≤ c + d·t for all positive reals t that are small enough, and likewise for [x < y]. *)
+    [x <= y] says just that a + b·t ≤ c + d·t for all positive reals t that are small enough, and likewise for [x <
+    y]. *)
 
 Definition at_real (t : R) (x : number) : R := real x + tiny x * t.
 Definition for_small (P : R -> Prop) : Prop := exists d, 0 < d /\ forall t, 0 < t < d -> P t.
@@ -324,7 +326,8 @@ Proof. unfold exceeds_nowhere. destruct strict; order. Qed.
     The largest integer at most a + b·ε is the floor of a, or one less where a is whole and b negative. *)
 
 Definition floor (x : number) : Z :=
-  (Int_part (real x) - if Req_EM_T (real x) (IZR (Int_part (real x))) then if Rlt_dec (tiny x) 0 then 1 else 0 else 0)%Z.
+  (Int_part (real x)
+   - if Req_EM_T (real x) (IZR (Int_part (real x))) then if Rlt_dec (tiny x) 0 then 1 else 0 else 0)%Z.
 
 Theorem floor_is_largest (k : Z) (x : number) : (k <= floor x)%Z <-> (of_real (IZR k) <= x)%number.
 Proof.

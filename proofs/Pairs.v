@@ -53,8 +53,8 @@ Proof.
     apply Nat.eqb_eq in Q; subst; reflexivity.
 Qed.
 
-(** For any messages, no input of the region is lower than the constant, what each feature has left at its lowest, and
-    what each pair has with its messages at its lowest. Lowest values may be approached only: a + ε. *)
+(** For any messages, no input of the region is lower than the constant, what each feature has left at its lowest,
+    and what each pair has with its messages at its lowest. Lowest values may be approached only: a + ε. *)
 Theorem messages_bound (region : feature -> value -> Prop) (low : feature -> number) (low_pair : edge -> number) y :
   (forall i v, In i features -> region i v -> (low i <= of_real (main i v - received i v))%number) ->
   (forall e v w, In e edges -> region (fst e) v -> region (snd e) w ->
@@ -65,7 +65,8 @@ Proof.
   intros L Lp B.
   assert (E : of_real (pair_level y)
     = (of_real constant + total (fun i => of_real (main i (y i) - received i (y i))) features
-       + total (fun e => of_real (pair e (y (fst e)) (y (snd e)) + to_first e (y (fst e)) + to_second e (y (snd e)))) edges)%number).
+       + total (fun e => of_real (pair e (y (fst e)) (y (snd e)) + to_first e (y (fst e)) + to_second e (y (snd e))))
+           edges)%number).
   { rewrite !total_of_real. apply number_ext; simpl; [|ring]. unfold pair_level. rewrite sum_minus, messages_cancel.
     rewrite (sum_ext _ (fun e => _ + _ + _) (fun e => pair e (y (fst e)) (y (snd e))
       + (to_first e (y (fst e)) + to_second e (y (snd e))))) by (intros; ring).
@@ -76,12 +77,14 @@ Proof.
 Qed.
 
 (** Regions may be split: what holds where a feature has some values, and where it has the others, holds everywhere. *)
-Theorem split_region (region : feature -> value -> Prop) (i : feature) (some : value -> bool) (truth : input value -> Prop) :
+Theorem split_region (region : feature -> value -> Prop) (i : feature) (some : value -> bool)
+    (truth : input value -> Prop) :
   (forall y, box value features (fun j v => region j v /\ (j = i -> some v = true)) y -> truth y) ->
   (forall y, box value features (fun j v => region j v /\ (j = i -> some v = false)) y -> truth y) ->
   forall y, box value features region y -> truth y.
 Proof.
-  intros T F y B. destruct (some (y i)) eqn:E; [apply T | apply F]; intros j J; (split; [apply B; exact J | intros Q; subst; exact E]).
+  intros T F y B. destruct (some (y i)) eqn:E; [apply T | apply F]; intros j J;
+    (split; [apply B; exact J | intros Q; subst; exact E]).
 Qed.
 
 (** * Scenarios *)
@@ -106,18 +109,23 @@ Proof.
   assert (Each : sum (fun i => if f i then alone x i else 0) features
     = sum (fun i => main i (row i) - main i (replace f x i)) features
       + sum (fun e => (if f (fst e) then pair e (row (fst e)) (row (snd e)) - pair e (x (fst e)) (row (snd e)) else 0)
-                    + (if f (snd e) then pair e (row (fst e)) (row (snd e)) - pair e (row (fst e)) (x (snd e)) else 0)) edges).
+                    + (if f (snd e) then pair e (row (fst e)) (row (snd e)) - pair e (row (fst e)) (x (snd e)) else
+                        0)) edges).
   { transitivity (sum (fun i => main i (row i) - main i (replace f x i)) features
       + sum (fun i => sum (fun e =>
-          at_feature i (fst e) (if f (fst e) then pair e (row (fst e)) (row (snd e)) - pair e (x (fst e)) (row (snd e)) else 0)
-        + at_feature i (snd e) (if f (snd e) then pair e (row (fst e)) (row (snd e)) - pair e (row (fst e)) (x (snd e)) else 0))
+          at_feature i (fst e) (if f (fst e) then pair e (row (fst e)) (row (snd e)) - pair e (x (fst e)) (row (snd
+            e)) else 0)
+        + at_feature i (snd e) (if f (snd e) then pair e (row (fst e)) (row (snd e)) - pair e (row (fst e)) (x (snd
+            e)) else 0))
           edges) features).
     - rewrite <- sum_plus. apply sum_ext. intros i _. unfold alone, replace. destruct (f i) eqn:Fi.
       + f_equal. apply sum_ext. intros e _. unfold at_feature.
-        destruct (Nat.eqb (fst e) i) eqn:Q, (Nat.eqb (snd e) i) eqn:Q'; try apply Nat.eqb_eq in Q; try apply Nat.eqb_eq in Q';
+        destruct (Nat.eqb (fst e) i) eqn:Q, (Nat.eqb (snd e) i) eqn:Q'; try apply Nat.eqb_eq in Q;
+          try apply Nat.eqb_eq in Q';
           subst; rewrite ?Fi; try reflexivity. rewrite Q', Fi. reflexivity.
       + rewrite (sum_ext _ _ (fun _ => 0)); [rewrite sum_zero; ring|]. intros e _. unfold at_feature.
-        destruct (Nat.eqb (fst e) i) eqn:Q, (Nat.eqb (snd e) i) eqn:Q'; try apply Nat.eqb_eq in Q; try apply Nat.eqb_eq in Q';
+        destruct (Nat.eqb (fst e) i) eqn:Q, (Nat.eqb (snd e) i) eqn:Q'; try apply Nat.eqb_eq in Q;
+          try apply Nat.eqb_eq in Q';
           subst; rewrite ?Fi; try ring. rewrite Q', Fi. ring.
     - f_equal. rewrite sum_swap. apply sum_ext. intros e E. destruct (edges_are_pairs e E) as [I [J _]].
       rewrite sum_plus, !sum_at_feature; auto. }
@@ -126,7 +134,8 @@ Proof.
   assert (Edges : sum (fun e => pair e (row (fst e)) (row (snd e))) edges
       - sum (fun e => pair e (replace f x (fst e)) (replace f x (snd e))) edges
     = sum (fun e => (if f (fst e) then pair e (row (fst e)) (row (snd e)) - pair e (x (fst e)) (row (snd e)) else 0)
-                  + (if f (snd e) then pair e (row (fst e)) (row (snd e)) - pair e (row (fst e)) (x (snd e)) else 0)) edges
+                  + (if f (snd e) then pair e (row (fst e)) (row (snd e)) - pair e (row (fst e)) (x (snd e)) else 0))
+                      edges
       + sum (fun e => if both f e then together x e else 0) edges); [|lra].
   rewrite <- sum_minus, <- sum_plus. apply sum_ext. intros e _. unfold both, together, replace.
   destruct (f (fst e)), (f (snd e)); simpl; ring.
@@ -151,7 +160,8 @@ Definition shows (n : number) (falls : R -> R) : Prop :=
 
 Lemma shows_near n falls e : shows n falls -> 0 < e -> for_small (fun d => real n - e < falls d).
 Proof.
-  intros [A | [_ N]] E; [|apply N; exact E]. exists 1. split; [lra|]. intros d [D _]. specialize (A d D). clear - A E. order.
+  intros [A | [_ N]] E; [|apply N; exact E]. exists 1. split; [lra|]. intros d [D _]. specialize (A d D). clear - A E.
+  order.
 Qed.
 
 Theorem scenario_inequality (s f : set) :
@@ -177,10 +187,12 @@ Proof.
     assert (Nf : for_small (fun d => forall i, In i features -> f i = true -> real (shown i) - e < alone (x d) i)).
     { apply for_small_all. intros i I. destruct (f i) eqn:Fi; [|exists 1; split; [lra | intros; discriminate]].
       destruct (shows_near _ _ e (proj1 (A i I Fi)) E) as [d [D H]]. exists d. auto. }
-    assert (Ne : for_small (fun d => forall g, In g edges -> both f g = true -> real (product g) - e < together (x d) g)).
+    assert (Ne : for_small (fun d =>
+      forall g, In g edges -> both f g = true -> real (product g) - e < together (x d) g)).
     { apply for_small_all. intros g I. destruct (both f g) eqn:Fg; [|exists 1; split; [lra | intros; discriminate]].
       destruct (shows_near _ _ e (proj1 (P g I Fg)) E) as [d [D H]]. exists d. auto. }
-    destruct (for_small_and _ _ Nf Ne) as [d0 [D0 H]]. exists d0. split; [exact D0|]. intros d D. destruct (H d D) as [H1 H2].
+    destruct (for_small_and _ _ Nf Ne) as [d0 [D0 H]]. exists d0. split; [exact D0|]. intros d D.
+    destruct (H d D) as [H1 H2].
     rewrite scenario_fall. unfold sums, total_of, total, plus; cbn [real].
     assert (S1 : sum (fun i => real (if f i then shown i else 0%number)) features - INR (length features) * e
       <= sum (fun i => if f i then alone (x d) i else 0) features).
@@ -191,14 +203,16 @@ Proof.
     { rewrite <- (sum_const edge e edges), <- sum_minus. apply sum_le. intros g I. specialize (H2 g I).
       destruct (both f g); simpl; [specialize (H2 eq_refl)|]; lra. }
     lra. }
-  assert (Size : 0 <= INR (length features) + INR (length edges)) by (pose proof (pos_INR (length features)); pose proof (pos_INR (length edges)); lra).
+  assert (Size : 0 <= INR (length features) + INR (length edges))
+    by (pose proof (pos_INR (length features)); pose proof (pos_INR (length edges)); lra).
   assert (Real : real sums <= pair_level row).
   { destruct (Rle_or_lt (real sums) (pair_level row)) as [Q | Q]; [exact Q|]. exfalso.
     set (size := INR (length features) + INR (length edges)) in *. set (gap := real sums - pair_level row).
     assert (Step : 0 < gap / (size + 1)) by (apply Rdiv_lt_0_compat; unfold gap; lra).
     destruct (for_small_one _ (Near _ Step)) as [d [D H]]. specialize (Holds d D).
     assert (gap = size * (gap / (size + 1)) + gap / (size + 1)) by (field; lra).
-    assert (pair_level row - pair_level (replace f (x d)) <= pair_level row) by (clear - Holds; unfold pair_margin, margin in *; order).
+    assert (pair_level row - pair_level (replace f (x d)) <= pair_level row)
+      by (clear - Holds; unfold pair_margin, margin in *; order).
     unfold gap in *. lra. }
   assert (Tie : real sums = pair_level row /\ (if strict then -1 else 0) < tiny sums)
     by (clear - Over Real; unfold pair_margin, margin in *; order).
@@ -231,8 +245,8 @@ End Pairs.
 
 (** * Products of what is open *)
 
-(** A product of two choices, each 0 or 1, is bounded below by a line: for q > 0 any share of q·(a + b − 1), for q < 0 any
-    split of q between the two. *)
+(** A product of two choices, each 0 or 1, is bounded below by a line: for q > 0 any share of q·(a + b − 1), for q
+    < 0 any split of q between the two. *)
 Definition choice (b : bool) : R := if b then 1 else 0.
 
 Theorem share_of_positive (q : number) s a b : (0 <= q)%number -> 0 <= s <= 1 ->
@@ -270,8 +284,8 @@ Qed.
 
 (** ** Leaves with scenarios
 
-    Each scenario has weights and products. At a node, every product is bounded below by a line in the choices of its
-    two features; what is left is one linear inequality, of which a leaf makes what it makes of any. *)
+    Each scenario has weights and products. At a node, every product is bounded below by a line in the choices of
+    its two features; what is left is one linear inequality, of which a leaf makes what it makes of any. *)
 
 Record scenario := Scenario { weights : feature -> number; products : list (edge * number); limit_of : number }.
 Record linear := Linear { always : number; of_first : number; of_second : number }.
@@ -287,15 +301,17 @@ Variable features : list feature.
 Hypothesis features_differ : NoDup features.
 
 Definition obeys (f : set) (t : scenario) : Prop :=
-  (total_of f (weights t) features + total (fun p => if both f (fst p) then snd p else 0%number) (products t) <= limit_of t)%number.
+  (total_of f (weights t) features + total (fun p => if both f (fst p) then snd p else 0%number) (products t)
+   <= limit_of t)%number.
 
 Definition at_feature_number (i j : feature) (v : number) : number := if Nat.eqb j i then v else 0%number.
 
 (** A scenario with lines in place of products is a constraint like any other. *)
 Definition linearised (t : scenario) (lines : list (edge * linear)) : constraint :=
   Constraint
-    (fun i => (weights t i + total (fun p => at_feature_number i (fst (fst p)) (of_first (snd p))
-                                           + at_feature_number i (snd (fst p)) (of_second (snd p)))%number lines)%number)
+    (fun i => (weights t i
+       + total (fun p => at_feature_number i (fst (fst p)) (of_first (snd p))
+                       + at_feature_number i (snd (fst p)) (of_second (snd p)))%number lines)%number)
     (limit_of t - total (fun p => always (snd p)) lines)%number.
 
 Lemma total_at_feature (v : number) (f : set) j l : NoDup l -> In j l ->
@@ -306,7 +322,8 @@ Proof.
     with ((if f i then at_feature_number i j v else 0) + total_of f (fun i => at_feature_number i j v) l)%number.
   unfold at_feature_number at 1. destruct (Nat.eqb j i) eqn:E.
   - apply Nat.eqb_eq in E. subst. assert (Z : total_of f (fun k => at_feature_number k i v) l = 0%number).
-    { unfold total_of. rewrite (total_ext _ (fun _ => 0%number)); [apply total_zero|]. intros k K. unfold at_feature_number.
+    { unfold total_of. rewrite (total_ext _ (fun _ => 0%number)); [apply total_zero|]. intros k K.
+      unfold at_feature_number.
       destruct (Nat.eqb i k) eqn:Q; [apply Nat.eqb_eq in Q; subst; contradiction|]. destruct (f k); reflexivity. }
     rewrite Z, plus_0_r. reflexivity.
   - destruct I as [I | I]; [subst; rewrite Nat.eqb_refl in E; discriminate|]. rewrite (IH H2 I).
@@ -324,7 +341,8 @@ Proof.
   assert (Lines : (total (fun p => line_at (snd p) f (fst p)) lines
     <= total (fun p => if both f (fst p) then snd p else 0%number) (products t))%number).
   { clear - Same Below N. revert Same Below. generalize (products t). induction lines as [|[e l] lines IH];
-      intros [|[e' q] ps] Same Below; simpl in Same; try discriminate; [apply le_refl|]. injection Same as E Same. subst e'.
+      intros [|[e' q] ps] Same Below; simpl in Same; try discriminate; [apply le_refl|]. injection Same as E Same.
+      subst e'.
     change (total (fun p => line_at (snd p) f (fst p)) ((e, l) :: lines))
       with (line_at l f e + total (fun p => line_at (snd p) f (fst p)) lines)%number.
     change (total (fun p => if both f (fst p) then snd p else 0%number) ((e, q) :: ps))
@@ -344,14 +362,16 @@ Proof.
     - rewrite total_plus. f_equal. rewrite total_swap. apply total_ext. intros p P. destruct (In_lines p P) as [I J].
       rewrite <- (total_at_feature (of_first (snd p)) f (fst (fst p)) features features_differ I).
       rewrite <- (total_at_feature (of_second (snd p)) f (snd (fst p)) features features_differ J).
-      unfold total_of. rewrite <- total_plus. apply total_ext. intros i _. destruct (f i); [reflexivity | symmetry; apply plus_0_l].
+      unfold total_of. rewrite <- total_plus. apply total_ext. intros i _.
+      destruct (f i); [reflexivity | symmetry; apply plus_0_l].
     - intros i _. destruct (f i); [reflexivity|]. rewrite total_zero, plus_0_l. reflexivity. }
   rewrite Sum. simpl limit.
   assert (Split : total (fun p => line_at (snd p) f (fst p)) lines
     = (total (fun p => always (snd p)) lines + total (fun p => (if f (fst (fst p)) then of_first (snd p) else 0)
         + (if f (snd (fst p)) then of_second (snd p) else 0)) lines)%number).
   { rewrite <- total_plus. apply total_ext. intros p _. unfold line_at.
-    destruct p as [e l]; cbn [fst snd]. destruct (f (fst e)), (f (snd e)); apply number_ext; unfold plus, of_real; cbn [real tiny]; ring. }
+    destruct p as [e l]; cbn [fst snd]. destruct (f (fst e)), (f (snd e)); apply number_ext; unfold plus, of_real;
+      cbn [real tiny]; ring. }
   rewrite Split in Lines. clear - Lines O. order.
 Qed.
 
@@ -359,12 +379,14 @@ Qed.
 
 Definition nothing : linear := Linear 0 0 0.
 
-Lemma below_kept freed open e q : (freed (fst e) = false /\ open (fst e) = false) \/ (freed (snd e) = false /\ open (snd e) = false) ->
+Lemma below_kept freed open e q :
+  (freed (fst e) = false /\ open (fst e) = false) \/ (freed (snd e) = false /\ open (snd e) = false) ->
   below freed open e q nothing.
 Proof.
   intros K f [_ [_ Hi]]. unfold line_at, nothing, both; simpl.
   assert (No : f (fst e) && f (snd e) = false).
-  { destruct K as [[F O] | [F O]]; [specialize (Hi (fst e)) | specialize (Hi (snd e))]; unfold union in Hi; rewrite F, O in Hi.
+  { destruct K as [[F O] | [F O]]; [specialize (Hi (fst e)) | specialize (Hi (snd e))]; unfold union in Hi;
+      rewrite F, O in Hi.
     - destruct (f (fst e)); [discriminate (Hi eq_refl) | reflexivity].
     - destruct (f (snd e)); [discriminate (Hi eq_refl) | apply andb_false_r]. }
   rewrite No. destruct (f (fst e)), (f (snd e)); order.
@@ -379,32 +401,37 @@ Lemma below_first_freed freed open e q : freed (fst e) = true -> below freed ope
 Proof. intros A f [_ [Lo _]]. unfold line_at, both; simpl. rewrite (Lo _ A). simpl. destruct (f (snd e)); order. Qed.
 
 Lemma below_second_freed freed open e q : freed (snd e) = true -> below freed open e q (Linear 0 q 0).
-Proof. intros A f [_ [Lo _]]. unfold line_at, both; simpl. rewrite (Lo _ A), andb_true_r. destruct (f (fst e)); order. Qed.
+Proof.
+  intros A f [_ [Lo _]]. unfold line_at, both; simpl. rewrite (Lo _ A), andb_true_r. destruct (f (fst e)); order.
+Qed.
 
 Lemma below_positive freed open e q s : (0 <= q)%number -> 0 <= s <= 1 ->
   below freed open e q (Linear (times (- s) q) (times s q) (times s q)).
 Proof.
   intros Q S f _. pose proof (share_of_positive q s (f (fst e)) (f (snd e)) Q S) as L. unfold line_at, both; simpl.
-  unfold choice in L. clear - L. destruct (f (fst e)), (f (snd e)); unfold le, times, plus, of_real in *; simpl in *; lra.
+  unfold choice in L. clear - L. destruct (f (fst e)), (f (snd e)); unfold le, times, plus, of_real in *; simpl in *;
+    lra.
 Qed.
 
 Lemma below_negative freed open e q s : (q <= 0)%number -> 0 <= s <= 1 ->
   below freed open e q (Linear 0 (times s q) (times (1 - s) q)).
 Proof.
   intros Q S f _. pose proof (share_of_negative q s (f (fst e)) (f (snd e)) Q S) as L. unfold line_at, both; simpl.
-  unfold choice in L. clear - L. destruct (f (fst e)), (f (snd e)); unfold le, times, plus, of_real in *; simpl in *; lra.
+  unfold choice in L. clear - L. destruct (f (fst e)), (f (snd e)); unfold le, times, plus, of_real in *; simpl in *;
+    lra.
 Qed.
 End Scenario_leaf.
 
 (** * A knapsack filled exactly
 
-    Weights may be negative, so that more may fit where fewer do not: of all k, the largest for which the k lightest fit
-    bounds how many of a set fit. *)
+    Weights may be negative, so that more may fit where fewer do not: of all k, the largest for which the k
+    lightest fit bounds how many of a set fit. *)
 
 Lemma lightest_of_number (n : nat -> number) s order :
   rising n order -> (total n (firstn (count s order) order) <= total_of s n order)%number.
 Proof.
-  induction order as [|x r IH]; intros Srt; [apply le_refl|]. inversion Srt as [|? ? Sr Lx]; subst. rewrite Forall_forall in Lx.
+  induction order as [|x r IH]; intros Srt; [apply le_refl|]. inversion Srt as [|? ? Sr Lx]; subst.
+  rewrite Forall_forall in Lx.
   specialize (IH Sr). unfold count, total_of in *. simpl filter. destruct (s x) eqn:E.
   - simpl firstn. unfold total in *. simpl sum. rewrite E. clear - IH. order.
   - assert (M : (total n (firstn (length (filter s r)) (x :: r)) <= total n (firstn (length (filter s r)) r))%number).

@@ -1,5 +1,5 @@
-(** Shapes as pieces: a line on every knot and on every open interval between knots. Sums of such, changes of scale, and
-    how far a shape falls over a region. *)
+(** Shapes as pieces: a line on every knot and on every open interval between knots. Sums of such, changes of
+    scale, and how far a shape falls over a region. *)
 
 From Coq Require Import Reals Lra Lia List ZArith.
 From Suffice Require Import Numbers Claims.
@@ -8,8 +8,8 @@ Open Scope R_scope.
 
 (** * Cells
 
-    What is before the first knot; then for each knot where it is, what is on it, and what is after it. Steps with jumps,
-    broken lines and tables are of this form. *)
+    What is before the first knot; then for each knot where it is, what is on it, and what is after it. Steps with
+    jumps, broken lines and tables are of this form. *)
 
 Definition cells (A : Type) : Type := A * list (R * A * A).
 
@@ -44,7 +44,8 @@ Definition merged (p : cells A) (q : cells B) : cells C :=
 Theorem merged_cell p q x : cell_at (merged p q) x = join (cell_at p x) (cell_at q x).
 Proof.
   destruct p as [a l], q as [b k]. unfold cell_at, merged; cbn [fst snd]. revert a b k.
-  induction l as [|[[t on] after] l IHl]; intros a b k; revert a b; induction k as [|[[u on'] after'] k IHk]; intros a b.
+  induction l as [|[[t on] after] l IHl]; intros a b k; revert a b; induction k as [|[[u on'] after'] k IHk];
+    intros a b.
   - reflexivity.
   - simpl. destruct (Rlt_dec x u); [reflexivity|]. destruct (Req_EM_T x u); [reflexivity|]. apply (IHk a after').
   - simpl. destruct (Rlt_dec x t); [reflexivity|]. destruct (Req_EM_T x t); [reflexivity|]. apply (IHl after b []).
@@ -77,7 +78,8 @@ Proof.
   assert (Lt : forall t, x < t * scale + center <-> (x - center) / scale < t).
   { intros t. split; intros L.
     - apply (Rmult_lt_reg_r scale); [exact S|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra.
-    - apply (Rmult_lt_compat_r scale) in L; [|exact S]. unfold Rdiv in L. rewrite Rmult_assoc, Rinv_l in L by lra. lra. }
+    - apply (Rmult_lt_compat_r scale) in L; [|exact S]. unfold Rdiv in L. rewrite Rmult_assoc, Rinv_l in L by lra.
+      lra. }
   assert (Eq : forall t, x = t * scale + center <-> (x - center) / scale = t).
   { intros t. split; intros E; [subst x | subst t]; field; lra. }
   induction l as [|[[t on] after] l IH]; intros a; [reflexivity|]. simpl. specialize (Lt t). specialize (Eq t).
@@ -116,7 +118,8 @@ Proof.
         pose proof (Ord (t, on, after) (or_introl eq_refl) (u, on', b') (or_introl eq_refl)) as Q. simpl in Q.
         destruct (Rlt_dec (- x) u); [reflexivity | exfalso; lra].
       * destruct (Req_EM_T (- x) (- t)) as [E | E].
-        -- assert (x = t) by lra. subst x. destruct (Rlt_dec t t); [exfalso; lra|]. destruct (Req_EM_T t t); [|contradiction].
+        -- assert (x = t) by lra. subst x. destruct (Rlt_dec t t); [exfalso; lra|].
+          destruct (Req_EM_T t t); [|contradiction].
            destruct tail as [|[[u on'] b'] tail]; [reflexivity|].
            pose proof (Ord (t, on, after) (or_introl eq_refl) (u, on', b') (or_introl eq_refl)) as Q. simpl in Q.
            destruct (Rlt_dec (- t) u); [reflexivity | exfalso; lra].
@@ -170,7 +173,8 @@ Definition map_cells {A B : Type} (f : A -> B) (p : cells A) : cells B :=
 
 Lemma map_cells_cell {A B : Type} (f : A -> B) p x : cell_at (map_cells f p) x = f (cell_at p x).
 Proof.
-  destruct p as [a l]. unfold cell_at, map_cells; simpl. revert a. induction l as [|[[t on] after] l IH]; intros a; simpl; [reflexivity|].
+  destruct p as [a l]. unfold cell_at, map_cells; simpl. revert a.
+  induction l as [|[[t on] after] l IH]; intros a; simpl; [reflexivity|].
   destruct (Rlt_dec x t); [reflexivity|]. destruct (Req_EM_T x t); [reflexivity | apply IH].
 Qed.
 
@@ -240,7 +244,8 @@ Qed.
 (** * Falls at places
 
     A place is a number (side 0), or infinitely close to one, on its right (side 1) or left (side −1). Where values
-    beside it fall by less, the more so the further away, its fall loses an ε; where they fall by more, it gains some. *)
+    beside it fall by less, the more so the further away, its fall loses an ε; where they fall by more, it gains
+    some. *)
 
 Section Falls.
 Variable many : R. (* how much one gains that goes beyond: the number of features *)
@@ -257,7 +262,8 @@ Proof.
 Qed.
 
 (** If values beside a number belong to the region, its fall is reached. *)
-Theorem beside_is_reached value (row : input value) (region : feature -> value -> Prop) c i (l : line) x side (v : R -> value) :
+Theorem beside_is_reached value (row : input value) (region : feature -> value -> Prop) c i (l : line) x side
+    (v : R -> value) :
   side = 1 \/ side = -1 ->
   part value c i (row i) = here ->
   for_small (fun d => region i (v (x + side * d)) /\ part value c i (v (x + side * d)) = value_of l (x + side * d)) ->
@@ -273,7 +279,8 @@ Proof.
     assert (Near : for_small (fun d => here - value_of l x - e < here - value_of l (x + side * d))).
     { assert (Q : (of_real (here - value_of l x - e) < Number (here - value_of l x) (- side * slope l))%number)
         by (left; simpl; lra).
-      apply lt_means_for_small in Q. apply (for_small_impl _ _ Q). intros d D B. unfold at_real, of_real in B; simpl in B.
+      apply lt_means_for_small in Q. apply (for_small_impl _ _ Q). intros d D B.
+      unfold at_real, of_real in B; simpl in B.
       rewrite Val. lra. }
     destruct (for_small_one _ (for_small_and _ _ S Near)) as [d [D [[Rg P] B]]]. exists (v (x + side * d)).
     split; [exact Rg|]. rewrite P. exact B.
@@ -303,12 +310,14 @@ Theorem interval_bounded drop l left right x :
   ends_bounded drop l left right -> between left right x -> (of_real (here - value_of l x) <= drop)%number.
 Proof.
   intros [L [Rt N]] [Bl Br].
-  assert (Line : forall a, here - value_of l x = here - value_of l a + - slope l * (x - a)) by (intros; unfold value_of; ring).
+  assert (Line : forall a, here - value_of l x = here - value_of l a + - slope l * (x - a))
+    by (intros; unfold value_of; ring).
   destruct (Rtotal_order (slope l) 0) as [Neg | [Zero | Pos]].
   - (* falls rise to the right *)
     destruct right as [b|]; [|lra]. eapply le_trans; [|exact Rt]. left; simpl. rewrite (Line b).
     assert (0 < - slope l * (b - x)) by (apply Rmult_lt_0_compat; lra). lra.
-  - assert (Flat : forall a, place_fall l a 1 = of_real (here - value_of l a) /\ place_fall l a (-1) = of_real (here - value_of l a)).
+  - assert (Flat : forall a, place_fall l a 1 = of_real (here - value_of l a)
+      /\ place_fall l a (-1) = of_real (here - value_of l a)).
     { intros a. unfold place_fall, mark. rewrite Zero. split.
       - replace (- (1) * 0) with 0 by ring. destruct (Rlt_dec 0 0); [lra | reflexivity].
       - replace (- -1 * 0) with 0 by ring. destruct (Rlt_dec 0 0); [lra | reflexivity]. }
@@ -354,8 +363,10 @@ Proof.
       rewrite (Line (IZR (- Int_part (- b) - 1))).
       pose proof (Rmult_le_pos (- slope l) (IZR (- Int_part (- b) - 1) - IZR k)). unfold le, of_real; simpl. lra.
     + assert (slope l = 0) as Z by lra. destruct left as [a|].
-      * rewrite place_fall_at in L. eapply le_trans; [|exact L]. rewrite (Line (IZR (Int_part a + 1))), Z. unfold le, of_real; simpl. lra.
-      * specialize (N eq_refl eq_refl). eapply le_trans; [|exact N]. rewrite (Line 0), Z. unfold le, of_real; simpl. lra.
+      * rewrite place_fall_at in L. eapply le_trans; [|exact L]. rewrite (Line (IZR (Int_part a + 1))), Z.
+        unfold le, of_real; simpl. lra.
+      * specialize (N eq_refl eq_refl). eapply le_trans; [|exact N]. rewrite (Line 0), Z. unfold le, of_real; simpl.
+        lra.
   - destruct left as [a|]; [|lra]. rewrite place_fall_at in L. eapply le_trans; [|exact L]. apply integer_after in Bl.
     rewrite (Line (IZR (Int_part a + 1))).
     pose proof (Rmult_le_pos (slope l) (IZR k - IZR (Int_part a + 1))). unfold le, of_real; simpl. lra.
@@ -413,7 +424,8 @@ Theorem region_bounded value (row : input value) (region : feature -> value -> P
   (forall x l, cell_at p x = Some l -> part value c i (numeric x) = value_of l x) ->
   (forall v, region i v ->
     (of_real (fall value row c i v) <= drop)%number
-    \/ (exists x, v = numeric x /\ inside x /\ exists l, cell_at p x = Some l /\ (of_real (here - value_of l x) <= drop)%number)
+    \/ (exists x, v = numeric x /\ inside x
+        /\ exists l, cell_at p x = Some l /\ (of_real (here - value_of l x) <= drop)%number)
     \/ (exists x left right, v = numeric x /\ inside x /\ between left right x /\ walks (fst p) (snd p) left right)) ->
   bounds value row region c i drop.
 Proof.
@@ -428,12 +440,14 @@ End Falls.
 
 (** Several scores: an inequality adds up multiples of them, and so of their lines. *)
 Definition combined (factors : list R) (lines : list line) : line :=
-  Line (sum (fun p => fst p * slope (snd p)) (combine factors lines)) (sum (fun p => fst p * offset (snd p)) (combine factors lines)).
+  Line (sum (fun p => fst p * slope (snd p)) (combine factors lines))
+    (sum (fun p => fst p * offset (snd p)) (combine factors lines)).
 
 Theorem combined_value factors lines x :
   value_of (combined factors lines) x = sum (fun p => fst p * value_of (snd p) x) (combine factors lines).
 Proof.
   unfold value_of, combined; simpl.
-  rewrite (sum_ext _ (fun p => fst p * (_ + _)) (fun p => x * (fst p * slope (snd p)) + fst p * offset (snd p))) by (intros; ring).
+  rewrite (sum_ext _ (fun p => fst p * (_ + _)) (fun p => x * (fst p * slope (snd p)) + fst p * offset (snd p)))
+    by (intros; ring).
   rewrite sum_plus, sum_times. ring.
 Qed.

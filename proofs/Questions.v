@@ -80,7 +80,8 @@ Qed.
 
 (** * No cheaper set *)
 
-Lemma cost_kept kept : (cost_of cost kept items + cost_of cost (freed_by kept) items = cost_of cost (fun _ => true) items)%Z.
+Lemma cost_kept kept :
+  (cost_of cost kept items + cost_of cost (freed_by kept) items = cost_of cost (fun _ => true) items)%Z.
 Proof.
   assert (G : forall l, (forall k, In k l -> In k items) ->
     (cost_of cost kept l + cost_of cost (freed_by kept) l = cost_of cost (fun _ => true) l)%Z); [|apply G; auto].
@@ -114,14 +115,16 @@ Theorem no_cheaper_set_of_few (better : item -> item -> bool) least :
   (forall a, better a a = false) ->
   (forall a b c, better a b = true -> better b c = true -> better a c = true) ->
   closes better (few_fit features item_of limits m)
-    (few_leaf features items members item_of cost limits m (cost_of cost (fun _ => true) items - least)) base undecided ->
+    (few_leaf features items members item_of cost limits m (cost_of cost (fun _ => true) items - least))
+    base undecided ->
   forall kept, allowed kept -> suffices kept -> (least <= cost_of cost kept items)%Z.
 Proof.
   intros Pos Dom Irr Tr C kept A Suff. pose proof (cost_kept kept) as Sum.
   pose proof (sufficient_fits kept Suff) as F.
   assert (Le : (cost_of cost (freed_by kept) items <= cost_of cost (fun _ => true) items - least)%Z); [|lia].
   refine (tree_bounds better _ _ items cost base undecided _ items_differ _ _ Irr Tr undecided_items C _ F A).
-  - intros freed open f. apply (few_leaf_sound features features_differ items members item_of items_partition members_know
+  - intros freed open f.
+    apply (few_leaf_sound features features_differ items members item_of items_partition members_know
       cost Pos limits limits_nonneg).
   - intros f a b Ia Ib B Fa Fb Ff. destruct (Dom a b B) as [D [Ei One]].
     assert (Same : forall g, few_fit features item_of limits m g <-> few_fit features (fun i => i) limits m g).
@@ -134,14 +137,16 @@ Qed.
 
 Definition less kept (k : item) : set := fun j => kept j && negb (Nat.eqb j k).
 
-Lemma suffices_mono kept kept' : (forall k, In k items -> kept k = true -> kept' k = true) -> suffices kept -> suffices kept'.
+Lemma suffices_mono kept kept' :
+  (forall k, In k items -> kept k = true -> kept' k = true) -> suffices kept -> suffices kept'.
 Proof.
   intros S. apply sufficient_mono; auto. intros i I K. apply S; [apply item_of_feature; exact I | exact K].
 Qed.
 
 (** Minimal: without any one item that need not be kept, it does not suffice. Then no allowed set inside it does. *)
 Definition minimal kept : Prop :=
-  allowed kept /\ suffices kept /\ forall k, In k items -> undecided k = true -> kept k = true -> ~ suffices (less kept k).
+  allowed kept /\ suffices kept
+  /\ forall k, In k items -> undecided k = true -> kept k = true -> ~ suffices (less kept k).
 
 Theorem minimal_has_no_sufficient_subset kept kept' :
   minimal kept -> allowed kept' -> suffices kept' -> (forall k, In k items -> kept' k = true -> kept k = true) ->
@@ -181,13 +186,15 @@ Proof. intros a b _ _ B. discriminate B. Qed.
 Theorem enumeration_is_complete (listed : list set) dearest :
   (length features <= m)%nat ->
   closes no_better (fits items item_limits) (fun freed open => listed_leaf listed freed open
-    \/ bound_leaf items cost item_limits (cost_of cost (fun _ => true) items - dearest - 1) freed open) base undecided ->
+    \/ bound_leaf items cost item_limits (cost_of cost (fun _ => true) items - dearest - 1) freed open)
+    base undecided ->
   forall kept, allowed kept -> suffices kept -> (cost_of cost kept items <= dearest)%Z ->
   exists one, In one listed /\ forall k, In k items -> one k = true -> kept k = true.
 Proof.
   intros M C kept A Suff Cost. pose proof (cost_kept kept) as Sum. pose proof (sufficient_fits kept Suff) as F.
   apply (few_is_all features items members item_of items_partition members_know limits m) in F; [|exact M].
-  destruct (tree_reaches_leaf no_better (fits items item_limits) _ undecided base undecided C (fun k K => K) (freed_by kept)
+  destruct (tree_reaches_leaf no_better (fits items item_limits) _ undecided base undecided C (fun k K => K)
+    (freed_by kept)
     (any_takes_better _) F A) as [freed [open [[L | L] N]]].
   - destruct L as [one [I L]]. exists one. split; [exact I|]. intros k K O. destruct (kept k) eqn:E; [reflexivity|].
     exfalso. destruct (L k K O) as [Nf No]. destruct N as [_ [_ Hi]]. specialize (Hi k).
@@ -199,7 +206,8 @@ Qed.
 Theorem enumeration_is_complete_of_few (listed : list set) dearest :
   (forall k, In k items -> (0 <= cost k)%Z) ->
   closes no_better (few_fit features item_of limits m) (fun freed open => listed_leaf listed freed open
-    \/ few_leaf features items members item_of cost limits m (cost_of cost (fun _ => true) items - dearest - 1) freed open)
+    \/ few_leaf features items members item_of cost limits m (cost_of cost (fun _ => true) items - dearest - 1)
+         freed open)
     base undecided ->
   forall kept, allowed kept -> suffices kept -> (cost_of cost kept items <= dearest)%Z ->
   exists one, In one listed /\ forall k, In k items -> one k = true -> kept k = true.
@@ -233,7 +241,8 @@ Lemma suffices_or_not (claim : list (inequality value)) s :
   sufficient value features row inside (all_hold value features claim) s
   \/ ~ sufficient value features row inside (all_hold value features claim) s.
 Proof.
-  destruct (sig_not_dec (sufficient value features row inside (all_hold value features claim) s)) as [NN | N]; [left | right; exact N].
+  destruct (sig_not_dec (sufficient value features row inside (all_hold value features claim) s)) as [NN | N];
+    [left | right; exact N].
   intros y Y A c C. unfold holds.
   assert (Stable : ~ ~ holds value features c y) by (intros NH; apply NN; intros Suff; apply NH, (Suff y Y A c C)).
   unfold holds in Stable. destruct (is_strict value c).
@@ -291,8 +300,8 @@ Proof.
     + exists kept. split; [split; [exact A | split; assumption] | split; auto].
 Qed.
 
-(** An item is in no minimal set if every leaf of a tree over the others either breaks a limit with what it frees, or
-    leaves a sufficient set even if all that is open there, and the item, are freed too. *)
+(** An item is in no minimal set if every leaf of a tree over the others either breaks a limit with what it frees,
+    or leaves a sufficient set even if all that is open there, and the item, are freed too. *)
 Theorem irrelevant k :
   undecided k = true ->
   closes no_better (few_fit features item_of limits m) (fun freed open =>
@@ -308,13 +317,15 @@ Proof.
       unfold less. rewrite H. apply freed_by_true in J. destruct (Nat.eqb j k) eqn:Q; [|reflexivity].
       apply Nat.eqb_eq in Q. subst. destruct J; congruence. }
   destruct (tree_reaches_leaf no_better _ _ (less undecided k) base (less undecided k) C (fun j J => J) (freed_by kept))
-    as [freed [open [[B | S] [_ [Lo Hi]]]]]; [intros a b _ _ X; discriminate X | apply sufficient_fits; exact Suff | exact N | |].
+    as [freed [open [[B | S] [_ [Lo Hi]]]]];
+    [intros a b _ _ X; discriminate X | apply sufficient_fits; exact Suff | exact N | |].
   - exact (breaking_is_insufficient freed kept B Lo Suff).
   - apply (Min k (undecided_items k U) U E). revert S. apply suffices_mono. intros j J Kj. apply negb_true_iff in Kj.
     unfold less. destruct (kept j) eqn:K.
     + destruct (Nat.eqb j k) eqn:Q; [|reflexivity]. apply Nat.eqb_eq in Q. subst. exfalso.
       unfold union, also in Kj. rewrite Nat.eqb_refl, orb_true_r, orb_true_r in Kj. discriminate.
     + exfalso. specialize (Hi j). rewrite freed_by_true in Hi. specialize (Hi (conj J K)). apply union_true in Hi.
-      unfold union, also in Kj. destruct Hi as [H | H]; rewrite H in Kj; simpl in Kj; rewrite ?orb_true_r in Kj; discriminate.
+      unfold union, also in Kj. destruct Hi as [H | H]; rewrite H in Kj; simpl in Kj; rewrite ?orb_true_r in Kj;
+        discriminate.
 Qed.
 End Question.

@@ -20,26 +20,28 @@ Definition in_span (s : span) (x : R) : Prop :=
   /\ match high s with Some b => x <= b | None => True end
   /\ (is_integers s = true -> integer x).
 
-(** What is within a radius of a value: a code stays as it is; a category may become any other; a number may move within
-    the spans. *)
+(** What is within a radius of a value: itself; if it is a category, any other; if it is a number and no code, the
+    numbers of the spans that are close enough. *)
 Inductive within (d : domain) (x : value) (r : R) : value -> Prop :=
-| within_code : In x (codes d) -> within d x r x
 | within_same : within d x r x
 | within_category v : ~ In x (codes d) -> In x (categories d) -> 0 < r -> In v (categories d) -> within d x r v
 | within_number s a b : ~ In x (codes d) -> ~ In x (categories d) -> x = Numeric a ->
     In s (spans d) -> in_span s b -> a - r <= b <= a + r -> within d x r (Numeric b).
 
 Theorem within_grows d x r r' v : 0 <= r -> r <= r' -> within d x r v -> within d x r' v.
-Proof. intros P L [C | | w N C Q I | s a b N C E S I B]; [constructor 1 | constructor 2 | constructor 3 | econstructor 4]; eauto; lra. Qed.
+Proof. intros P L [| w N C Q I | s a b N C E S I B]; [constructor 1 | constructor 2 | econstructor 3]; eauto; lra. Qed.
 
 (** ** Ends of regions
 
-    The region at the radius a + e·ε has the ends x ± a, moved by e·ε. A place (a number, or one infinitely close to it)
-    belongs to it if it is between the ends in the order of such numbers. *)
+    The region at the radius a + e·ε has the ends x ± a, moved by e·ε. A place (a number, or one infinitely close
+    to it) belongs to it if it is between the ends in the order of such numbers. *)
 
-Definition above_low (s : span) (p : number) : Prop := match low s with Some a => (of_real a <= p)%number | None => True end.
-Definition below_high (s : span) (p : number) : Prop := match high s with Some b => (p <= of_real b)%number | None => True end.
-Definition in_reach (x : R) (radius p : number) : Prop := (of_real x - radius <= p)%number /\ (p <= of_real x + radius)%number.
+Definition above_low (s : span) (p : number) : Prop :=
+  match low s with Some a => (of_real a <= p)%number | None => True end.
+Definition below_high (s : span) (p : number) : Prop :=
+  match high s with Some b => (p <= of_real b)%number | None => True end.
+Definition in_reach (x : R) (radius p : number) : Prop :=
+  (of_real x - radius <= p)%number /\ (p <= of_real x + radius)%number.
 
 (** Up to a radius, or just below it: a number belongs to the region iff it does at some real radius so far. *)
 Theorem reach_is_union x radius v : 0 < real radius \/ (real radius = 0 /\ 0 <= tiny radius) ->
@@ -67,12 +69,11 @@ Proof.
 Qed.
 
 Theorem place_beside_at_radius s x radius p side t :
-  side = 1 \/ side = -1 -> tiny radius <= 1 ->
   (of_real x - radius <= Number p side)%number -> (Number p side <= of_real x + radius)%number ->
   above_low s (Number p side) -> below_high s (Number p side) -> is_integers s = false ->
   (radius <= of_real t)%number -> for_small (fun d => in_span s (p + side * d) /\ x - t <= p + side * d <= x + t).
 Proof.
-  unfold above_low, below_high. intros Sd E L U A B I T.
+  unfold above_low, below_high. intros L U A B I T.
   assert (Low : match low s with Some a => for_small (fun d => a <= p + side * d) | None => True end).
   { destruct (low s) as [a|]; [|exact Logic.I]. apply le_means_for_small in A.
     apply (for_small_impl _ _ A). unfold at_real, of_real; simpl. intros d D Q. lra. }
@@ -123,14 +124,16 @@ Hypothesis inside_grows : forall t t' y, 0 <= t -> t <= t' -> inside t y -> insi
 Definition sufficient_at (t : R) (s : set) : Prop := sufficient value features row (inside t) truth s.
 
 (** The inputs at all radii up to an ordered number, or at all finite ones. *)
-Definition up_to (radius : number) (y : input value) : Prop := exists t, 0 <= t /\ (of_real t <= radius)%number /\ inside t y.
+Definition up_to (radius : number) (y : input value) : Prop :=
+  exists t, 0 <= t /\ (of_real t <= radius)%number /\ inside t y.
 Definition somewhere (y : input value) : Prop := exists t, 0 <= t /\ inside t y.
 
 Theorem sufficient_up_to radius s : sufficient value features row (up_to radius) truth s ->
   forall t, 0 <= t -> (of_real t <= radius)%number -> sufficient_at t s.
 Proof. intros Suff t P L y Y. apply Suff. exists t. auto. Qed.
 
-Theorem sufficient_everywhere s : sufficient value features row somewhere truth s -> forall t, 0 <= t -> sufficient_at t s.
+Theorem sufficient_everywhere s :
+  sufficient value features row somewhere truth s -> forall t, 0 <= t -> sufficient_at t s.
 Proof. intros Suff t P y Y. apply Suff. exists t. auto. Qed.
 
 Lemma sufficient_at_smaller s t t' : 0 <= t -> t <= t' -> sufficient_at t' s -> sufficient_at t s.
@@ -139,6 +142,24 @@ Proof. intros P L Suff y Y. apply Suff. eapply inside_grows; eauto. Qed.
 (** What does not suffice at one radius does not at any larger one. *)
 Theorem insufficient_from r s : 0 <= r -> ~ sufficient_at r s -> forall t, r <= t -> ~ sufficient_at t s.
 Proof. intros P N t L Suff. apply N. eapply sufficient_at_smaller; eauto. Qed.
+
+(** Falls that are reached at every radius from an ordered number on break the claim at every such radius. *)
+Theorem insufficient_beyond (region : R -> feature -> value -> Prop) (c : inequality value) (moved : set)
+    (n : feature -> number) radius s :
+  (forall y, truth y -> holds value features c y) ->
+  (forall t y, agrees value features row (others moved) y ->
+    (forall i, In i features -> moved i = true -> region t i (y i)) -> inside t y) ->
+  (forall i, In i features -> moved i = true -> s i = false) ->
+  (forall t, (radius <= of_real t)%number ->
+    forall i, In i features -> moved i = true -> reached value row (region t) c i (n i)) ->
+  (margin_of value features row c < total_of moved n features)%number ->
+  forall t, (radius <= of_real t)%number -> ~ sufficient_at t s.
+Proof.
+  intros T May Free Rch Over t L Suff.
+  destruct (break_together value features row (region t) c moved n (Rch t L) Over) as [y [A [Rg N]]].
+  apply N, T, (Suff y (May t y A Rg)). intros i I S. apply (A i I). unfold others.
+  destruct (moved i) eqn:M; [|reflexivity]. rewrite (Free i I M) in S. discriminate.
+Qed.
 
 (** The largest radius, attained: sufficient up to r, and broken at every radius just beyond it. *)
 Theorem radius_attained r s : sufficient value features row (up_to (of_real r)) truth s ->
@@ -159,7 +180,8 @@ Proof.
   - intros L. apply (sufficient_up_to _ _ Suff t P). left; exact L.
 Qed.
 
-(** A stretch of the curve: at all radii from [start] to [finish], the set suffices, and none that suffices costs less. *)
+(** A stretch of the curve: at all radii from [start] to [finish], the set suffices, and none that suffices costs
+    less. *)
 Theorem curve_stretch (cost : set -> Z) (allowed : set -> Prop) start finish fixed :
   sufficient value features row (up_to finish) truth fixed ->
   (forall t, (start <= of_real t)%number -> forall s, allowed s -> sufficient_at t s -> (cost fixed <= cost s)%Z) ->

@@ -1,8 +1,8 @@
 (** Trees over items that are fixed or freed: every candidate reaches a leaf, and what leaves say holds for it.
 
     An item is a feature, or a group of features that are fixed together. A candidate is the set of items that some
-    allowed set of features leaves free. The trees of a certificate need not be complete: they may pass over candidates
-    for which better ones exist. *)
+    allowed set of features leaves free. The trees of a certificate need not be complete: they may pass over
+    candidates for which better ones exist. *)
 
 From Coq Require Import Reals Lra Lia List Bool Arith.
 From Suffice Require Import Numbers Claims.
@@ -38,8 +38,9 @@ Proof. unfold with_worse. rewrite orb_true_iff, andb_true_iff, Nat.eqb_eq. tauto
 
 Variable feasible : set -> Prop.
 
-(** A tree below a node with some items freed and some open. A branch has a child where an open item and all worse ones
-    are fixed, and one where it and all better ones are freed; the second is left out where it has no candidates. *)
+(** A tree below a node with some items freed and some open. A branch has a child where an open item and all worse
+    ones are fixed, and one where it and all better ones are freed; the second is left out where it has no
+    candidates. *)
 Inductive closes (leaf : set -> set -> Prop) : set -> set -> Prop :=
 | closes_leaf freed open : leaf freed open -> closes leaf freed open
 | closes_branch freed open k :
@@ -74,11 +75,13 @@ Lemma freed_child (undecided freed open f : set) k :
   at_node (union freed (with_better open k)) (without open (with_better open k)) f.
 Proof.
   intros U B O Y [Ap [Lo Hi]]. split; [|split]; intros j J.
-  - apply union_true in J. unfold without. destruct J as [J | J]; [rewrite (Ap j J) | rewrite J, andb_false_r]; reflexivity.
+  - apply union_true in J. unfold without.
+    destruct J as [J | J]; [rewrite (Ap j J) | rewrite J, andb_false_r]; reflexivity.
   - apply union_true in J. destruct J as [J | J]; [apply Lo; exact J|].
     apply with_better_true in J. destruct J as [E | [Oj W]]; [subst; exact Y | apply (B j k); auto].
   - rewrite !union_true. destruct (proj1 (union_true _ _ _) (Hi j J)) as [D | D]; [auto|].
-    destruct (with_better open k j) eqn:W; [auto|]. right. apply without_true. rewrite W. split; [exact D | discriminate].
+    destruct (with_better open k j) eqn:W; [auto|]. right. apply without_true. rewrite W.
+    split; [exact D | discriminate].
 Qed.
 
 (** Every feasible candidate that takes better items first reaches a leaf. *)
@@ -100,7 +103,8 @@ Qed.
 
 (** ** Better items *)
 
-Definition swap (a b : item) (f : set) : set := fun k => if Nat.eqb k a then true else if Nat.eqb k b then false else f k.
+Definition swap (a b : item) (f : set) : set :=
+  fun k => if Nat.eqb k a then true else if Nat.eqb k b then false else f k.
 
 Fixpoint rank_sum (rank : item -> nat) (f : set) (l : list item) : nat :=
   match l with
@@ -187,7 +191,8 @@ Proof.
         pose proof (rank_sum_swap rank a b f undecided D Ia Ib Fa Fb (Rank a b Ib B)) as Up;
         pose proof (rank_sum_most rank (swap a b f) undecided) as Most; fold most in Most
        |exists f; repeat split; auto; [lra|]; intros a b Ia Ib B Fb; destruct (f a) eqn:Fa; [reflexivity|];
-        exfalso; apply (Bool.diff_true_false); rewrite <- X; symmetry; apply existsb_exists; exists a; split; [exact Ia|];
+        exfalso; apply (Bool.diff_true_false); rewrite <- X; symmetry; apply existsb_exists; exists a; split;
+          [exact Ia|];
         apply existsb_exists; exists b; split; [exact Ib|]; rewrite B, Fa, Fb; reflexivity]).
     - lia.
     - destruct (Sw f a b Ia Ib B Fa Fb F) as [F' V].
