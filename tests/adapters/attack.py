@@ -80,12 +80,12 @@ def _cell(cell, is_text):
 
 def attack(original, *, reference=True, seed=0, precision=1e-6, **options):
     """Take a model over and try to find a row where it decides otherwise than its original."""
-    start = time.perf_counter()
+    start = time.process_time()
     table = original.table
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = from_model(original.fitted, table if reference else None, **options)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     explainer, draw = Explainer(model), random.Random(seed)
     pools = [pool(domain, pieces) for domain, pieces in zip(model.domains, explainer.pieces.values(), strict=True)]
     rows = [[draw.choice(one) for one in pools] for _ in range(ROWS)]
@@ -171,7 +171,7 @@ def _explanations(model, original, explainer, rows, scores, theirs, pools, draw)
 
 
 def _why(model, explainer, row, score):
-    """An explanation with fixed and free features, and what it was asked with; near by where functions have no bounds."""
+    """An explanation with fixed and free features, and what it was asked with: nearer if functions have no bounds."""
     spreads = [abs(score[0]) / 2, 1.0, 0.1, 0.01] if model.task == "regression" else [None]
     for radius in (math.inf, RADIUS):
         for spread in spreads:

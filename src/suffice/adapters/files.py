@@ -117,8 +117,11 @@ def _is_own(file: Path) -> bool:
 
 def _why_no_pickle(file: Path, start: bytes) -> str:
     load = "torch.load(path, weights_only=True)" if start.startswith(b"PK") else "joblib.load(path)"
+    what = "is a pickle, which can run any code when read"
+    if file.suffix == ".skops":
+        load, what = "skops.io.load(path, trusted=[...])", "is a skops file, whose types you must trust one by one"
     return (
-        "is a pickle, which can run any code when read, so no command reads it. If you trust it, convert it in "
+        f"{what}, so no command reads it. If you trust it, convert it in "
         f"Python: model = {load}; suffice.from_model(model).save({str(file.with_suffix('.safetensors').name)!r})"
     )
 

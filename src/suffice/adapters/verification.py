@@ -9,6 +9,7 @@ taken.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -18,13 +19,13 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from suffice.adapters.draft import UNSEEN, Cell, Draft, Live
+from suffice.adapters.draft import FLOAT32, UNSEEN, Cell, Draft, Live
 from suffice.adapters.probes import probes
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
 from suffice.model.domain import Domain
-from suffice.numbers.exact import ZERO, Rational, nearest_float
+from suffice.numbers.exact import nearest_float
 from suffice.numbers.values import Value
 from suffice.question.row import Row, by_feature, read_row
 from suffice.shapes import PairPieces
@@ -159,7 +160,7 @@ def _compare(
         raise AdapterError(
             f"what was read from {draft.source} gives {_show(mine)} in row {row} "
             f"({_show_row(draft.model, rows[row])}), but {whose} {'says' if whose == draft.source else 'say'} "
-            f"{_show(theirs)}; {hint}{_scale(draft)}"
+            f"{_show(theirs)}; {_told_as_chances(draft, exact, given) or hint}{_scale(draft)}"
         )
     return Check(len(rows), error)
 
@@ -195,7 +196,10 @@ def _compare_labels(draft: Draft, exact: _Exact, rows: Sequence[Row], places: ND
 
 
 def _exact(compiled: Compiled, rows: Sequence[Row]) -> _Exact:
-    """Return the exact scores of each row, rounded once, and the size of what is summed there, as a column.
+    """Return the scores of each row, and the size of what is summed there, as a column.
+
+    Parts are exact and rounded once, and their sum is rounded once: exact rationals of thousands of features have
+    denominators of as many words, and what is compared here is rounded by the original a thousand times as much.
 
     A row's size is its own, so that no large row hides an error in another. Only rows whose parts all but vanish count
     as large as the first quarter of the others: a package that scales and shifts on the way rounds larger numbers.
@@ -205,22 +209,31 @@ def _exact(compiled: Compiled, rows: Sequence[Row]) -> _Exact:
     columns = list(zip(*rows, strict=True))
     for functions, column in zip(compiled.pieces, columns, strict=True):
         values = {id(value): value for value in column}
-        known.append({place: tuple(one(value) for one in functions) for place, value in values.items()})
+        known.append({place: tuple(nearest_float(one(value)) for one in functions) for place, value in values.items()})
     pairs = [_pair_parts(functions, columns[i], columns[j]) for (i, j), functions in compiled.pairs]
+    start = tuple(nearest_float(value) for value in compiled.model.intercept)
     parts = []
     for row, *joint in zip(rows, *pairs, strict=True):
         own = (each[id(value)] for each, value in zip(known, row, strict=True))
-        parts.append(list(zip(compiled.model.intercept, *own, *joint, strict=True)))
-    scores = np.array([[nearest_float(sum(column, ZERO)) for column in row] for row in parts])
-    sizes = np.array([max(nearest_float(sum(map(abs, column), ZERO)) for column in row) for row in parts])
+        parts.append(list(zip(start, *own, *joint, strict=True)))
+    scores = np.array([[_total(column) for column in row] for row in parts])
+    sizes = np.array([max(_total(map(abs, column)) for column in row) for row in parts])
     positive = np.sort(sizes[sizes > 0])
     least = positive[(len(positive) - 1) // 4] if len(positive) else 1.0
     return _Exact(scores, np.maximum(sizes, least)[:, None])
 
 
+def _total(parts: Iterable[float]) -> float:
+    """Return a sum, rounded once; NaN if it is beyond all floats."""
+    try:
+        return math.fsum(parts)
+    except (OverflowError, ValueError):
+        return math.nan
+
+
 def _pair_parts(
     functions: Sequence[PairPieces], first: Sequence[Value], second: Sequence[Value]
-) -> list[tuple[Rational, ...]]:
+) -> list[tuple[float, ...]]:
     """Return what two features together add to each score, for each row."""
     cells = []
     for function in functions:
@@ -229,7 +242,8 @@ def _pair_parts(
             values = {id(value): value for value in column}
             known = {place: axis.cell_of(value) for place, value in values.items()}
             places.append([known[id(value)] for value in column])
-        cells.append([function.limit(*at) for at in zip(places[0], first, places[1], second, strict=True)])
+        at = zip(places[0], first, places[1], second, strict=True)
+        cells.append([nearest_float(function.limit(*each)) for each in at])
     return list(zip(*cells, strict=True))
 
 
@@ -240,6 +254,18 @@ def _probes(draft: Draft, compiled: Compiled, domains: Sequence[Domain]) -> list
         return rows
     scores, _ = _exact(compiled, rows)
     return [row for row, score in zip(rows, scores, strict=True) if abs(score).max() < _LARGEST_EXPONENT]
+
+
+def _told_as_chances(draft: Draft, exact: _Exact, given: NDArray[np.float64]) -> str:
+    """Return what to do with an original that returns probabilities where scores are expected; nothing otherwise."""
+    for name, link in _probability(draft.model).items() if draft.link == "score" else ():
+        expected = link(exact.scores)
+        if expected.shape == given.shape and np.abs(expected - given).max() <= FLOAT32:
+            return (
+                f"that is the {name} of the score: give the model without its {name}, or, of a PyTorch module, say so: "
+                "layout=Layout(..., link='sigmoid')"
+            )
+    return ""
 
 
 def _scale(draft: Draft) -> str:
