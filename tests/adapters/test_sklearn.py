@@ -291,13 +291,13 @@ REFUSED = {
     ),
     "products": (
         lambda: fitted(StandardScaler(), PolynomialFeatures(2), LogisticRegression()),
-        "PolynomialFeatures is not supported",
+        r"PolynomialFeatures\(degree=2\) makes squares, which are smooth curves; use degree=1",
     ),
     "any function": (
         lambda: fitted(FunctionTransformer(np.log1p), LogisticRegression()),
         r"FunctionTransformer\(log1p\)",
     ),
-    "kernel": (lambda: fitted(StandardScaler(), SVC()), "compares whole rows by a kernel"),
+    "kernel": (lambda: fitted(StandardScaler(), SVC()), "compares whole rows by the kernel 'rbf'"),
     "interactions": (
         lambda: fitted(HistGradientBoostingClassifier(max_iter=3)),
         r"trees use several features \(tree 0 uses .* and .*\)",

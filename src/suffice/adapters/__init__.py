@@ -8,38 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from suffice.adapters.cells import plain_classes
-from suffice.adapters.draft import Draft, Options, with_facts
+from suffice.adapters.dispatch import adapter_of, describe, read
+from suffice.adapters.draft import Options, with_facts
 from suffice.adapters.layout import Layout
 from suffice.adapters.saturation import check_unsaturated
 from suffice.adapters.verification import Check, deviations, read_rows, split, verify
-from suffice.errors import AdapterError, FeatureNameError, PieceBudgetError, SufficeError
+from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain
-
-# Top-level package of a class -> the adapter's file. The first class of the inheritance chain that is known decides, so
-# a subclass of a user's own counts as what it derives from.
-_ADAPTERS: Mapping[str, str] = {
-    "interpret": "ebm",
-    "sklearn": "sklearn",
-    "xgboost": "xgboost",
-    "lightgbm": "lightgbm",
-    "catboost": "catboost",
-    "aplr": "aplr",
-    "dnamite": "dnamite",
-    "pygam": "pygam",
-    "nam": "torch",
-    "torch": "torch",
-    "onnx": "onnx",
-}
-
-# A field at the top of a JSON document -> the adapter's file.
-_DOCUMENTS: Mapping[str, str] = {"ebm": "ebm", "learner": "xgboost", "oblivious_trees": "catboost"}
-
 
 _TASKS = ("binary", "multiclass", "regression")
 
@@ -109,7 +89,7 @@ def convert(obj: Any, reference: Any, options: Options) -> Imported:
     if isinstance(obj, os.PathLike) or (isinstance(obj, str) and "\n" not in obj):
         obj, reference, options = _from_file(obj, reference, options)
     _check_options(obj, options)
-    draft = _draft(obj, options)
+    draft = read(obj, options)
     if options.task not in (None, draft.model.task):
         raise AdapterError(f"{draft.source} is a {draft.model.task} model, but task={options.task!r} was given")
     narrowed = with_facts(draft.model, options.domains or {}, {})
@@ -125,14 +105,14 @@ def _check_options(obj: Any, options: Options) -> None:
     """Refuse what a user says where it means nothing, or the original says otherwise."""
     if options.task not in (None, *_TASKS):
         raise AdapterError(f"task must be one of {', '.join(_TASKS)}, got {options.task!r}")
-    if options.layout is not None and (isinstance(obj, AdditiveModel) or _adapter(obj) != "torch"):
+    if options.layout is not None and (isinstance(obj, AdditiveModel) or adapter_of(obj) != "torch"):
         raise AdapterError(
-            f"a layout says how PyTorch's parameters are named; {_describe(obj)} has none, so leave it out"
+            f"a layout says how PyTorch's parameters are named; {describe(obj)} has none, so leave it out"
         )
     own = [] if options.classes is None else _own_classes(obj)
     # Other names for the classes are welcome; the original's own names must stay in its order.
     if any(name in own and own[k : k + 1] != [name] for k, name in enumerate(options.classes or ())):
-        raise AdapterError(f"{_describe(obj)} has the classes {own} in this order, but classes={options.classes!r}")
+        raise AdapterError(f"{describe(obj)} has the classes {own} in this order, but classes={options.classes!r}")
 
 
 def _own_classes(obj: Any) -> list[Any]:
@@ -161,62 +141,6 @@ def _from_file(path: str | os.PathLike[str], reference: Any, options: Options) -
         options.layout or told.layout,
     )
     return found.obj, found.reference if reference is None else reference, joined
-
-
-def _draft(obj: Any, options: Options) -> Draft:
-    if isinstance(obj, AdditiveModel):
-        return Draft(obj, "the model")
-    if hasattr(obj, "to_additive") and not isinstance(obj, type):  # suffice's own estimators
-        return Draft(obj.to_additive(), f"the {type(obj).__name__}")
-    name = _adapter(obj)
-    read = import_module(f"suffice.adapters.{name}").convert
-    try:
-        draft: Draft = read(obj, options)
-    except (AdapterError, FeatureNameError, PieceBudgetError):
-        raise
-    except SufficeError as error:
-        raise AdapterError(f"{_describe(obj)} cannot be converted: {error}") from None
-    except (
-        ArithmeticError,
-        AssertionError,
-        AttributeError,
-        LookupError,
-        MemoryError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
-        text = " ".join(str(error).split())[:120]
-        raise AdapterError(
-            f"{_describe(obj)} is incomplete or inconsistent ({type(error).__name__}: {text}); it is damaged, or not "
-            "what it claims to be"
-        ) from error
-    return draft
-
-
-def _describe(obj: Any) -> str:
-    if isinstance(obj, (Mapping, str)):
-        return "the document" if isinstance(obj, Mapping) else "the text"
-    return f"the {type(obj).__name__}"
-
-
-def _adapter(obj: Any) -> str:
-    if isinstance(obj, type):
-        raise AdapterError(f"{obj.__name__} is a class; give a fitted object of it")
-    if isinstance(obj, (list, tuple)) and obj:
-        return _adapter(obj[0])
-    for kind in type(obj).__mro__:
-        package = kind.__module__.split(".")[0]
-        if package in _ADAPTERS:
-            return _ADAPTERS[package]
-    if isinstance(obj, Mapping):
-        return next((name for key, name in _DOCUMENTS.items() if key in obj), "torch")
-    if isinstance(obj, str) and obj.startswith("tree\n"):
-        return "lightgbm"
-    raise AdapterError(
-        f"suffice does not know models of type {type(obj).__module__}.{type(obj).__name__}; docs/models.md lists those "
-        "it reads. You can also build any additive model by hand: suffice.AdditiveModel"
-    )
 
 
 __all__ = ["Imported", "Layout", "Options", "convert", "from_model"]

@@ -43,7 +43,7 @@ def convert(obj: Any, options: Options) -> Draft:
     model = AdditiveModel(shapes, [offset for _, offset in read], task, features, known, ties="negative")
     live = _live(obj, parts, is_classifier=is_classifier)
     if not is_classifier:
-        return Draft(model, source, live, link)
+        return Draft(model, source, live, link, table=float_table)
     return Draft(
         model,
         source,
@@ -51,6 +51,7 @@ def convert(obj: Any, options: Options) -> Draft:
         predicts="sigmoid",
         answers=_answers(obj, classes),
         saturates="both" if len(classes) > 2 else None,
+        table=float_table,
     )
 
 

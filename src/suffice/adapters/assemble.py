@@ -100,6 +100,15 @@ def _split(pieces: Pieces, knots: Sequence[Rational]) -> tuple[list[Rational], l
     return line, jumps, odd
 
 
+def split_jumps(pieces: Pieces) -> tuple[Pieces, list[Rational], list[Rational]]:
+    """Return a function as a continuous one, the steps to add between its knots, and what to add at each knot."""
+    if not pieces.knots:
+        return Pieces.affine(pieces.slopes[0], ZERO), [pieces.offsets[0]], []
+    values, steps, _ = _split(pieces, pieces.knots)
+    (line,) = PiecewiseLinear(pieces.knots, values, pieces.slopes[0], pieces.slopes[-1]).compile()
+    return line, steps, [pieces(knot) - value for knot, value in zip(pieces.knots, values, strict=True)]
+
+
 def step_pieces(cuts: Sequence[Rational], values: Sequence[Rational], closed: str) -> Pieces:
     """Return a step function; of equal cuts the value between them is nowhere taken."""
     if len(values) != len(cuts) + 1:

@@ -46,7 +46,15 @@ def convert(obj: Any, options: Options) -> Draft:
         return Draft(model, source, predicts=predicts)
     chances = _asking(obj, "Probability") if loss in ("Logloss", "CrossEntropy", "MultiClass") else None
     answers = _answers(obj, model.task)
-    return Draft(model, source, _asking(obj, "RawFormulaVal"), predicts=predicts, chances=chances, answers=answers)
+    return Draft(
+        model,
+        source,
+        _asking(obj, "RawFormulaVal"),
+        predicts=predicts,
+        chances=chances,
+        answers=answers,
+        table=float_table,
+    )
 
 
 def _saved(obj: Any, source: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,14 +59,58 @@ def class_places(labels: Any, classes: Iterable[Any]) -> NDArray[np.int64]:
     return np.array([places.get(label, -1) for label in np.ravel(np.asarray(labels)).tolist()], dtype=np.int64)
 
 
-def object_table(rows: Sequence[Sequence[Cell]]) -> NDArray[Any]:
-    """Return rows as an array of objects, None where a cell is missing."""
+def object_table(rows: Sequence[Sequence[Cell]] | NDArray[Any]) -> NDArray[Any]:
+    """Return rows as an array of objects, None where a cell is missing; an array is one already."""
+    if isinstance(rows, np.ndarray):
+        return rows
     table = np.empty((len(rows), len(rows[0])), dtype=object)
     for k, row in enumerate(rows):
         table[k] = [None if cell is MISSING else cell for cell in row]
     return table
 
 
-def float_table(rows: Sequence[Sequence[Cell]]) -> NDArray[np.float64]:
-    """Return rows as an array of floats, NaN where a cell is missing."""
+def float_table(rows: Sequence[Sequence[Cell]] | NDArray[Any]) -> NDArray[np.float64]:
+    """Return rows as an array of floats, NaN where a cell is missing; an array is one already."""
+    if isinstance(rows, np.ndarray):
+        return rows.astype(np.float64, copy=False)
     return np.array([[np.nan if cell is MISSING else cell for cell in row] for row in rows], dtype=np.float64)
+
+
+def table_maker(
+    names: Sequence[str] | None, count: int, sources: Sequence[int], originals: Sequence[Mapping[Cell, Any]]
+) -> Callable[[Any], Any]:
+    """Return how rows of cells become a table as the user has it: a DataFrame if `names` are given, else an array.
+
+    Parameters
+    ----------
+    count : int
+        Columns of the table; those that are no features are left empty.
+    sources : sequence of int
+        The column of each feature.
+    originals : sequence of mappings
+        How a feature's categories are written in the table, where that differs.
+    """
+
+    def table(rows: Any) -> Any:
+        columns: list[Any] = [np.full(len(rows), np.nan)] * count
+        for place, (k, known) in enumerate(zip(sources, originals, strict=True)):
+            cells = [known.get(row[place], np.nan if row[place] is MISSING else row[place]) for row in rows]
+            is_text = any(isinstance(cell, str) for cell in cells) or any(isinstance(c, str) for c in known.values())
+            columns[k] = np.array(cells, dtype=object if is_text else np.float64)
+        if names is not None:
+            import pandas
+
+            return pandas.DataFrame(dict(zip(names, columns, strict=True)))
+        is_mixed = any(column.dtype == object for column in columns)
+        return np.stack([column.astype(object if is_mixed else np.float64) for column in columns], axis=1)
+
+    def wide(rows: Any) -> Any:
+        if isinstance(rows, np.ndarray) and list(sources) == list(range(count)) and not any(originals):
+            if names is None:
+                return rows
+            import pandas
+
+            return pandas.DataFrame(rows, columns=list(names))
+        return table(rows)
+
+    return wide

@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 from suffice.errors import AdapterError, FeatureNameError
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain
+from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.values import Label
 
 # The label of a category the model never saw, where the package scores such values instead of refusing them.
 UNSEEN = "(unseen)"
 
 Cell: TypeAlias = float | Label  # a value as the original model gets it: a float, a name, MISSING or UNSEEN
-Live: TypeAlias = Callable[[list[list[Cell]]], NDArray[Any]]
+Rows: TypeAlias = list[list[Cell]] | NDArray[Any]  # NaN in an array is a missing cell
+Live: TypeAlias = Callable[[Any], NDArray[Any]]  # of `Rows`
 Saturation: TypeAlias = Literal["above", "both"]
 Link: TypeAlias = Literal["score", "sigmoid", "softmax", "exp"]
 
@@ -59,6 +61,15 @@ class Draft:
         Relative difference that the original's rounding explains.
     doubt : str, optional
         What the original cannot say of itself, so that reference rows are required.
+    table : function, optional
+        Returns rows of cells as the table that the original takes; what is wrapped around it takes that one too.
+    cut : Rational
+        What a wrapper with a decision threshold took from the score, so that the sign decides as its `predict` does.
+    response : function, optional
+        How the probability of the second of two classes follows from the score (with `cut` added back), where that is
+        not the logistic function; it increases.
+    curve : function, optional
+        What the original's `predict` makes of the score of a regression, where no link says it.
     """
 
     model: AdditiveModel
@@ -72,6 +83,10 @@ class Draft:
     chances: Live | None = None
     answers: Live | None = None
     saturates: Saturation | None = None
+    table: Callable[[Any], Any] | None = None
+    cut: Rational = ZERO
+    response: Callable[[NDArray[Any]], NDArray[Any]] | None = None
+    curve: Callable[[NDArray[Any]], NDArray[Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def convert(obj: Any, options: Options) -> Draft:
     if isinstance(obj, Mapping):
         return Draft(model, source, None, link, doubt=_doubt(document))
     if model.task == "regression":
-        return Draft(model, source, _live(obj, model.task), link, doubt=_doubt(document))
+        return Draft(model, source, _live(obj, model.task), link, doubt=_doubt(document), table=object_table)
     return Draft(
         model,
         source,
@@ -42,6 +42,7 @@ def convert(obj: Any, options: Options) -> Draft:
         doubt=_doubt(document),
         chances=lambda rows: np.asarray(obj.predict_proba(object_table(rows))),
         answers=lambda rows: class_places(obj.predict(object_table(rows)), obj.classes_),
+        table=object_table,
     )
 
 

@@ -112,6 +112,7 @@ def convert(obj: Any, options: Options) -> Draft:
         chances=_chances(obj, table) if objective in ("binary", "multiclass") else None,
         answers=_answers(obj, table, model.task),
         saturates=saturates,
+        table=table,
     )
 
 

@@ -49,7 +49,7 @@ def convert(obj: Any, options: Options) -> Draft:
     # predict is mu > 0.5, so a tie is the negative class.
     model = AdditiveModel([s for s, _ in read], intercept, _TASKS[link], features, options.classes, ties="negative")
     predicts: Link = "exp" if link == "log" else "score"
-    return Draft(model, source, _live(obj), predicts=predicts, answers=_answers(obj, link))
+    return Draft(model, source, _live(obj), predicts=predicts, answers=_answers(obj, link), table=float_table)
 
 
 def _feature(term: Any, source: str) -> int:

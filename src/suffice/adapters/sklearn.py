@@ -1,115 +1,96 @@
-"""scikit-learn: linear models and additive histogram boosting, bare or at the end of a pipeline.
+"""scikit-learn's own models: linear ones, support vectors with a linear kernel, naive Bayes, boosted trees.
 
-The model speaks of the columns that the user has: what a pipeline scales, splits, encodes and reorders is put together
-again, one function for each of the user's columns. Columns that a pipeline drops are no features.
+Each is read over the columns that it is given itself; what comes before it is peeled off by `wrappers`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.adapters.assemble import step_pieces, to_shape
-from suffice.adapters.cells import class_places, plain_classes
-from suffice.adapters.draft import UNSEEN, Cell, Draft, Link, Options, name_features, part, with_domain
-from suffice.adapters.floats import last_at_most
-from suffice.adapters.sklearn_column import Column, Columns, Finite, Numeric, Raw, Unused, as_number, used
-from suffice.adapters.sklearn_columns import transform
-from suffice.adapters.trees import Leaf, Split, Stair, Tree, by_feature, stair, total
+from suffice.adapters.cells import class_places, plain_classes, table_maker
+from suffice.adapters.draft import Draft, Link, Options, name_features, part
+from suffice.adapters.parts import Part, assemble, new_model
+from suffice.adapters.sklearn_bayes import bayes
+from suffice.adapters.sklearn_bare import Bare, home_of
+from suffice.adapters.sklearn_trees import ada_boost, gradient_boosting, hist_boosting
 from suffice.errors import AdapterError
-from suffice.model.additive import AdditiveModel
-from suffice.model.domain import Domain, Span
-from suffice.numbers.exact import ZERO, Rational, rational
-from suffice.numbers.values import MISSING, Label
-from suffice.shapes import Pieces, Shape, Table
-from suffice.shapes.pieces import combine
+from suffice.numbers.exact import ZERO, rational
+from suffice.shapes import Pieces
 
 _LOG_LINK = ("PoissonRegressor", "GammaRegressor", "TweedieRegressor")
 
-
-class Ending(Protocol):
-    """What the last step of a model makes of one of its columns."""
-
-    def pieces(self, column: Numeric) -> list[Pieces]:
-        """Return what it adds to each score, as functions of the user's number."""
-
-    def at(self, value: float) -> list[Rational] | None:
-        """Return what it adds at one value of its column; None if it takes no such value."""
+# What cannot be read, with the nearest thing that can.
+_REFUSED: Mapping[str, str] = {
+    "sklearn.neighbors": "compares whole rows; use an additive model, such as ExplainableBoostingClassifier",
+    "sklearn.gaussian_process": "compares whole rows by a kernel; use SplineTransformer(degree=1) and a linear model",
+    "sklearn.kernel_ridge": "compares whole rows by a kernel; use SplineTransformer(degree=1) and Ridge",
+    "sklearn.neural_network": "mixes all columns in its first layer; use suffice's NAMClassifier or NAMRegressor",
+    "sklearn.ensemble._forest": "has trees that use several columns; use HistGradientBoosting with "
+    "interaction_cst='no_interactions'",
+    "sklearn.tree": "uses several columns on one path; use HistGradientBoosting with interaction_cst='no_interactions'",
+    "sklearn.dummy": "looks at no column, so there is nothing to explain",
+    "sklearn.cross_decomposition": "is not read here; its coef_ and intercept_ make a LinearRegression that is",
+    "sklearn.isotonic": "is a function of one column, not a model of a table",
+}
 
 
 def convert(obj: Any, options: Options) -> Draft:
-    """Return the draft of a fitted estimator or pipeline."""
-    whole, obj = obj, getattr(obj, "best_estimator_", obj)  # a finished search holds its best model
-    columns, final = _unroll(obj)
+    """Return the draft of a fitted estimator."""
     source = f"the {type(obj).__name__}"
-    if _home(final).startswith("sklearn.ensemble._hist"):
-        columns = _preprocessed(final, columns)
-        endings, intercept = _boosted(final, used(columns), f"the {type(final).__name__}")
-    else:
-        endings, intercept = _linear(final, used(columns), f"the {type(final).__name__}")
-    nothing = _Weights((ZERO,) * len(intercept))
-    ended: list[tuple[Column, Ending]] = list(zip(used(columns), endings, strict=True))
-    ended += [(column.column, nothing) for column in columns if isinstance(column, Unused)]
-    sources = sorted({column.source for column in columns})
-    shapes, domains, originals = [], [], {}
-    for k in sources:
-        mine = [(column, ending) for column, ending in ended if column.source == k]
-        shape, domain, cells = _assemble(mine, len(intercept))
-        shapes.append(shape)
-        domains.append(domain)
-        originals[k] = cells
-    names = _names(obj)
-    features = name_features([names[k] for k in sources], len(sources), options.features)
-    features = [with_domain(feature, domain) for feature, domain in zip(features, domains, strict=True)]
-    task, classes, link = _task(final, len(intercept))
+    count = getattr(obj, "n_features_in_", None)
+    if count is None:
+        raise AdapterError(f"{source} is not fitted; fit it first")
+    named = getattr(obj, "feature_names_in_", None)
+    names = [f"x{k}" for k in range(int(count))] if named is None else [str(name) for name in named]
+    bare = _read(obj, source, names)
+    parts, originals = bare.parts, [{}] * len(bare.parts)
+    if bare.columns is not None:  # what the model does to its columns itself, before anything else
+        sources, made = assemble(bare.columns, bare.parts, len(bare.intercept), names)
+        if sources != list(range(len(names))):
+            raise AdapterError(f"{source} leaves columns out by itself, which is not read here")
+        parts, originals = [one.part for one in made], [one.originals for one in made]
+    features = name_features(names, len(names), options.features)
+    task, classes, link = _task(obj, len(bare.intercept))
     # decision_function > 0 is the positive class, so a tie is the negative one; argmax takes the first of the largest.
-    model = AdditiveModel(shapes, intercept, task, features, options.classes or classes, ties="negative")
-    table = _tables(obj, sources, originals)
+    model = new_model(parts, bare.intercept, task, features, options.classes or classes, bare.ties)
+    table = table_maker(None if named is None else names, len(names), range(len(names)), originals)
     return Draft(
         model,
         source,
-        lambda rows: np.asarray(
-            obj.predict(table(rows)) if task == "regression" else obj.decision_function(table(rows))
-        ),
+        lambda rows: bare.score(obj, table(rows)) if bare.score is not None else _score(obj, table(rows), task),
         link,
-        chances=(lambda rows: np.asarray(whole.predict_proba(table(rows)))) if _has_chances(final, task) else None,
-        answers=lambda rows: _answer(whole.predict(table(rows)), classes),
+        chances=(lambda rows: np.asarray(obj.predict_proba(table(rows)))) if _has_chances(obj, task) else None,
+        answers=lambda rows: _answer(obj.predict(table(rows)), classes),
+        table=table,
     )
 
 
-def _home(obj: Any) -> str:
-    """Return the module of scikit-learn that a class comes from, or one that it derives from."""
-    modules = (kind.__module__ for kind in type(obj).__mro__)
-    return next((module for module in modules if module.startswith("sklearn.")), "")
+def _read(obj: Any, source: str, names: Sequence[str]) -> Bare:
+    module = home_of(obj)
+    for prefix, reader in _READERS.items():
+        if module.startswith(prefix):
+            return reader(obj, source, names)
+    for prefix, reason in _REFUSED.items():
+        if module.startswith(prefix):
+            raise AdapterError(f"{source} {reason}")
+    raise AdapterError(
+        f"{source} is not read here; of scikit-learn linear models, linear support vectors, naive Bayes over counts or "
+        "categories, and boosted trees of one column each are, inside pipelines, searches and other wrappers too"
+    )
 
 
-def _unroll(obj: Any) -> tuple[Columns, Any]:
-    """Return the columns that come to the last step, and that step."""
-    count = getattr(obj, "n_features_in_", None)
-    if count is None:
-        raise AdapterError(f"the {type(obj).__name__} is not fitted; fit it first")
-    columns: Columns = [Raw(k) for k in range(int(count))]
-    steps = [step for _, step in obj.steps] if type(obj).__name__ == "Pipeline" else [obj]
-    for step in steps[:-1]:
-        columns = transform(step, columns)
-    return columns, steps[-1]
+def _score(obj: Any, table: Any, task: str) -> NDArray[Any]:
+    return np.asarray(obj.predict(table) if task == "regression" else obj.decision_function(table))
 
 
-def _names(obj: Any) -> list[str]:
-    names = getattr(obj, "feature_names_in_", None)
-    if names is None and type(obj).__name__ == "Pipeline":
-        names = getattr(obj.steps[0][1], "feature_names_in_", None)
-    return [f"x{k}" for k in range(obj.n_features_in_)] if names is None else [str(name) for name in names]
-
-
-def _task(final: Any, outputs: int) -> tuple[str, list[Any] | None, Link]:
-    classes = getattr(final, "classes_", None)
+def _task(obj: Any, outputs: int) -> tuple[str, list[Any] | None, Link]:
+    classes = getattr(obj, "classes_", None)
     if classes is None:
-        is_log = type(final).__name__ in _LOG_LINK or getattr(final, "loss", None) in ("poisson", "gamma")
+        is_log = type(obj).__name__ in _LOG_LINK or getattr(obj, "loss", None) in ("poisson", "gamma")
         return "regression", None, "exp" if is_log else "score"
     return "binary" if outputs == 1 else "multiclass", plain_classes(classes), "score"
 
@@ -117,220 +98,70 @@ def _task(final: Any, outputs: int) -> tuple[str, list[Any] | None, Link]:
 # --- linear models ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Weights:
-    """A linear model's weights for one column."""
-
-    weights: tuple[Rational, ...]
-
-    def pieces(self, column: Numeric) -> list[Pieces]:
-        if column.pieces is None:
-            if any(self.weights):
-                raise AdapterError(
-                    f"{column.smooth}, so the model has no exact pieces; use QuantileTransformer with uniform output, "
-                    "KBinsDiscretizer, SplineTransformer(degree=1), or boosted trees after it"
-                )
-            return [Pieces.affine(ZERO, ZERO)] * len(self.weights)
-        return [combine([(weight, column.pieces)]) for weight in self.weights]
-
-    def at(self, value: float) -> list[Rational] | None:
-        return None if np.isnan(value) else [weight * rational(value) for weight in self.weights]
-
-
-def _linear(final: Any, columns: Sequence[Column], source: str) -> tuple[list[Ending], list[Rational]]:
-    module = _home(final)
-    if module.startswith("sklearn.model_selection._classification_threshold"):
-        raise AdapterError(
-            f"{source} decides at a threshold of its own; convert its estimator_, and ask about the score: "
-            "claim=AtLeast(threshold)"
-        )
-    if not module.startswith(("sklearn.linear_model", "sklearn.svm", "sklearn.discriminant_analysis")):
-        raise AdapterError(
-            f"{source} is not read here; linear models are, and HistGradientBoosting without interactions"
-        )
-    if module.startswith("sklearn.svm") and not type(final).__name__.startswith("Linear"):
-        raise AdapterError(f"{source} compares whole rows by a kernel, which is not additive; use LinearSVC")
-    link = getattr(final, "link", "auto")
-    if link not in ("auto", "log") or (
-        type(final).__name__ == "TweedieRegressor" and link == "auto" and final.power <= 0
-    ):
+def _linear(obj: Any, source: str, names: Sequence[str]) -> Bare:
+    link = getattr(obj, "link", "auto")
+    if link not in ("auto", "log") or (type(obj).__name__ == "TweedieRegressor" and link == "auto" and obj.power <= 0):
         raise AdapterError(f"{source} has the link {link!r}; the log link is supported")
-    weights = np.atleast_2d(np.asarray(part(final, "coef_", source)))
-    offsets = np.broadcast_to(np.atleast_1d(np.asarray(final.intercept_)), (len(weights),))
-    if weights.shape[1] != len(columns):
-        raise AdapterError(f"{source} has {weights.shape[1]} weights for {len(columns)} columns")
-    if getattr(final, "classes_", None) is None and len(weights) > 1:
+    weights = part(obj, "coef_", source)
+    weights = np.atleast_2d(np.asarray(weights.toarray() if hasattr(weights, "toarray") else weights))
+    offsets = np.broadcast_to(np.atleast_1d(np.asarray(obj.intercept_)), (len(weights),))
+    if weights.shape[1] != len(names):
+        raise AdapterError(f"{source} has {weights.shape[1]} weights for {len(names)} columns")
+    if getattr(obj, "classes_", None) is None and len(weights) > 1:
         raise AdapterError(f"{source} predicts {len(weights)} numbers at once; fit one model for each")
     # Of several labels, classes_ numbers the labels: only what was binarised tells them from classes.
-    trained = str(getattr(getattr(final, "_label_binarizer", None), "y_type_", ""))
-    if trained.startswith("multilabel") or (len(weights) > 1 and len(getattr(final, "classes_", ())) == 2):
+    trained = str(getattr(getattr(obj, "_label_binarizer", None), "y_type_", ""))
+    if trained.startswith("multilabel") or (len(weights) > 1 and len(getattr(obj, "classes_", ())) == 2):
         raise AdapterError(f"{source} decides {len(weights)} labels at once (multilabel); fit one model for each")
-    if hasattr(final, "classes_") and len(weights) > 1 and len(weights) != len(final.classes_):
-        raise AdapterError(f"{source} has {len(weights)} scores for {len(final.classes_)} classes")
-    endings: list[Ending] = [_Weights(tuple(rational(float(w)) for w in column)) for column in weights.T]
-    return endings, [rational(float(offset)) for offset in offsets]
+    if hasattr(obj, "classes_") and len(weights) > 1 and len(weights) != len(obj.classes_):
+        raise AdapterError(f"{source} has {len(weights)} scores for {len(obj.classes_)} classes")
+    parts = [Part(tuple(Pieces.affine(rational(float(w)), ZERO) for w in column)) for column in weights.T]
+    return Bare(parts, [rational(float(offset)) for offset in offsets])
 
 
-# --- histogram boosting -----------------------------------------------------------------------------------------------
+def _support_vectors(obj: Any, source: str, names: Sequence[str]) -> Bare:
+    if type(obj).__name__.startswith("Linear"):
+        return _linear(obj, source, names)
+    if getattr(obj, "kernel", None) != "linear":
+        raise AdapterError(
+            f"{source} compares whole rows by the kernel {obj.kernel!r}, which is not additive; use kernel='linear'"
+        )
+    if len(getattr(obj, "classes_", ())) > 2:
+        raise AdapterError(
+            f"{source} lets its {len(obj.classes_)} classes vote in pairs, so no score decides; use LinearSVC, or "
+            "OneVsRestClassifier around it"
+        )
+    bare = _linear(obj, source, names)
+    # Its library gives a score of exactly 0 to the second class.
+    return Bare(bare.parts, bare.intercept, ties="positive")
 
 
-@dataclass(frozen=True, slots=True)
-class _Steps:
-    """What boosted trees make of one column."""
-
-    stair: Stair
-    trees: tuple[tuple[int, Tree], ...]
-    outputs: int
-    known: frozenset[int] | None  # codes of a categorical column
-
-    def pieces(self, column: Numeric) -> list[Pieces]:
-        if self.known is not None:
-            raise AdapterError("a categorical column of HistGradientBoosting must come from an encoder")
-        if column.floats is None:
-            raise AdapterError("HistGradientBoosting reads a column that does not increase with the user's")
-        cuts = last_at_most(column.floats, np.array(self.stair.thresholds))  # a value on a threshold goes left
-        return [step_pieces(cuts, [row[j] for row in self.stair.values], "right") for j in range(self.outputs)]
-
-    def at(self, value: float) -> list[Rational] | None:
-        if self.known is not None and not np.isnan(value) and int(value) not in self.known:
-            value = np.nan  # an unknown category goes where missing ones go
-        return list(total(self.trees, self.outputs, lambda split: self._goes_left(split, value)))
-
-    def _goes_left(self, split: Split, value: float) -> bool:
-        if np.isnan(value):
-            return split.missing_left
-        return value <= split.threshold if split.categories is None else int(value) in split.categories
+_READERS: Mapping[str, Callable[[Any, str, Sequence[str]], Bare]] = {
+    "sklearn.linear_model": _linear,
+    "sklearn.svm": _support_vectors,
+    "sklearn.discriminant_analysis": _linear,
+    "sklearn.naive_bayes": bayes,
+    "sklearn.ensemble._hist": hist_boosting,
+    "sklearn.ensemble._gb": gradient_boosting,
+    "sklearn.ensemble._weight_boosting": ada_boost,
+}
 
 
-def _preprocessed(final: Any, columns: Columns) -> Columns:
-    part(final, "_predictors", f"the {type(final).__name__}")
-    step = getattr(final, "_preprocessor", None)
-    return columns if step is None else transform(step, columns)
-
-
-def _boosted(final: Any, columns: Sequence[Column], source: str) -> tuple[list[Ending], list[Rational]]:
-    base = np.ravel(part(final, "_baseline_prediction", source))
-    read = [(k, _read_tree(predictor, 0)) for iteration in final._predictors for k, predictor in enumerate(iteration)]
-    names = [f"column {k}" for k in range(len(columns))]
-    found, constant = by_feature(read, len(base), names)
-    is_categorical = getattr(final, "_is_categorical_remapped", None)
-    endings: list[Ending] = []
-    for k in range(len(columns)):
-        trees = tuple(found.get(k, ()))
-        known = None
-        if is_categorical is not None and is_categorical[k]:
-            known = frozenset(int(code) for code in final._bin_mapper.bin_thresholds_[k])
-        endings.append(_Steps(stair(trees, len(base), "right"), trees, len(base), known))
-    return endings, [rational(float(b)) + c for b, c in zip(base, constant, strict=True)]
-
-
-def _read_tree(predictor: Any, at: int) -> Tree:
-    node = predictor.nodes[at]
-    if node["is_leaf"]:
-        return Leaf(float(node["value"]))
-    left, right = _read_tree(predictor, int(node["left"])), _read_tree(predictor, int(node["right"]))
-    codes = None
-    if node["is_categorical"]:
-        words = predictor.raw_left_cat_bitsets[int(node["bitset_idx"])].tolist()
-        codes = frozenset(32 * k + bit for k, word in enumerate(words) for bit in range(32) if word >> bit & 1)
-    threshold = np.inf if codes is not None else float(node["num_threshold"])
-    return Split(int(node["feature_idx"]), threshold, bool(node["missing_go_to_left"]), left, right, codes)
-
-
-# --- one function for each of the user's columns ----------------------------------------------------------------------
-
-
-def _assemble(mine: Sequence[tuple[Column, Ending]], outputs: int) -> tuple[Shape, Domain, Mapping[Cell, Any]]:
-    """Return the shape of one of the user's columns, its domain, and how its cells are written in the user's table."""
-    finite = [column for column, _ in mine if isinstance(column, Finite)]
-    if finite:
-        return _table(mine, finite, outputs)
-    numbers = [(as_number(column, "model"), ending) for column, ending in mine]
-    parts = [ending.pieces(number) for number, ending in numbers]
-    summed = [combine([(rational(1), pieces[j]) for pieces in parts]) for j in range(outputs)]
-    missing = _sum(ending.at(number.missing) if number.missing is not None else None for number, ending in numbers)
-    lows = [number.low for number, _ in numbers if number.low is not None]
-    highs = [number.high for number, _ in numbers if number.high is not None]
-    domain = Domain((Span(max(lows) if lows else None, min(highs) if highs else None),))
-    labels: dict[Label, list[Rational]] = {}
-    if missing is not None:
-        labels[MISSING] = missing
-        domain = domain | Domain.codes(MISSING)
-    return to_shape(summed, labels), domain, {}
-
-
-def _table(
-    mine: Sequence[tuple[Column, Ending]], finite: Sequence[Finite], outputs: int
-) -> tuple[Shape, Domain, Mapping[Cell, Any]]:
-    entries: dict[Cell, list[Rational]] = {}
-    for cell in finite[0].values:
-        parts = [ending.at(value) if (value := _value(column, cell)) is not None else None for column, ending in mine]
-        row = _sum(parts)
-        if row is not None:
-            entries[cell] = row
-    codes = [cell for cell in (MISSING, UNSEEN) if cell in entries]
-    names = [cell for cell in entries if cell not in codes]
-    domain = Domain.categories(*names)  # type: ignore[arg-type]
-    return Table(entries), domain | Domain.codes(*codes) if codes else domain, finite[0].originals  # type: ignore[arg-type]
-
-
-def _value(column: Column, cell: Cell) -> float | None:
-    """Return what a column is at a cell of its source; None if it takes no such cell."""
-    if isinstance(column, Finite):
-        value = column.values.get(cell)
-        return None if value is None else float(value)
-    number = as_number(column, "model")
-    if cell is MISSING:
-        return number.missing
-    if not isinstance(cell, float) or number.floats is None:
-        raise AdapterError(f"the column of {cell!r} is used both by its categories and as a number")
-    return float(number.floats(np.array([cell]))[0])
-
-
-def _sum(parts: Any) -> list[Rational] | None:
-    rows = list(parts)
-    if any(row is None for row in rows):
-        return None
-    return [sum(column, ZERO) for column in zip(*rows, strict=True)]
-
-
-def _has_chances(final: Any, task: str) -> bool:
+def _has_chances(obj: Any, task: str) -> bool:
     """Whether probabilities are the logistic function or the softmax of the scores."""
-    kinds = {kind.__name__ for kind in type(final).__mro__}
+    kinds = {kind.__name__ for kind in type(obj).__mro__}
     if "SGDClassifier" in kinds:
-        return task == "binary" and final.loss == "log_loss"
+        return bool(task == "binary" and obj.loss == "log_loss")
     if "LogisticRegression" in kinds:  # some versions and solvers have a model for each class against the rest
-        is_joint = getattr(final, "multi_class", "auto") != "ovr" and final.solver != "liblinear"
+        is_joint = getattr(obj, "multi_class", "auto") != "ovr" and obj.solver != "liblinear"
         return task == "binary" or is_joint
-    return bool(kinds & {"HistGradientBoostingClassifier", "LinearDiscriminantAnalysis"})
+    if "GradientBoostingClassifier" in kinds:
+        return bool(obj.loss == "log_loss")
+    if "AdaBoostClassifier" in kinds:
+        return task == "binary"
+    known = {"HistGradientBoostingClassifier", "LinearDiscriminantAnalysis", "_BaseDiscreteNB"}
+    return bool(kinds & known)
 
 
 def _answer(given: Any, classes: list[Any] | None) -> NDArray[Any]:
     return np.asarray(given) if classes is None else class_places(given, classes)
-
-
-def _tables(
-    obj: Any, sources: Sequence[int], originals: Mapping[int, Mapping[Cell, Any]]
-) -> Callable[[list[list[Cell]]], Any]:
-    """Return how rows become a table as the user has it."""
-
-    def table(rows: list[list[Cell]]) -> Any:
-        columns: list[list[Any]] = [[np.nan] * len(rows) for _ in range(obj.n_features_in_)]
-        for place, k in enumerate(sources):
-            known = originals[k]
-            columns[k] = [known.get(row[place], np.nan if row[place] is MISSING else row[place]) for row in rows]
-        texts = {k for k in sources if any(isinstance(value, str) for value in originals[k].values())}
-        return _frame(obj, columns, texts)
-
-    return table
-
-
-def _frame(obj: Any, columns: list[list[Any]], texts: set[int]) -> Any:
-    names = getattr(obj, "feature_names_in_", None)
-    arrays = [np.array(column, dtype=object if k in texts else np.float64) for k, column in enumerate(columns)]
-    if names is not None or (type(obj).__name__ == "Pipeline" and hasattr(obj.steps[0][1], "feature_names_in_")):
-        import pandas
-
-        return pandas.DataFrame(dict(zip(_names(obj), arrays, strict=True)))
-    is_text = any(array.dtype == object for array in arrays)
-    return np.stack([array.astype(object if is_text else np.float64) for array in arrays], axis=1)

@@ -51,7 +51,17 @@ def convert(obj: Any, options: Options) -> Draft:
         return Draft(model, source, None, "score", FLOAT32, predicts=predicts)
     chances = _chances(obj) if objective in ("binary:logistic", "multi:softprob") else None
     answers = _answers(obj, model.task)
-    return Draft(model, source, _live(obj), "score", FLOAT32, predicts=predicts, chances=chances, answers=answers)
+    return Draft(
+        model,
+        source,
+        _live(obj),
+        "score",
+        FLOAT32,
+        predicts=predicts,
+        chances=chances,
+        answers=answers,
+        table=lambda rows: _table(obj, rows),
+    )
 
 
 def _saved(obj: Any, source: str) -> tuple[dict[str, Any], int | None]:

@@ -1,8 +1,8 @@
-"""scikit-learn's transformers that make several columns of one: encoders, bins, splines."""
+"""Transformers that make several columns of one: encoders, bins, splines."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +10,10 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from suffice.adapters.assemble import IDENTITY, compose, step_pieces
+from suffice.adapters.assemble import compose, step_pieces
+from suffice.adapters.column import Column, Finite, Numeric, Raw, as_number, mapped, own
 from suffice.adapters.draft import UNSEEN, Cell, part
 from suffice.adapters.floats import Floats, first_at_least
-from suffice.adapters.sklearn_column import Column, Finite, Numeric, Raw, as_number, mapped, own
 from suffice.errors import AdapterError
 from suffice.model.domain import is_missing
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
@@ -24,44 +24,73 @@ from suffice.shapes import Pieces, PiecewiseLinear
 def encoder(step: Any, columns: Sequence[Column]) -> list[Column]:
     """Return what an encoder makes of each category, by asking it."""
     categories = part(step, "categories_", f"the {type(step).__name__}")
-    widths = getattr(step, "_n_features_outs", [1] * len(categories))
+    width = len(step.classes_) if getattr(step, "target_type_", "") == "multiclass" else 1  # of a TargetEncoder
+    widths = getattr(step, "_n_features_outs", [width] * len(categories))
     filler = [known[0] for known in categories]
     made: list[Column] = []
     first = 0
     for j, (column, known) in enumerate(zip(columns, categories, strict=True)):
-        originals = _originals(step, column, known)
-        table = np.empty(len(originals), dtype=object)
-        table[:] = list(originals.values())
-        encoded = own(step, j, table, filler)[:, first : first + widths[j]]
-        for k in range(widths[j]):
-            values = dict(zip(originals, encoded[:, k].tolist(), strict=True))
-            made.append(Finite(column.source, values, _unfilled(column, originals, known)))
+        asked, cells = _asked(step, column, known)
+        table = np.empty(len(asked), dtype=object)
+        table[:] = list(asked.values())
+        made += _encoded(column.source, own(step, j, table, filler), first, widths[j], list(asked), cells)
         first += widths[j]
     return made
 
 
-def _originals(step: Any, column: Column, known: NDArray[Any]) -> dict[Cell, Any]:
-    """Return the values that an encoder is asked about, by the name that each has here."""
-    if not isinstance(column, Raw) and not (isinstance(column, Numeric) and column.pieces == IDENTITY):
-        raise AdapterError(f"the {type(step).__name__} reads a column that an earlier step has already changed")
+def _encoded(
+    source: int, table: Any, first: int, width: int, cells: list[Cell], originals: dict[Cell, Any]
+) -> list[Column]:
+    """Return the columns of a table that an encoder made; what is sparse in it stays sparse."""
+    if not hasattr(table, "tocsc"):
+        block = np.asarray(table)[:, first : first + width]
+        return [Finite(source, originals, dict(zip(cells, block[:, k].tolist(), strict=True))) for k in range(width)]
+    table = table.tocsc()
+    made: list[Column] = []
+    for k in range(first, first + width):
+        places = slice(int(table.indptr[k]), int(table.indptr[k + 1]))
+        values = zip(table.indices[places].tolist(), table.data[places].tolist(), strict=True)
+        made.append(Finite(source, originals, {cells[at]: value for at, value in values}, 0.0))
+    return made
+
+
+def _asked(step: Any, column: Column, known: NDArray[Any]) -> tuple[dict[Cell, Any], dict[Cell, Any]]:
+    """Return what an encoder is asked about, and how the user's table has it, by the name that each has here."""
+    name = type(step).__name__
+    if isinstance(column, Finite):
+        values = {cell: column.values.get(cell, column.rest) for cell in column.cells}
+        asked = {cell: value for cell, value in values.items() if _takes(step, known, value)}
+        return asked, {cell: column.cells[cell] for cell in asked}
+    if not isinstance(column, Raw) and not column.is_plain:
+        raise AdapterError(
+            f"the {name} reads numbers that an earlier step has changed; put it first, or bin numbers with "
+            "KBinsDiscretizer(encode='onehot')"
+        )
+    if isinstance(column, Numeric):
+        column = Raw(column.source, {MISSING: column.missing, **column.points})
     found: dict[Cell, Any] = {}
     for value in known.tolist():
         found[MISSING if is_missing(value) else value if isinstance(value, str) else float(value)] = value
     if len(found) != len(known):
-        raise AdapterError(f"the {type(step).__name__} has two categories with the same name: {known.tolist()[:6]}")
-    fill = column.fill if isinstance(column, Raw) else column.missing
-    if fill is not None and not is_missing(fill):
-        found[MISSING] = fill
-    if step.handle_unknown != "error":
+        raise AdapterError(f"the {name} has two categories with the same name: {known.tolist()[:6]}")
+    cells = dict(found)
+    for cell, fill in column.fills.items():  # what an imputer before it replaces
+        if fill is not None and not is_missing(fill):
+            found[cell] = fill
+            cells[cell] = np.nan if cell is MISSING else cell
+    if getattr(step, "handle_unknown", "ignore") != "error":
         numbers = [cell for cell in found if isinstance(cell, float)]
         found[UNSEEN] = max(numbers) + 1.0 if numbers and not any(isinstance(cell, str) for cell in found) else UNSEEN
-    return found
+        cells[UNSEEN] = found[UNSEEN]
+    return found, cells
 
 
-def _unfilled(column: Column, originals: Mapping[Cell, Any], known: NDArray[Any]) -> dict[Cell, Any]:
-    """Return the originals with a missing cell as the user has it, not as an imputer before the encoder fills it."""
-    is_known = any(is_missing(value) for value in known.tolist())
-    return {cell: np.nan if cell is MISSING and not is_known else value for cell, value in originals.items()}
+def _takes(step: Any, known: NDArray[Any], value: Any) -> bool:
+    if value is None:
+        return False
+    if getattr(step, "handle_unknown", "ignore") != "error":
+        return True
+    return any(is_missing(value) and is_missing(one) or one == value for one in known.tolist())
 
 
 def bins(step: Any, columns: Sequence[Column]) -> list[Column]:
@@ -73,9 +102,7 @@ def bins(step: Any, columns: Sequence[Column]) -> list[Column]:
         width = 1 if step.encode == "ordinal" else int(step.n_bins_[j])
         if isinstance(column, Finite):
             for k in range(width):
-                made.append(
-                    replace(column, values=mapped(column.values, _reading(step, j, first + k), "KBinsDiscretizer"))
-                )
+                made.append(mapped(column, _reading(step, j, first + k), "KBinsDiscretizer"))
         else:
             made += _binned(step, as_number(column, "KBinsDiscretizer"), edges, _reading(step, j, first), width)
         first += width
@@ -83,7 +110,11 @@ def bins(step: Any, columns: Sequence[Column]) -> list[Column]:
 
 
 def _reading(step: Any, j: int, place: int) -> Floats:
-    return lambda values: np.asarray(own(step, j, values)[:, place], dtype=np.float64)
+    def read(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        made = own(step, j, values)
+        return np.asarray((made.toarray() if hasattr(made, "toarray") else made)[:, place], dtype=np.float64)
+
+    return read
 
 
 def _binned(step: Any, number: Numeric, edges: NDArray[np.float64], floats: Floats, width: int) -> list[Column]:
@@ -91,26 +122,31 @@ def _binned(step: Any, number: Numeric, edges: NDArray[np.float64], floats: Floa
         raise AdapterError("the KBinsDiscretizer reads a column that does not increase with the user's; bin it first")
     cuts = first_at_least(number.floats, edges)  # a value on an edge belongs to the upper bin
     count = len(edges) + 1
-    place = (
-        None
-        if number.missing is None or np.isnan(number.missing)
-        else int(np.searchsorted(edges, number.missing, "right"))
-    )
+    is_refused = number.missing is None or np.isnan(number.missing)
+    place = None if is_refused else int(np.searchsorted(edges, number.missing, "right"))  # type: ignore[arg-type]
+    points = {at: int(np.searchsorted(edges, value, "right")) for at, value in number.points.items()}
     if step.encode == "ordinal":
         before = number.floats
-        pieces = step_pieces(cuts, [fmpq(k) for k in range(count)], "left")
-        missing = None if place is None else float(place)
-        return [
-            replace(number, pieces=pieces, floats=lambda values: floats(before(values)), missing=missing, smooth="")
-        ]
-    columns: list[Column] = []
-    for k in range(width):
-        values = [ONE if bin_ == k else ZERO for bin_ in range(count)]
-        missing = None if place is None else float(place == k)
-        columns.append(
-            replace(number, pieces=step_pieces(cuts, values, "left"), floats=None, missing=missing, smooth="")
+        ordinal = replace(
+            number,
+            pieces=step_pieces(cuts, [fmpq(k) for k in range(count)], "left"),
+            floats=lambda values: floats(before(values)),
+            missing=None if place is None else float(place),
+            smooth="",
+            points={at: float(bin_) for at, bin_ in points.items()},
         )
-    return columns
+        return [ordinal]
+    return [
+        replace(
+            number,
+            pieces=step_pieces(cuts, [ONE if bin_ == k else ZERO for bin_ in range(count)], "left"),
+            floats=None,
+            missing=None if place is None else float(place == k),
+            smooth="",
+            points={at: float(bin_ == k) for at, bin_ in points.items()},
+        )
+        for k in range(width)
+    ]
 
 
 def splines(step: Any, columns: Sequence[Column]) -> list[Column]:
@@ -135,7 +171,8 @@ def splines(step: Any, columns: Sequence[Column]) -> list[Column]:
             hat = _hat(knots, k, is_flat=step.extrapolation == "constant")
             missing = None if number.missing is None or np.isnan(number.missing) else _float_at(hat, number.missing)
             low, high = (number.low, number.high) if step.extrapolation != "error" else _ends(number, knots)
-            made.append(Numeric(number.source, compose(hat, number.pieces), None, missing, "", low, high))
+            points = {at: _float_at(hat, value) for at, value in number.points.items()}
+            made.append(Numeric(number.source, compose(hat, number.pieces), None, missing, "", low, high, points))
     return made
 
 

@@ -1,6 +1,6 @@
-"""scikit-learn's transformers: each column they make is a function of one column that the user has.
+"""Transformers: each column they make is a function of one column that the user has.
 
-In: the user's columns. Out: the columns that the estimator at the end sees, each with its source.
+In: the user's columns. Out: the columns that the model at the end sees, each with its source.
 
 Transformers that look at one column at a time are asked themselves wherever there are finitely many points; only on the
 real line are their parameters read.
@@ -8,6 +8,7 @@ real line are their parameters read.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -16,9 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.adapters.assemble import IDENTITY, compose
-from suffice.adapters.draft import part
-from suffice.adapters.sklearn_column import (
+from suffice.adapters.assemble import IDENTITY, compose, step_pieces
+from suffice.adapters.column import (
     Column,
     Columns,
     Finite,
@@ -31,11 +31,31 @@ from suffice.adapters.sklearn_column import (
     used,
     value_at,
 )
-from suffice.adapters.sklearn_encoders import bins, encoder, splines
+from suffice.adapters.draft import part
+from suffice.adapters.encoders import bins, encoder, splines
+from suffice.adapters.functions import function
+from suffice.adapters.imputers import imputer
+from suffice.adapters.named_transformers import NAMED, named
 from suffice.errors import AdapterError
-from suffice.model.domain import is_missing
-from suffice.numbers.exact import ZERO, Rational, rational
+from suffice.numbers.exact import ONE, ZERO, Rational, rational
 from suffice.shapes import Pieces, PiecewiseLinear
+
+# What is no function of one column each, with the reason and the nearest thing that is read.
+REFUSED: Mapping[str, str] = {
+    "KNNImputer": "fills a cell from whole rows next to it; use SimpleImputer",
+    "IterativeImputer": "fills a cell from the other columns; use SimpleImputer",
+    "Normalizer": "divides each row by its own length; use StandardScaler",
+    "PCA": "mixes all columns; use the columns themselves",
+    "TruncatedSVD": "mixes all columns; use the columns themselves",
+    "CountVectorizer": "counts words, each a column of its own, in one column of text; count beforehand, and give the "
+    "model a table of counts",
+    "TfidfVectorizer": "divides the counts of words by the length of their row; count beforehand, without a norm",
+    "TfidfTransformer": "divides each row by its own length; leave it out",
+    "HashingVectorizer": "counts words in one column of text; count beforehand, and give the model a table of counts",
+    "KernelCenterer": "compares whole rows; use the columns themselves",
+    "Nystroem": "compares whole rows by a kernel; use SplineTransformer(degree=1)",
+    "RBFSampler": "compares whole rows by a kernel; use SplineTransformer(degree=1)",
+}
 
 
 def transform(step: Any, given: Columns) -> list[Column | Unused]:
@@ -44,22 +64,55 @@ def transform(step: Any, given: Columns) -> list[Column | Unused]:
     return [*_transform(step, used(given)), *unused]
 
 
+def makes_sparse(step: Any, is_sparse: bool) -> bool:  # noqa: FBT001
+    """Whether a transformer hands on a sparse table."""
+    name = type(step).__name__
+    if name == "Pipeline":
+        for _, inner in step.steps:
+            is_sparse = makes_sparse(inner, is_sparse)
+        return is_sparse
+    if name == "ColumnTransformer":
+        return bool(step.sparse_output_)
+    if name == "FeatureUnion":
+        return any(makes_sparse(inner, is_sparse) for _, inner in step.transformer_list)
+    if name == "OneHotEncoder":
+        return bool(step.sparse_output)
+    if name == "KBinsDiscretizer":
+        return bool(step.encode == "onehot")
+    return is_sparse and name not in ("OrdinalEncoder", "SplineTransformer", "QuantileTransformer")
+
+
 def _transform(step: Any, columns: Sequence[Column]) -> Columns:
     name = type(step).__name__
-    if step is None or step == "passthrough":
+    if step is None or (isinstance(step, str) and step == "passthrough"):
         return list(columns)
     if isinstance(step, str) and step == "drop":
         return []
-    if not type(step).__module__.startswith("sklearn."):
-        raise AdapterError(f"the transformer {name} is not scikit-learn's own; only those of scikit-learn are read")
+    if hasattr(step, "fit_resample") and not hasattr(step, "transform"):
+        return list(columns)  # a sampler works on training rows only
+    if name in REFUSED:
+        raise AdapterError(f"the transformer {name} {REFUSED[name]}")
+    home = type(step).__module__.split(".")[0]
+    if home in NAMED:
+        return named(step, columns)
+    if home != "sklearn":
+        raise AdapterError(
+            f"the transformer {name} of {home} is not known, so what it does to a column cannot be read; those known are "
+            f"scikit-learn's, and the encoders of {' and '.join(NAMED)}"
+        )
     count = getattr(step, "n_features_in_", None)
     if name not in ("Pipeline", "FunctionTransformer") and count != len(columns):
-        raise AdapterError(f"the {name} is not fitted, or was fitted to {count} columns where {len(columns)} come in")
+        if count is None:
+            raise AdapterError(f"the {name} is not fitted; fit it first")
+        raise AdapterError(f"the {name} was fitted to {count} columns, but {len(columns)} come in")
     if hasattr(step, "get_support") and type(step).__module__.startswith("sklearn.feature_selection"):
         chosen = zip(columns, step.get_support().tolist(), strict=True)
         return [column if is_kept else Unused(column.source, column) for column, is_kept in chosen]
     if name not in _STEPS:
-        raise AdapterError(f"the transformer {name} is not supported; those that are: {', '.join(_STEPS)}, selectors")
+        raise AdapterError(
+            f"the transformer {name} is not read here, so what it does to a column is not known; those read are "
+            f"{', '.join(_STEPS)} and selectors"
+        )
     return _STEPS[name](step, columns)
 
 
@@ -84,16 +137,6 @@ def _union(step: Any, columns: Sequence[Column]) -> Columns:
     return [column for _, inner in step.transformer_list for column in transform(inner, columns)]
 
 
-def _function(step: Any, columns: Sequence[Column]) -> list[Column]:
-    function = getattr(step.func, "func", step.func)  # HistGradientBoosting puts a partial(check_array) in
-    if function is not None and getattr(function, "__name__", "") != "check_array":
-        raise AdapterError(
-            f"FunctionTransformer({getattr(function, '__name__', function)}) can be any function; use a transformer "
-            "whose parameters can be read, or transform the table beforehand"
-        )
-    return list(columns)
-
-
 # --- one column at a time ---------------------------------------------------------------------------------------------
 
 
@@ -109,12 +152,39 @@ def _one_to_one(exact: Callable[[Any, int], Pieces | str]) -> Callable[[Any, Seq
     return read
 
 
+# What a transformer knows of each column, by the name of the attribute.
+_LEARNED: Mapping[str, tuple[str, ...]] = {
+    "StandardScaler": ("mean_", "scale_", "var_"),
+    "MinMaxScaler": ("min_", "scale_", "data_min_", "data_max_", "data_range_"),
+    "MaxAbsScaler": ("scale_", "max_abs_"),
+    "RobustScaler": ("center_", "scale_"),
+    "QuantileTransformer": ("quantiles_",),
+    "PowerTransformer": ("lambdas_",),
+    "Binarizer": (),
+}
+
+
+def _narrow(step: Any, j: int) -> Any:
+    """Return the transformer of the j-th column alone, so that asking about it takes no longer in a wide table."""
+    one = copy.copy(step)
+    one.n_features_in_ = 1
+    one.__dict__.pop("feature_names_in_", None)
+    for name in _LEARNED[type(step).__name__]:
+        if getattr(step, name, None) is not None:
+            setattr(one, name, getattr(step, name)[..., j : j + 1])
+    if hasattr(step, "_scaler"):  # PowerTransformer standardises last
+        one._scaler = _narrow(step._scaler, j)
+    return one
+
+
 def _apply(step: Any, j: int, column: Column, exact: Pieces | str) -> Column:
+    one = _narrow(step, j)
+
     def floats(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(own(step, j, values)[:, j], dtype=np.float64)
+        return np.asarray(own(one, 0, values)[:, 0], dtype=np.float64)
 
     if isinstance(column, Finite):
-        return replace(column, values=mapped(column.values, floats, type(step).__name__))
+        return mapped(column, floats, type(step).__name__)
     number = as_number(column, type(step).__name__)
     before = number.floats
     pieces, smooth = (exact, number.smooth) if isinstance(exact, Pieces) else (None, number.smooth or exact)
@@ -124,6 +194,7 @@ def _apply(step: Any, j: int, column: Column, exact: Pieces | str) -> Column:
         floats=None if before is None else lambda values: floats(before(values)),
         missing=value_at(floats, number.missing),
         smooth=smooth,
+        points={at: float(floats(np.array([value]))[0]) for at, value in number.points.items()},
     )
 
 
@@ -187,56 +258,50 @@ def _quantile(step: Any, j: int) -> Pieces | str:
     return Pieces.tidy(knots, slopes, offsets, values)
 
 
-def _imputer(step: Any, columns: Sequence[Column]) -> list[Column]:
-    if not (step.missing_values is None or is_missing(step.missing_values)):
-        raise AdapterError(
-            f"SimpleImputer(missing_values={step.missing_values!r}) fills a number; only missing cells are filled here"
-        )
+def _binarizer(step: Any, j: int) -> Pieces:
+    return step_pieces([rational(float(step.threshold))], [ZERO, ONE], "right")
+
+
+def _powers(step: Any, columns: Sequence[Column]) -> list[Column]:
+    """Return the columns of PolynomialFeatures where each is a power 0 or 1 of one column."""
     made: list[Column] = []
-    for column, fill in zip(columns, step.statistics_.tolist(), strict=True):
-        if is_missing(fill):
-            if not step.keep_empty_features:
-                continue  # the imputer leaves a column out that was always missing
-            fill = 0.0
-        if isinstance(column, Raw):
-            made.append(replace(column, fill=fill if column.fill is None else column.fill))
-        elif isinstance(column, Numeric):
-            made.append(replace(column, missing=_filled(column.missing, fill)))
-        else:
-            values = {cell: fill if is_missing(value) else value for cell, value in column.values.items()}
-            made.append(replace(column, values=values))
-    if step.add_indicator:
-        made += [_indicator(columns[k]) for k in step.indicator_.features_.tolist()]
+    for powers in part(step, "powers_", "the PolynomialFeatures").tolist():
+        used_ = [k for k, power in enumerate(powers) if power]
+        if len(used_) > 1 or any(power > 1 for power in powers):
+            what = "products of columns" if len(used_) > 1 else "squares, which are smooth curves"
+            raise AdapterError(
+                f"PolynomialFeatures(degree={step.degree}) makes {what}; use degree=1, or SplineTransformer(degree=1)"
+            )
+        column = columns[used_[0] if used_ else 0]
+        made.append(column if used_ else _constant(column))
     return made
 
 
-def _filled(missing: float | None, fill: Any) -> float | None:
-    return float(fill) if missing is not None and np.isnan(missing) else missing
-
-
-def _indicator(column: Column) -> Column:
+def _constant(column: Column) -> Column:
     if isinstance(column, Finite):
-        return replace(column, values={cell: float(is_missing(value)) for cell, value in column.values.items()})
-    number = as_number(column, "MissingIndicator")
-    return Numeric(
-        column.source, Pieces.affine(ZERO, ZERO), None, float(number.missing is not None and np.isnan(number.missing))
-    )
+        return replace(column, values={cell: v if v is None else 1.0 for cell, v in column.values.items()}, rest=1.0)
+    number = as_number(column, "PolynomialFeatures")
+    missing = None if number.missing is None or np.isnan(number.missing) else 1.0
+    return replace(number, pieces=Pieces.affine(ZERO, ONE), floats=None, missing=missing, smooth="", points={})
 
 
 _STEPS: Mapping[str, Callable[[Any, Sequence[Column]], Columns]] = {
     "Pipeline": _pipeline,
     "ColumnTransformer": _column_transformer,
     "FeatureUnion": _union,
-    "FunctionTransformer": _function,
+    "FunctionTransformer": function,
     "StandardScaler": _one_to_one(_standard),
     "MinMaxScaler": _one_to_one(_min_max),
     "MaxAbsScaler": _one_to_one(_max_abs),
     "RobustScaler": _one_to_one(_robust),
     "QuantileTransformer": _one_to_one(_quantile),
     "PowerTransformer": _one_to_one(_power),
-    "SimpleImputer": _imputer,
+    "Binarizer": _one_to_one(_binarizer),
+    "PolynomialFeatures": _powers,
+    "SimpleImputer": imputer,
     "OneHotEncoder": encoder,
     "OrdinalEncoder": encoder,
+    "TargetEncoder": encoder,
     "KBinsDiscretizer": bins,
     "SplineTransformer": splines,
 }

@@ -1,0 +1,314 @@
+"""What a model makes of each of its columns, and how that looks in the columns that the user has.
+
+A model inside a pipeline, a search or another wrapper is read bare first. Its functions of one column each, its *parts*,
+are then put behind what comes before them. A continuous part goes through a column's exact function; a jump is put where
+the column's own float arithmetic crosses it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from suffice.adapters.assemble import compose, split_jumps, step_pieces, to_shape
+from suffice.adapters.column import Column, Columns, Finite, Numeric, Raw, Unused, as_number, used
+from suffice.adapters.draft import UNSEEN, Cell, Draft, with_domain
+from suffice.adapters.floats import first_at_least
+from suffice.errors import AdapterError
+from suffice.model.additive import AdditiveModel, Feature
+from suffice.model.domain import Domain, Span
+from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
+from suffice.numbers.values import MISSING
+from suffice.shapes import Pieces, Shape, Table
+from suffice.shapes.pieces import combine
+
+_REALS = Span(None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A function of one column, one for each score, and the values of the column that it takes."""
+
+    pieces: tuple[Pieces, ...]
+    domain: Domain = Domain.reals()
+
+    @property
+    def shape(self) -> Shape:
+        """The part as a shape of a model."""
+        values = (*self.domain.categories_, *self.domain.codes_)
+        labels = {value: [one(value) for one in self.pieces] for value in values}
+        return to_shape(self.pieces, labels) if self.domain.spans else Table(labels)
+
+    def at(self, value: float) -> list[Rational] | None:
+        """Return what is added to each score at a number or NaN; None if the model takes no such value."""
+        if math.isnan(value):
+            label: Any = MISSING if MISSING in self.domain.codes_ else UNSEEN
+            return [one(label) for one in self.pieces] if label in self.domain.codes_ else None
+        number = rational(value)
+        if self.domain.holds(number):
+            return [one(number) for one in self.pieces]
+        return [one(UNSEEN) for one in self.pieces] if UNSEEN in self.domain.codes_ else None
+
+    def times(self, factors: Sequence[Rational]) -> Part:
+        """Return the part with each score's function multiplied by a factor of its own."""
+        return replace(self, pieces=tuple(combine([(f, one)]) for f, one in zip(factors, self.pieces, strict=True)))
+
+    def with_zero_missing(self) -> Part:
+        """Return the part of a model that takes the zeros of a sparse table for missing cells."""
+        if MISSING not in self.domain.codes_:
+            return self
+        spikes = (_spike(ZERO, one(MISSING) - one(ZERO)) for one in self.pieces)
+        pieces = (
+            Pieces(*_plain(combine([(ONE, _unlabelled(one)), (ONE, spike)])), one.labels)
+            for one, spike in zip(self.pieces, spikes, strict=True)
+        )
+        return replace(self, pieces=tuple(pieces))
+
+
+def parts_of(draft: Draft) -> list[Part]:
+    """Return a read model's part for each of its columns."""
+    model = draft.model
+    if any(len(term.features) != 1 for term in model.terms):
+        raise AdapterError(
+            f"{draft.source} has terms over two columns; inside a pipeline or another wrapper only models without such "
+            "terms are read"
+        )
+    return [Part(pieces, domain) for pieces, domain in zip(model.compile(), model.domains, strict=True)]
+
+
+def sum_parts(weighted: Iterable[tuple[Rational, Part]]) -> Part:
+    """Return the weighted sum of some parts over one column, where all of them take its value."""
+    listed = list(weighted)
+    first = listed[0][1]
+    for _, part in listed[1:]:
+        if part.domain != first.domain:
+            raise AdapterError("the models that are added up take different values of a column; that is not read here")
+    outputs = range(len(first.pieces))
+    return Part(tuple(combine([(factor, part.pieces[j]) for factor, part in listed]) for j in outputs), first.domain)
+
+
+# --- behind other columns ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """A part in a column that the user has, and how its categories are written in the user's table."""
+
+    part: Part
+    originals: Mapping[Cell, Any]
+
+
+def behind(columns: Sequence[tuple[Column, Part]], outputs: int, name: Callable[[], str]) -> Behind:
+    """Return what is made of one column that the user has; `name` tells which it is, for messages."""
+    if all(isinstance(column, Raw) and not column.fills for column, _ in columns):
+        domains = {part.domain for _, part in columns}
+        if len(domains) == 1:
+            return Behind(sum_parts((ONE, part) for _, part in columns), {})
+    finite = [column for column, _ in columns if isinstance(column, Finite)]
+    if finite:
+        return _table(columns, finite, outputs, name)
+    numbers = [(as_number(column, "model"), part) for column, part in columns]
+    pieces = [through(part, number, name) for number, part in numbers]
+    summed = [combine([(ONE, one[j]) for one in pieces]) for j in range(outputs)]
+    for at in {at for number, _ in numbers for at in number.points}:
+        rows = [part.at(number.points.get(at, _number_at(number, at))) for number, part in numbers]
+        row = _sum(rows)
+        if row is None:
+            raise AdapterError(f"{name()} may be {at}, which an imputer turns into something that the model refuses")
+        summed = [_set_at(one, rational(at), value) for one, value in zip(summed, row, strict=True)]
+    missing = _sum(part.at(number.missing) if number.missing is not None else None for number, part in numbers)
+    lows = [number.low for number, _ in numbers if number.low is not None]
+    highs = [number.high for number, _ in numbers if number.high is not None]
+    domain = Domain((Span(max(lows) if lows else None, min(highs) if highs else None),))
+    if missing is not None:
+        labelled = [Pieces(*_plain(one), {MISSING: value}) for one, value in zip(summed, missing, strict=True)]
+        return Behind(Part(tuple(labelled), domain | Domain.codes(MISSING)), {})
+    return Behind(Part(tuple(summed), domain), {})
+
+
+def through(part: Part, number: Numeric, name: Callable[[], str]) -> list[Pieces]:
+    """Return a part as a function of the number that its column is computed from."""
+    if _REALS not in part.domain.spans and number.pieces is not None and not any(number.pieces.slopes):
+        return _of_few(part, number.pieces, name)
+    if _REALS not in part.domain.spans:
+        raise AdapterError(
+            f"the model takes {name()} for categories ({part.domain}), but an earlier step makes numbers of it; use an "
+            "encoder, such as OrdinalEncoder"
+        )
+    if number.is_plain:
+        return [_unlabelled(one) for one in part.pieces]
+    return [_through(_unlabelled(one), number, name) for one in part.pieces]
+
+
+def _of_few(part: Part, inner: Pieces, name: Callable[[], str]) -> list[Pieces]:
+    """Return a part over categories as a function of a number of which an earlier step makes these categories."""
+    rows = [part.at(nearest_float(value)) for value in (*inner.offsets, *inner.values)]
+    if any(row is None for row in rows):
+        raise AdapterError(f"an earlier step makes a category of {name()} that the model does not take")
+    count = len(inner.offsets)
+    columns = [list(column) for column in zip(*rows, strict=True)]  # type: ignore[arg-type]
+    return [Pieces.tidy(inner.knots, inner.slopes, one[:count], one[count:]) for one in columns]
+
+
+def _through(outer: Pieces, number: Numeric, name: Callable[[], str]) -> Pieces:
+    line, steps, at_knots = split_jumps(outer)
+    is_flat = not any(line.slopes)
+    if not is_flat and number.pieces is None:
+        raise AdapterError(
+            f"{number.smooth}, so the model has no exact pieces in {name()}; use QuantileTransformer with uniform "
+            "output, KBinsDiscretizer, SplineTransformer(degree=1), or boosted trees after it"
+        )
+    made = Pieces.affine(ZERO, line.offsets[0]) if is_flat else compose(line, number.pieces)  # type: ignore[arg-type]
+    jumps = [k for k in range(len(outer.knots)) if not steps[k] == at_knots[k] == steps[k + 1]]
+    if not jumps:
+        return combine([(ONE, made), (ONE, Pieces.affine(ZERO, steps[0]))])
+    if number.floats is None and number.pieces is not None and not any(number.pieces.slopes):
+        return compose(outer, number.pieces)  # few values, all of them floats, so nothing is rounded on the way
+    if number.floats is None:
+        raise AdapterError(
+            f"the model jumps in a column that does not increase with {name()}, so the place of the jump is not known; "
+            "leave the step before it out"
+        )
+    reaches = first_at_least(number.floats, np.array([_float_from(outer.knots[k]) for k in jumps]))
+    passes = first_at_least(number.floats, np.array([_float_above(outer.knots[k]) for k in jumps]))
+    cuts, values = [], [steps[0]]
+    for k, reached, passed in zip(jumps, reaches, passes, strict=True):
+        cuts += [reached, passed]
+        values += [at_knots[k], steps[k + 1]]
+    return combine([(ONE, made), (ONE, step_pieces(cuts, values, "left"))])
+
+
+def _float_from(knot: Rational) -> float:
+    """Return the smallest float from a number up."""
+    near = nearest_float(knot)
+    return near if not math.isfinite(near) or rational(near) >= knot else math.nextafter(near, math.inf)
+
+
+def _float_above(knot: Rational) -> float:
+    """Return the smallest float above a number."""
+    first = _float_from(knot)
+    return math.nextafter(first, math.inf) if math.isfinite(first) and rational(first) == knot else first
+
+
+def _table(
+    columns: Sequence[tuple[Column, Part]], finite: Sequence[Finite], outputs: int, name: Callable[[], str]
+) -> Behind:
+    """Return the part of a column of categories: the sum, for each category, of what is made of it."""
+    cells = [cell for cell in finite[0].cells if all(cell in column.cells for column in finite)]
+    base = [ZERO] * outputs
+    rows: dict[Cell, list[Rational] | None] = {cell: [ZERO] * outputs for cell in cells}
+    for column, part in columns:
+        own = column.values if isinstance(column, Finite) else {cell: _value(column, cell, name) for cell in cells}
+        usual = None if not isinstance(column, Finite) or column.rest is None else part.at(column.rest)
+        if usual is None:  # no value that most categories share
+            usual = [ZERO] * outputs
+            own = {cell: own.get(cell) for cell in cells}
+        base = [a + b for a, b in zip(base, usual, strict=True)]
+        known: dict[Any, list[Rational] | None] = {}
+        for cell, value in own.items():
+            if value not in known:
+                known[value] = None if value is None else part.at(float(value))
+            found, row = known[value], rows.get(cell)
+            if row is not None:
+                rows[cell] = None if found is None else [a + b - c for a, b, c in zip(row, found, usual, strict=True)]
+    entries = {cell: [a + b for a, b in zip(base, row, strict=True)] for cell, row in rows.items() if row is not None}
+    if not entries:
+        raise AdapterError(f"the model takes no category of {name()} that the encoder before it knows")
+    codes = [cell for cell in (MISSING, UNSEEN) if cell in entries]
+    names = [cell for cell in entries if cell not in codes]
+    domain = Domain.categories(*names)  # type: ignore[arg-type]
+    domain = domain | Domain.codes(*codes) if codes else domain  # type: ignore[arg-type]
+    return Behind(Part(Table(entries).compile(), domain), finite[0].cells)  # type: ignore[arg-type]
+
+
+def _value(column: Column, cell: Cell, name: Callable[[], str]) -> float | None:
+    """Return what a column of numbers is at a category that is a number."""
+    number = as_number(column, "model")
+    if cell is MISSING:
+        return number.missing
+    if not isinstance(cell, float) or number.floats is None:
+        raise AdapterError(f"{name()} is used both by its categories and as a number")
+    return number.points.get(cell, _number_at(number, cell))
+
+
+def _number_at(number: Numeric, at: float) -> float:
+    if number.floats is None:
+        assert number.pieces is not None
+        return nearest_float(number.pieces(rational(at)))
+    return float(number.floats(np.array([at]))[0])
+
+
+def _sum(parts: Iterable[list[Rational] | None]) -> list[Rational] | None:
+    rows = list(parts)
+    if any(row is None for row in rows):
+        return None
+    return [sum(column, ZERO) for column in zip(*rows, strict=True)]  # type: ignore[arg-type]
+
+
+def _plain(pieces: Pieces) -> tuple[Any, ...]:
+    return pieces.knots, pieces.slopes, pieces.offsets, pieces.values
+
+
+def _unlabelled(pieces: Pieces) -> Pieces:
+    return Pieces(*_plain(pieces)) if pieces.labels else pieces
+
+
+def _spike(at: Rational, height: Rational) -> Pieces:
+    return Pieces((at,), (ZERO, ZERO), (ZERO, ZERO), (height,))
+
+
+def _set_at(pieces: Pieces, at: Rational, value: Rational) -> Pieces:
+    """Return a function with another value at one number."""
+    return combine([(ONE, pieces), (ONE, _spike(at, value - pieces(at)))])
+
+
+# --- models -----------------------------------------------------------------------------------------------------------
+
+
+def assemble(
+    columns: Columns, parts: Sequence[Part], outputs: int, names: Sequence[str]
+) -> tuple[list[int], list[Behind]]:
+    """Return which of the user's columns are features, and what is made of each.
+
+    `parts` are those of the columns that come to the model; columns that a selector left out are features that do
+    nothing, for the model must be given them.
+    """
+    nothing = Part((Pieces.affine(ZERO, ZERO),) * outputs)
+    mine: dict[int, list[tuple[Column, Part]]] = {}
+    for column, part in zip(used(columns), parts, strict=True):
+        mine.setdefault(column.source, []).append((column, part))
+    for column in columns:
+        if isinstance(column, Unused):
+            mine.setdefault(column.source, []).append((column.column, nothing))
+    sources = sorted(mine)
+    return sources, [behind(mine[k], outputs, lambda k=k: repr(names[k])) for k in sources]  # type: ignore[misc]
+
+
+def new_model(
+    parts: Sequence[Part],
+    intercept: Sequence[Rational],
+    task: str,
+    features: Sequence[Feature],
+    classes: Sequence[Any] | None,
+    ties: Literal["positive", "negative"] = "negative",
+) -> AdditiveModel:
+    """Return the model that some parts add up to."""
+    domains = [part.domain for part in parts]
+    features = [with_domain(feature, domain) for feature, domain in zip(features, domains, strict=True)]
+    return AdditiveModel([part.shape for part in parts], intercept, task, features, classes, ties)
+
+
+def with_parts(
+    model: AdditiveModel, parts: Sequence[Part], intercept: Sequence[Rational], **facts: Any
+) -> AdditiveModel:
+    """Return a model with other parts for its features; `facts` are a task, classes or ties that differ too."""
+    told = {"task": model.task, "classes": model.classes or None, "ties": model.ties, **facts}
+    features = [
+        Feature(feature.name, part.domain, deviation=feature.deviation)
+        for feature, part in zip(model.features, parts, strict=True)
+    ]
+    return AdditiveModel([part.shape for part in parts], intercept, features=features, **told)

@@ -1,0 +1,226 @@
+"""What other models are put into: peeled off from outside in, whatever model is inside.
+
+Every wrapper is one function from what is inside, read by `dispatch.read`, to a draft of the whole. The outermost object
+is then asked for its own probabilities and predictions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.adapters.cells import class_places, plain_classes, table_maker
+from suffice.adapters.column import Columns, Raw, Unused
+from suffice.adapters.decisions import calibrated, fixed_threshold, tuned_threshold
+from suffice.adapters.dispatch import read, wrapper_of
+from suffice.adapters.draft import Draft, Live, Options, name_features
+from suffice.adapters.ensembles import Inside, bagging_regressor, one_vs_rest, transformed_target, voting_regressor
+from suffice.adapters.parts import assemble, new_model, parts_of
+from suffice.adapters.transformers import REFUSED, makes_sparse, transform
+from suffice.errors import AdapterError
+from suffice.model.additive import AdditiveModel, Feature
+
+# Ensembles whose parts do not add up, and why.
+_REFUSED: Mapping[str, str] = {
+    "VotingClassifier": "averages probabilities, or counts votes, of several models, which is no function of one sum; use "
+    "one of the models, or VotingRegressor for numbers",
+    "BaggingClassifier": "averages the probabilities of several models, which is no function of one sum; use one model, "
+    "or an EBM, which averages scores (outer_bags=)",
+    "StackingClassifier": "gives the predictions of several models to another one; use one model",
+    "StackingRegressor": "gives the predictions of several models to another one; use VotingRegressor, a weighted mean",
+    "OneVsOneClassifier": "lets its classes vote in pairs, so no score decides; use OneVsRestClassifier",
+}
+
+
+def convert(obj: Any, options: Options) -> Draft:
+    """Return the draft of a wrapped model."""
+    draft = _peel(obj)
+    model = draft.model
+    own = getattr(obj, "classes_", None)  # some wrappers number the classes of the model inside
+    classes = None if model.task == "regression" else plain_classes(model.classes if own is None else own)
+    answered = replace(draft, chances=_chances(obj, draft), answers=_answers(obj, draft, classes))
+    names = _names(obj, model)
+    if names == model.names and options.features is None and (options.classes or classes) == (model.classes or None):
+        return answered
+    features = name_features(names, len(names), options.features)
+    named = [
+        Feature(one.name, one.domain or domain, one.center, one.scale, one.deviation)
+        for one, domain in zip(features, model.domains, strict=True)
+    ]
+    shapes = [term.shape for term in model.terms]
+    known = options.classes or classes
+    return replace(answered, model=AdditiveModel(shapes, model.intercept, model.task, named, known, model.ties))
+
+
+def _names(obj: Any, model: AdditiveModel) -> tuple[str, ...]:
+    """Return the names of features: those that the wrapper knows where the model inside has none."""
+    named = getattr(obj, "feature_names_in_", ())
+    is_numbered = model.names == tuple(f"x{k}" for k in range(len(model.names)))
+    return tuple(map(str, named)) if is_numbered and len(named) == len(model.names) else model.names
+
+
+def _inside(obj: Any) -> Draft:
+    return read(obj, Options())
+
+
+def _peel(obj: Any) -> Draft:
+    kind = wrapper_of(obj)
+    assert kind is not None
+    if kind in _REFUSED:
+        raise AdapterError(f"the {type(obj).__name__} {_REFUSED[kind]}")
+    return _WRAPPERS[kind](obj, _inside)
+
+
+def _chances(obj: Any, draft: Draft) -> Live | None:
+    if draft.chances is None or draft.table is None or not hasattr(obj, "predict_proba"):
+        return None
+    table = draft.table
+    return lambda rows: np.asarray(obj.predict_proba(table(rows)))
+
+
+def _answers(obj: Any, draft: Draft, classes: list[Any] | None) -> Live | None:
+    table = draft.table
+    if table is None:
+        return None
+    if classes is not None:
+        return lambda rows: class_places(obj.predict(table(rows)), classes)
+    if draft.curve is not None and draft.live is not None:
+        return _on_curve(obj, draft.live, table, draft.curve)
+    return lambda rows: np.asarray(obj.predict(table(rows)))
+
+
+def _on_curve(obj: Any, live: Live, table: Callable[[Any], Any], curve: Callable[[Any], Any]) -> Live:
+    """Return predictions on the scale of the score: the score itself if the curve takes it to what is predicted."""
+
+    def answers(rows: Any) -> NDArray[Any]:
+        scores, whole = np.ravel(live(rows)), np.ravel(obj.predict(table(rows)))
+        with np.errstate(all="ignore"):
+            is_same = np.isclose(np.asarray(curve(scores)), whole, rtol=1e-12, atol=0, equal_nan=True)
+        return np.where(is_same, scores, np.inf)
+
+    return answers
+
+
+def _one_inside(name: str, what: str) -> Callable[[Any, Inside], Draft]:
+    """Return the reader of a wrapper that predicts as one model inside does."""
+
+    def peel(obj: Any, inside: Inside) -> Draft:
+        inner = getattr(obj, name, None)
+        if inner is None:
+            raise AdapterError(f"the {type(obj).__name__} has no {name}: {what}")
+        return replace(inside(inner), source=f"the {type(obj).__name__}")
+
+    return peel
+
+
+def _fitted(peel: Callable[[Any, Inside], Draft], attribute: str) -> Callable[[Any, Inside], Draft]:
+    """Return a reader that first sees whether its wrapper is fitted."""
+
+    def checked(obj: Any, inside: Inside) -> Draft:
+        if not hasattr(obj, attribute):
+            raise AdapterError(f"the {type(obj).__name__} is not fitted; fit it first")
+        return peel(obj, inside)
+
+    return checked
+
+
+# --- pipelines --------------------------------------------------------------------------------------------------------
+
+
+def _pipeline(obj: Any, inside: Inside) -> Draft:
+    steps = [step for _, step in obj.steps]
+    count = getattr(obj, "n_features_in_", None)
+    if count is None:
+        for step in steps:
+            if type(step).__name__ in REFUSED:
+                raise AdapterError(f"the transformer {type(step).__name__} {REFUSED[type(step).__name__]}")
+        raise AdapterError(f"the {type(obj).__name__} is not fitted; fit it first")
+    columns: Columns = [Raw(k) for k in range(int(count))]
+    is_sparse = False
+    for step in steps[:-1]:
+        columns = transform(step, columns)
+        is_sparse = makes_sparse(step, is_sparse)
+    final = steps[-1]
+    if final is None or final == "passthrough" or not hasattr(final, "predict"):
+        raise AdapterError(f"the {type(obj).__name__} ends with a {type(final).__name__}, which predicts nothing")
+    return _behind(obj, columns, inside(final), steps[:-1], is_sparse=is_sparse)
+
+
+def _chosen(obj: Any, inside: Inside) -> Draft:
+    """Return the draft of a model that first leaves columns out (RFE)."""
+    kept = obj.get_support().tolist()
+    columns = [Raw(k) if is_kept else Unused(k, Raw(k)) for k, is_kept in enumerate(kept)]
+    return _behind(obj, columns, inside(obj.estimator_), [obj], is_sparse=False)
+
+
+def _behind(obj: Any, columns: Columns, inner: Draft, steps: list[Any], *, is_sparse: bool) -> Draft:
+    """Return a model in the columns that the user has."""
+    count = int(obj.n_features_in_)
+    named = getattr(obj, "feature_names_in_", None)
+    if named is None:
+        named = getattr(steps[0], "feature_names_in_", None) if steps else None
+    names = [f"x{k}" for k in range(count)] if named is None else [str(name) for name in named]
+    model, parts = inner.model, parts_of(inner)
+    # XGBoost takes what a sparse table leaves out for missing, not for 0.
+    is_gap = is_sparse and any(kind.__module__.startswith("xgboost") for kind in type(obj.steps[-1][1]).__mro__)
+    if is_gap:
+        parts = [part.with_zero_missing() for part in parts]
+    features = _features(columns)
+    if len(features) != len(parts):
+        raise AdapterError(f"{inner.source} has {len(parts)} columns, but {len(features)} come to it")
+    sources, made = assemble(columns, parts, len(model.intercept), names)
+    whole = new_model(
+        [one.part for one in made],
+        model.intercept,
+        model.task,
+        [Feature(names[k]) for k in sources],
+        model.classes or None,
+        model.ties,
+    )
+    table = table_maker(None if named is None else list(named), count, sources, [one.originals for one in made])
+    live = inner.live
+
+    def asked(rows: Any) -> NDArray[Any]:
+        given = table(rows)
+        for step in steps:
+            if step is not None and step != "passthrough" and hasattr(step, "transform"):
+                given = step.transform(given)
+        assert live is not None
+        return live(_as_array(given, is_gap=is_gap))
+
+    source = f"the {type(obj).__name__}"
+    return replace(inner, model=whole, source=source, live=None if live is None else asked, table=table)
+
+
+def _features(columns: Columns) -> list[Any]:
+    return [column for column in columns if not isinstance(column, Unused)]
+
+
+def _as_array(table: Any, *, is_gap: bool) -> NDArray[Any]:
+    if hasattr(table, "toarray"):
+        table = table.toarray()
+    elif hasattr(table, "to_numpy"):
+        table = table.to_numpy()
+    return np.where(table == 0, np.nan, table) if is_gap else np.asarray(table)
+
+
+_WRAPPERS: Mapping[str, Callable[[Any, Inside], Draft]] = {
+    "Pipeline": _pipeline,
+    "RFE": _fitted(_chosen, "estimator_"),
+    "BaseSearchCV": _one_inside("best_estimator_", "it is not fitted, or was told not to keep its best model (refit=False)"),
+    "FrozenEstimator": _one_inside("estimator", "it is empty"),
+    "SelfTrainingClassifier": _one_inside("estimator_", "it is not fitted; fit it first"),
+    "FixedThresholdClassifier": fixed_threshold,
+    "TunedThresholdClassifierCV": _fitted(tuned_threshold, "best_threshold_"),
+    "CalibratedClassifierCV": _fitted(calibrated, "calibrated_classifiers_"),
+    "OneVsRestClassifier": _fitted(one_vs_rest, "estimators_"),
+    "VotingRegressor": _fitted(voting_regressor, "estimators_"),
+    "BaggingRegressor": _fitted(bagging_regressor, "estimators_"),
+    "TransformedTargetRegressor": _fitted(transformed_target, "regressor_"),
+}
+
+

@@ -1,0 +1,193 @@
+"""Whether a model taken over decides as its original does, asked as a user would ask: with tables, and `predict`.
+
+Nothing here reads the adapters: rows and changes are drawn from the features' domains in plain Python, and the original's
+own `predict` and `predict_proba` answer for them.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas
+from peers import UNSEEN, pool, reachable
+
+from suffice import MISSING, Explainer, Within, from_model
+
+ROWS, CHANGES, EXPLAINED = 300, 400, 4
+RADIUS = 2.0
+NEVER_SEEN = {True: "never seen", False: 77777.0}  # by whether a column holds text
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """What was tried, and found to hold."""
+
+    model: Any
+    seconds: float
+    rows: int
+    labels: int
+    error: float
+    explanations: int
+    counterexamples: int
+
+
+class Original:
+    """A fitted model of another package with a table that it was fitted on."""
+
+    def __init__(self, fitted, table, *, predict=None, chances=None, means=None):
+        self.fitted, self.table = fitted, table
+        self._predict = predict or fitted.predict
+        # `means` takes a score to what a regression predicts; `chances` tells the probability of the second class.
+        self.means, self.chances = means, chances
+
+    def rows(self, model, rows):
+        """Rows of cells as a table like the one that the original was fitted on."""
+        columns = {}
+        for name in self.table.columns:
+            given = self.table[name]
+            is_text = not pandas.api.types.is_numeric_dtype(given.dtype)
+            if name not in model.names:
+                columns[name] = pandas.Series([given.iloc[0]] * len(rows), dtype=given.dtype)
+                continue
+            k = model.names.index(name)
+            cells = [_cell(row[k], is_text) for row in rows]
+            if isinstance(given.dtype, pandas.CategoricalDtype):
+                known = {float(c) if isinstance(c, (int, float)) else c: c for c in given.cat.categories}
+                columns[name] = pandas.Categorical([known.get(c) for c in cells], categories=given.cat.categories)
+            elif is_text:
+                columns[name] = pandas.Series(cells, dtype=object)
+            else:
+                columns[name] = pandas.Series(cells, dtype=np.float64)
+        return pandas.DataFrame(columns)
+
+    def predict(self, model, rows):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return np.ravel(self._predict(self.rows(model, rows))).tolist()
+
+
+def _cell(cell, is_text):
+    if cell is MISSING:
+        return np.nan
+    return NEVER_SEEN[is_text] if isinstance(cell, str) and cell == UNSEEN else cell
+
+
+def attack(original, *, reference=True, seed=0, precision=1e-6, **options):
+    """Take a model over and try to find a row where it decides otherwise than its original."""
+    start = time.perf_counter()
+    table = original.table
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = from_model(original.fitted, table if reference else None, **options)
+    seconds = time.perf_counter() - start
+    explainer, draw = Explainer(model), random.Random(seed)
+    pools = [pool(domain, pieces) for domain, pieces in zip(model.domains, explainer.pieces.values(), strict=True)]
+    rows = [[draw.choice(one) for one in pools] for _ in range(ROWS)]
+    rows += [_user_row(model, table, k) for k in draw.sample(range(len(table)), min(60, len(table)))]
+    scores = np.array([np.ravel(_floats(explainer.score(row))) for row in rows])
+    theirs = original.predict(model, rows)
+    error, labels = _compare(model, original, explainer, rows, scores, theirs, precision)
+    explanations, counterexamples = _explanations(model, original, explainer, rows, scores, theirs, pools, draw)
+    return Attacked(model, seconds, len(rows), labels, error, explanations, counterexamples)
+
+
+def _floats(score):
+    return [float(one) for one in score] if isinstance(score, tuple) else [float(score)]
+
+
+def _user_row(model, table, k):
+    cells = []
+    for name, domain in zip(model.names, model.domains, strict=True):
+        cell = table[name].iloc[k] if name in table.columns else table.iloc[k, model.names.index(name)]
+        is_gone = cell is None or (isinstance(cell, float) and math.isnan(cell))
+        value = MISSING if is_gone else str(cell) if isinstance(cell, str) else float(cell)
+        cells.append(UNSEEN if value not in domain and UNSEEN in domain else value)
+    return cells
+
+
+def _near_tie(model, scores, precision):
+    size = np.maximum(np.abs(scores).max(axis=1), 1.0)
+    if model.task == "multiclass":
+        best = np.sort(scores, axis=1)
+        return best[:, -1] - best[:, -2] <= precision * size
+    return np.abs(scores[:, 0]) <= precision * size
+
+
+def _compare(model, original, explainer, rows, scores, theirs, precision):
+    if model.task == "regression":
+        mine = scores[:, 0] if original.means is None else original.means(scores[:, 0])
+        error = float(np.max(np.abs(mine - np.array(theirs, dtype=float)) / np.maximum(np.abs(mine), 1.0)))
+        assert error <= precision
+        return error, 0
+    unclear = _near_tie(model, scores, precision)
+    mine = [explainer.predict(row) for row in rows]
+    wrong = [k for k in range(len(rows)) if not unclear[k] and mine[k] != theirs[k]]
+    assert not wrong, (rows[wrong[0]], mine[wrong[0]], theirs[wrong[0]], scores[wrong[0]])
+    error = 0.0
+    if original.chances is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            given = np.asarray(original.chances(original.rows(model, rows)), dtype=float)
+        expected = 1 / (1 + np.exp(-np.clip(scores[:, 0], -700, 700)))
+        error = float(np.abs(expected - given).max())
+        assert error <= precision
+    return error, int((~unclear).sum())
+
+
+def _explanations(model, original, explainer, rows, scores, theirs, pools, draw):
+    explained = broken = 0
+    unclear = _near_tie(model, scores, 1e-4) if model.task != "regression" else np.zeros(len(rows), dtype=bool)
+    for k, row in enumerate(rows):
+        if unclear[k]:
+            continue
+        claim = {"claim": Within(max(abs(scores[k, 0]) / 2, 0.5))} if model.task == "regression" else {}
+        why, radius = explainer.explain(row, math.inf, unit="raw", **claim), math.inf
+        if why.size == len(row):  # functions without bounds: ask nearer by
+            why, radius = explainer.explain(row, RADIUS, unit="raw", **claim), RADIUS
+        if why.size == len(row) or not why.features:
+            continue
+        columns = [
+            draw.choices([value] if name in why.features else reachable(value, domain, radius, values, draw), k=CHANGES)
+            for name, value, domain, values in zip(model.names, row, model.domains, pools, strict=True)
+        ]
+        moved = list(zip(*columns, strict=True))
+        given = original.predict(model, moved)
+        if model.task == "regression":
+            mine = np.array([float(explainer.score(one)) for one in moved])
+            spread = max(abs(scores[k, 0]) / 2, 0.5)
+            low, high = (np.array(scores[k, 0] + side * spread * (1 + 1e-6)) for side in (-1, 1))
+            low, high = (end if original.means is None else original.means(end) for end in (low, high))
+            assert ((np.array(given) >= low - 1e-9) & (np.array(given) <= high + 1e-9)).all()
+            assert np.isfinite(mine).all()
+        else:
+            assert set(given) == {theirs[k]}, "an explanation does not hold"
+            broken += _counterexamples(model, original, explainer, why, theirs[k])
+        explained += 1
+        if explained == EXPLAINED:
+            break
+    return explained, broken
+
+
+def _counterexamples(model, original, explainer, why, label):
+    """How many inputs that break an explanation without one of its features were seen to change the original."""
+    seen = 0
+    for name in why.features:
+        point = why.counterexample(name)
+        cells = [_plain(point[feature]) for feature in model.names]
+        scores = np.array([_floats(explainer.score(cells))])
+        if _near_tie(model, scores, 1e-6)[0]:
+            continue
+        (given,) = original.predict(model, [cells])
+        assert given != label, "a counterexample changes nothing"
+        seen += 1
+    return seen
+
+
+def _plain(value):
+    return value if isinstance(value, str) or value is MISSING else float(value)
