@@ -38,7 +38,7 @@ def convert(obj: Any, options: Options) -> Draft:
     read = [_read(one, count, source) for one in parts]
     shapes = [to_shape([functions[k] for functions, _ in read]) for k in range(count)]
     task = "regression" if not is_classifier else "binary" if len(classes) == 2 else "multiclass"
-    features = name_features(None, count, options.features)
+    features = name_features(getattr(obj, "feature_names_in_", None), count, options.features)
     known = options.classes or plain_classes(classes) or None
     model = AdditiveModel(shapes, [offset for _, offset in read], task, features, known, ties="negative")
     live = _live(obj, parts, is_classifier=is_classifier)

@@ -23,11 +23,21 @@ _ADAPTERS: Mapping[str, str] = {
     "lightgbm": "lightgbm",
     "catboost": "catboost",
     "aplr": "aplr",
+    "optbinning": "optbinning",
+    "statsmodels": "statsmodels",
     "dnamite": "dnamite",
     "pygam": "pygam",
     "nam": "torch",
     "torch": "torch",
     "onnx": "onnx",
+}
+
+# Modules whose classes are read by another file than their package's.
+_MODULES: Mapping[str, str] = {
+    "interpret.glassbox._linear": "interpret_others",
+    "interpret.glassbox._decisiontree": "interpret_others",
+    "interpret.glassbox._skoperules": "interpret_others",
+    "interpret.glassbox._aplr": "aplr",
 }
 
 # A field at the top of a JSON document -> the adapter's file.
@@ -105,6 +115,8 @@ def adapter_of(obj: Any) -> str:
         return "wrappers"
     for kind in type(obj).__mro__:
         package = kind.__module__.split(".")[0]
+        if kind.__module__ in _MODULES:
+            return _MODULES[kind.__module__]
         if package in _ADAPTERS:
             return _ADAPTERS[package]
     if isinstance(obj, Mapping):

@@ -55,6 +55,17 @@ def function(step: Any, columns: Sequence[Column]) -> list[Column]:
     return [_apply(column, name, floats, pieces, ends, is_increasing=is_increasing) for column in columns]
 
 
+def clipped(column: Column, low: float | None, high: float | None) -> Column:
+    """Return a column that is cut off at its ends."""
+    exact = _exact("clip", {"a_min": low, "a_max": high})
+    assert exact is not None
+
+    def floats(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(values if low is None and high is None else np.clip(values, low, high))
+
+    return _apply(column, "clip", floats, exact[0], (None, None), is_increasing=True)
+
+
 def _exact(name: str, told: Mapping[str, Any]) -> tuple[Pieces | None, bool] | None:
     """Return the pieces of a function, None if it is a smooth curve, and whether it increases; None if not known."""
     if name == "clip":

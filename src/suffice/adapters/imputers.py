@@ -27,13 +27,14 @@ def imputer(step: Any, columns: Sequence[Column]) -> list[Column]:
             if not step.keep_empty_features:
                 continue  # the imputer leaves a column out that was always missing
             fill = 0.0
-        made.append(_filled(column, target, fill))
+        made.append(filled(column, target, fill))
     if step.add_indicator:
         made += [_indicator(columns[k], target) for k in step.indicator_.features_.tolist()]
     return made
 
 
-def _filled(column: Column, target: Cell, fill: Any) -> Column:
+def filled(column: Column, target: Cell, fill: Any) -> Column:
+    """Return a column with something in place of a missing cell, or of a value that means as much."""
     if isinstance(column, Raw):
         # An imputer of another value refuses missing cells, unless they were filled before.
         refused = {} if target is MISSING or MISSING in column.fills else {MISSING: None}

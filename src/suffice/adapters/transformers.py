@@ -67,6 +67,8 @@ def transform(step: Any, given: Columns) -> list[Column | Unused]:
 def makes_sparse(step: Any, is_sparse: bool) -> bool:  # noqa: FBT001
     """Whether a transformer hands on a sparse table."""
     name = type(step).__name__
+    if not type(step).__module__.startswith("sklearn."):
+        return False
     if name == "Pipeline":
         for _, inner in step.steps:
             is_sparse = makes_sparse(inner, is_sparse)

@@ -6,20 +6,20 @@ is then asked for its own probabilities and predictions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.adapters.cells import class_places, plain_classes, table_maker
+from suffice.adapters.behind import put_behind
+from suffice.adapters.cells import class_places, plain_classes
 from suffice.adapters.column import Columns, Raw, Unused
 from suffice.adapters.decisions import calibrated, fixed_threshold, tuned_threshold
 from suffice.adapters.dispatch import read, wrapper_of
 from suffice.adapters.draft import Draft, Live, Options, name_features
 from suffice.adapters.ensembles import Inside, bagging_regressor, one_vs_rest, transformed_target, voting_regressor
-from suffice.adapters.parts import assemble, new_model, parts_of
 from suffice.adapters.transformers import REFUSED, makes_sparse, transform
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel, Feature
@@ -132,80 +132,51 @@ def _fitted(peel: Callable[[Any, Inside], Draft], attribute: str) -> Callable[[A
 
 
 def _pipeline(obj: Any, inside: Inside) -> Draft:
-    steps = [step for _, step in obj.steps]
-    count = getattr(obj, "n_features_in_", None)
+    source, steps = f"the {type(obj).__name__}", [step for _, step in obj.steps]
+    names, count = _given(obj, steps[0])
     if count is None:
         for step in steps:
             if type(step).__name__ in REFUSED:
                 raise AdapterError(f"the transformer {type(step).__name__} {REFUSED[type(step).__name__]}")
-        raise AdapterError(f"the {type(obj).__name__} is not fitted; fit it first")
-    columns: Columns = [Raw(k) for k in range(int(count))]
+        raise AdapterError(f"{source} is not fitted; fit it first")
+    columns: Columns = [Raw(k) for k in range(count)]
     is_sparse = False
     for step in steps[:-1]:
         columns = transform(step, columns)
         is_sparse = makes_sparse(step, is_sparse)
     final = steps[-1]
-    if final is None or final == "passthrough" or not hasattr(final, "predict"):
-        raise AdapterError(f"the {type(obj).__name__} ends with a {type(final).__name__}, which predicts nothing")
-    return _behind(obj, columns, inside(final), steps[:-1], is_sparse=is_sparse)
+    if final is None or not hasattr(final, "predict"):
+        raise AdapterError(f"{source} ends with a {type(final).__name__}, which predicts nothing; add a model")
+    # XGBoost takes what a sparse table leaves out for missing, not for 0.
+    has_gaps = is_sparse and any(kind.__module__.startswith("xgboost") for kind in type(final).__mro__)
+    going = [step for step in steps[:-1] if hasattr(step, "transform")]  # "passthrough" and samplers do nothing
+    return put_behind(inside(final), columns, names, count, _through(going), source, has_gaps=has_gaps)
+
+
+def _given(obj: Any, first: Any) -> tuple[Sequence[str] | None, int | None]:
+    """Return the names and the number of the columns that a pipeline is given; neither if it is not fitted."""
+    if hasattr(first, "variable_names"):  # optbinning's BinningProcess is told them
+        return [str(name) for name in first.variable_names], len(first.variable_names)
+    count = getattr(obj, "n_features_in_", None)
+    names = getattr(obj, "feature_names_in_", getattr(first, "feature_names_in_", None))
+    return None if names is None else list(names), None if count is None else int(count)
+
+
+def _through(steps: Sequence[Any]) -> Callable[[Any], Any]:
+    def prepare(table: Any) -> Any:
+        for step in steps:
+            table = step.transform(table)
+        return table
+
+    return prepare
 
 
 def _chosen(obj: Any, inside: Inside) -> Draft:
     """Return the draft of a model that first leaves columns out (RFE)."""
     kept = obj.get_support().tolist()
     columns = [Raw(k) if is_kept else Unused(k, Raw(k)) for k, is_kept in enumerate(kept)]
-    return _behind(obj, columns, inside(obj.estimator_), [obj], is_sparse=False)
-
-
-def _behind(obj: Any, columns: Columns, inner: Draft, steps: list[Any], *, is_sparse: bool) -> Draft:
-    """Return a model in the columns that the user has."""
-    count = int(obj.n_features_in_)
-    named = getattr(obj, "feature_names_in_", None)
-    if named is None:
-        named = getattr(steps[0], "feature_names_in_", None) if steps else None
-    names = [f"x{k}" for k in range(count)] if named is None else [str(name) for name in named]
-    model, parts = inner.model, parts_of(inner)
-    # XGBoost takes what a sparse table leaves out for missing, not for 0.
-    is_gap = is_sparse and any(kind.__module__.startswith("xgboost") for kind in type(obj.steps[-1][1]).__mro__)
-    if is_gap:
-        parts = [part.with_zero_missing() for part in parts]
-    features = _features(columns)
-    if len(features) != len(parts):
-        raise AdapterError(f"{inner.source} has {len(parts)} columns, but {len(features)} come to it")
-    sources, made = assemble(columns, parts, len(model.intercept), names)
-    whole = new_model(
-        [one.part for one in made],
-        model.intercept,
-        model.task,
-        [Feature(names[k]) for k in sources],
-        model.classes or None,
-        model.ties,
-    )
-    table = table_maker(None if named is None else list(named), count, sources, [one.originals for one in made])
-    live = inner.live
-
-    def asked(rows: Any) -> NDArray[Any]:
-        given = table(rows)
-        for step in steps:
-            if step is not None and step != "passthrough" and hasattr(step, "transform"):
-                given = step.transform(given)
-        assert live is not None
-        return live(_as_array(given, is_gap=is_gap))
-
-    source = f"the {type(obj).__name__}"
-    return replace(inner, model=whole, source=source, live=None if live is None else asked, table=table)
-
-
-def _features(columns: Columns) -> list[Any]:
-    return [column for column in columns if not isinstance(column, Unused)]
-
-
-def _as_array(table: Any, *, is_gap: bool) -> NDArray[Any]:
-    if hasattr(table, "toarray"):
-        table = table.toarray()
-    elif hasattr(table, "to_numpy"):
-        table = table.to_numpy()
-    return np.where(table == 0, np.nan, table) if is_gap else np.asarray(table)
+    names = getattr(obj, "feature_names_in_", None)
+    return put_behind(inside(obj.estimator_), columns, names, len(kept), obj.transform, f"the {type(obj).__name__}")
 
 
 _WRAPPERS: Mapping[str, Callable[[Any, Inside], Draft]] = {
