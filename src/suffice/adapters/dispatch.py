@@ -41,7 +41,12 @@ _MODULES: Mapping[str, str] = {
 }
 
 # A field at the top of a JSON document -> the adapter's file.
-_DOCUMENTS: Mapping[str, str] = {"ebm": "ebm", "learner": "xgboost", "oblivious_trees": "catboost"}
+DOCUMENTS: Mapping[str, str] = {
+    "ebm": "ebm",
+    "learner": "xgboost",
+    "oblivious_trees": "catboost",
+    "scorecard": "scorecard",
+}
 
 # Classes of scikit-learn with other models inside; what derives from one of them counts too.
 _WRAPPERS = frozenset(
@@ -120,9 +125,11 @@ def adapter_of(obj: Any) -> str:
         if package in _ADAPTERS:
             return _ADAPTERS[package]
     if isinstance(obj, Mapping):
-        return next((name for key, name in _DOCUMENTS.items() if key in obj), "torch")
+        return next((name for key, name in DOCUMENTS.items() if key in obj), "torch")
     if isinstance(obj, str) and obj.startswith("tree\n"):
         return "lightgbm"
+    if isinstance(obj, str) and obj.lstrip("\ufeff \n\r\t").startswith("<"):
+        return "pmml"
     raise AdapterError(
         f"suffice does not know models of type {type(obj).__module__}.{type(obj).__name__}; docs/models.md lists those "
         "it reads. You can also build any additive model by hand: suffice.AdditiveModel"

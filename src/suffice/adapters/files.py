@@ -1,7 +1,7 @@
 """Files of other packages that can be read without running anything that is in them.
 
 What a file is shows in its content, not in its name: suffice's own models, state_dicts in safetensors, the JSON of EBM,
-XGBoost and CatBoost, LightGBM's text, ONNX. A pickle (joblib, most `.pt` and `.ckpt` files) can do anything when it is
+XGBoost and CatBoost, LightGBM's text, scorecards, PMML, ONNX. A pickle (joblib, most `.pt` and `.ckpt` files) can do anything when it is
 read, so no command reads one.
 """
 
@@ -16,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
 from suffice.adapters.draft import Options
+from suffice.adapters.scorecard import parse_csv, parse_json
 from suffice.errors import ModelFileError, SufficeError
 from suffice.model.additive import AdditiveModel
 from suffice.model.reading import load_model
@@ -80,13 +81,19 @@ def read_file(path: str | os.PathLike[str]) -> Found:
         return Found(_read_text(file))
     if start.lstrip()[:1] == b"{":
         return Found(_read_json(file))
+    plain = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if plain[:1] == b"<":
+        return Found(_read_plain(file, "XML") + "\n")
+    if plain.startswith(b"feature,"):
+        return Found(parse_csv(_read_plain(file, "a scorecard's table")))
     if start[8:9] == b"{":
         return _read_tensors(file)
     if start.startswith(b"\x08") or file.suffix == ".onnx":
         return Found(_read_onnx(file))
     raise ModelFileError(
         path,
-        "is not a format read here: safetensors, EBM, XGBoost or CatBoost JSON, LightGBM text, or ONNX",
+        "is not a format read here: safetensors, EBM, XGBoost or CatBoost JSON, LightGBM text, PMML, a scorecard as JSON "
+        "or CSV, or ONNX",
     )
 
 
@@ -128,9 +135,20 @@ def _read_json(file: Path) -> Any:
         ) from None
     except RecursionError:
         raise ModelFileError(file, "is JSON nested too deeply for any model; it is damaged") from None
+    if "scorecard" in document:
+        return parse_json(file.read_text(encoding="utf-8"))
     if not any(key in document for key in ("ebm", "learner", "oblivious_trees")):
-        raise ModelFileError(file, "is JSON, but not an export of EBM (to_json), XGBoost or CatBoost (save_model)")
+        raise ModelFileError(
+            file, "is JSON, but not an export of EBM (to_json), XGBoost or CatBoost (save_model), and no scorecard"
+        )
     return document
+
+
+def _read_plain(file: Path, what: str) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ModelFileError(file, f"begins like {what}, but byte {error.start} is not UTF-8: it is damaged") from None
 
 
 def _read_tensors(file: Path) -> Found:

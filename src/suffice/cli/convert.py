@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from suffice.adapters import Imported, Options, convert
+from suffice.adapters.dispatch import DOCUMENTS
 from suffice.adapters.files import Found, read_file
 from suffice.adapters.layout import LAYOUTS
 from suffice.answers.documents import to_text
@@ -16,7 +17,9 @@ from suffice.errors import AdapterError, DataError, ModelFileError, SufficeError
 from suffice.present.terminal import tell
 from suffice.tables.reading import read_table
 
-_SOURCE = "EBM, XGBoost or CatBoost JSON, LightGBM text, ONNX, or a state_dict in safetensors."
+_SOURCE = (
+    "EBM, XGBoost or CatBoost JSON, LightGBM text, a scorecard as JSON or CSV, PMML, ONNX, or a state_dict in safetensors."
+)
 
 
 def convert_command(
@@ -59,7 +62,7 @@ def convert_command(
 
 def _is_unnamed(found: Found) -> bool:
     """Whether a format has no names for its columns: state_dicts and ONNX."""
-    is_document = isinstance(found.obj, dict) and any(key in found.obj for key in ("ebm", "learner", "oblivious_trees"))
+    is_document = isinstance(found.obj, dict) and any(key in found.obj for key in DOCUMENTS)
     return not is_document and not isinstance(found.obj, str)
 
 
