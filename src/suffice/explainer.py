@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
+from suffice.adapters import from_model
 from suffice.answers import (
     Contrast,
     Counterfactual,
@@ -50,16 +51,19 @@ class Explainer:
 
     Parameters
     ----------
-    model : AdditiveModel, or an estimator with `to_additive()`
-        Compiled to exact pieces once, here. For an estimator, every explanation also says what its own float
-        arithmetic predicts, if that differs.
+    model : AdditiveModel, an estimator with `to_additive()`, or anything that `from_model` takes
+        Compiled to exact pieces once, here. For an estimator with `to_additive()`, every explanation also says what its
+        own float arithmetic predicts, if that differs.
+    reference : rows, or a pair (rows, predictions), optional
+        Handed to `from_model`: rows to compare with the original, which also give the standard deviations that radii
+        are counted in. Needed only where the original does not say everything about itself, or with the unit "std".
     max_pieces : int
         Budget of affine pieces of one network, after each of its layers.
 
     Raises
     ------
-    ModelError
-        If the model is neither of these.
+    AdapterError
+        If the model cannot be taken over exactly, or is no model at all.
     PieceBudgetError
         If a network has more pieces than the budget.
 
@@ -77,8 +81,10 @@ class Explainer:
     (('income',), Fraction(5, 2), {'age': Fraction(0, 1), 'income': Fraction(20, 1)})
     """
 
-    def __init__(self, model: Any, *, max_pieces: int = 10_000) -> None:
-        self.compiled = Compiled.of(model, max_pieces=max_pieces)
+    def __init__(self, model: Any, reference: Any = None, *, max_pieces: int = 10_000) -> None:
+        is_exact = isinstance(model, AdditiveModel) or (hasattr(model, "to_additive") and not isinstance(model, type))
+        additive = model if is_exact and reference is None else from_model(model, reference)
+        self.compiled = Compiled.of(additive, max_pieces=max_pieces, predicts=model)
 
     @property
     def model(self) -> AdditiveModel:

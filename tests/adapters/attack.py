@@ -1,7 +1,7 @@
 """Whether a model taken over decides as its original does, asked as a user would ask: with tables, and `predict`.
 
-Nothing here reads the adapters: rows and changes are drawn from the features' domains in plain Python, and the original's
-own `predict` and `predict_proba` answer for them.
+Nothing here reads the adapters: rows and changes are drawn from the features' domains in plain Python, and the
+original's own `predict` and `predict_proba` answer for them.
 """
 
 from __future__ import annotations

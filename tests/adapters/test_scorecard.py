@@ -100,7 +100,10 @@ BAD = {
     "no points": (changed(attributes=[{"feature": "a", "to": 1}]), "attribute 1 of the scorecard has no points"),
     "nameless": (changed(attributes=[{"points": 1}]), "attribute 1 of the scorecard names no feature"),
     "twice": (changed(attributes=[{"feature": "a", "values": ["x", "x"], "points": 1}]), "'x' of 'a' twice"),
-    "no number": (changed(attributes=[{"feature": "a", "points": "many"}]), "points of attribute 1: 'many' is not a num"),
+    "no number": (
+        changed(attributes=[{"feature": "a", "points": "many"}]),
+        "points of attribute 1: 'many' is not a num",
+    ),
     "unknown": (changed(attributes=[{"feature": "a", "point": 3}]), "has 'point'; it can have feature, from"),
     "both": (changed(attributes=[{"feature": "a", "values": ["x"], "to": 3, "points": 1}]), "values and a range"),
     "empty": (changed(attributes=[]), "has no attributes"),
@@ -128,7 +131,8 @@ HEAD = '<?xml version="1.0"?>\n<PMML xmlns="http://www.dmg.org/PMML-4_4" version
 FIELDS = (
     '<DataDictionary><DataField name="age" optype="continuous" dataType="double"/>'
     '<DataField name="job" optype="categorical" dataType="string"><Value value="clerk"/><Value value="cook"/>'
-    '<Value value="head nurse"/></DataField><DataField name="y" optype="categorical" dataType="string"/></DataDictionary>'
+    '<Value value="head nurse"/></DataField><DataField name="y" optype="categorical" dataType="string"/>'
+    "</DataDictionary>"
 )
 CHARACTERISTICS = """
 <Scorecard functionName="regression" initialScore="10"><MiningSchema/><Characteristics>
@@ -221,7 +225,11 @@ REFUSED = {
     "no points": (pmml(CHARACTERISTICS.replace('partialScore="3"', "")), "has no partialScore"),
     "bad number": (pmml(CHARACTERISTICS.replace('"50.5"', '"x"')), "value of 'age' is 'x'"),
     "product": (
-        pmml(regression([None], [[1.0, 1.0]], "none", [0.0]).replace("<NumericPredictor", "<PredictorTerm/><NumericPredictor")),
+        pmml(
+            regression([None], [[1.0, 1.0]], "none", [0.0]).replace(
+                "<NumericPredictor", "<PredictorTerm/><NumericPredictor"
+            )
+        ),
         "multiplies columns",
     ),
     "power": (
@@ -230,7 +238,11 @@ REFUSED = {
     ),
     "two columns": (pmml(CHARACTERISTICS.replace('field="job" operator', 'field="age" operator')), "reads age and job"),
     "replaced": (
-        pmml(CHARACTERISTICS.replace("<MiningSchema/>", '<MiningSchema><MiningField name="age" missingValueReplacement="3"/></MiningSchema>')),
+        pmml(
+            CHARACTERISTICS.replace(
+                "<MiningSchema/>", '<MiningSchema><MiningField name="age" missingValueReplacement="3"/></MiningSchema>'
+            )
+        ),
         "missingValueReplacement='3'",
     ),
 }

@@ -266,8 +266,21 @@ def test_columns_that_are_dropped_are_no_features():
     ).fit(X, target(X))
     model = suffice.from_model(pipeline)
     assert model.names == ("age", "visits")
+    explainer = Explainer(model)
+    with pytest.warns(UserWarning, match="does not use it: job, income, plan"):
+        score = explainer.score(X.iloc[0])
+    with pytest.warns(UserWarning, match="does not use it: job"):
+        assert explainer.score(X.iloc[[0]]) == score == explainer.score(X[["age", "visits"]].iloc[0])
     with pytest.raises(suffice.FeatureNameError, match="'job' is not a feature"):
-        Explainer(model).score(X.iloc[0])
+        explainer.score(dict(X.iloc[0]))
+
+
+def test_an_explainer_takes_whatever_is_read():
+    X = frame(missing=False)[["age", "income", "visits"]]
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, target(frame(missing=False)))
+    why = Explainer(pipeline, X).explain(X.iloc[0])
+    assert why.prediction == pipeline.predict(X.iloc[[0]])[0]
+    assert Explainer(pipeline).score(X.iloc[0]) == Explainer(suffice.from_model(pipeline)).score(X.iloc[0])
 
 
 def fitted(*steps, columns=("age", "income", "visits"), classes=2):

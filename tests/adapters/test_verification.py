@@ -9,7 +9,7 @@ from suffice import AdapterError, Domain, Explainer, Feature
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
-from sklearn.multiclass import OneVsRestClassifier  # noqa: E402
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 

@@ -67,7 +67,6 @@ MODELS = [
     (lambda: Domain.codes(None), "write suffice.MISSING"),
     (lambda: Domain.integers(0, 3) | Domain.codes("2"), "the label '2' is also a number of the domain"),
     (lambda: Explainer(MODEL, max_pieces=None), "max_pieces must be a whole number, 1 or more, got None"),
-    (lambda: Explainer("model.pkl"), "takes an AdditiveModel or a fitted NAM, got 'model.pkl'"),
 ]
 
 

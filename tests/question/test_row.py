@@ -58,10 +58,12 @@ def test_rows(row, words):
 def test_tables_in_place_of_rows():
     pandas = pytest.importorskip("pandas", reason="tables from pandas")
     frame = pandas.DataFrame({"age": [40, 50], "colour": ["red", "blue"]})
-    for wrong in (frame, frame.iloc[[0]], pandas.DataFrame([[40.0, 1.0]])):
+    for wrong in (frame, frame.to_numpy()):
         with pytest.raises(suffice.RowError, match=r"pass one row, X\[k\] or X.iloc\[k\]"):
             EXPLAINER.explain(wrong, radius=1, unit="raw")
-    assert EXPLAINER.predict(frame.iloc[0]) == 1
+    assert EXPLAINER.predict(frame.iloc[0]) == EXPLAINER.predict(frame.iloc[[0]]) == 1
+    with pytest.warns(UserWarning, match="does not use it: more"):
+        assert EXPLAINER.predict(frame.assign(more=3).iloc[[0]]) == 1
     with pytest.raises(suffice.RowError, match="names 'age' twice"):
         EXPLAINER.predict(pandas.Series([1, 2, "red"], index=["age", "age", "colour"]))
 

@@ -23,7 +23,6 @@ from suffice.numbers.exact import Rational
 from suffice.numbers.values import MISSING
 from suffice.shapes import Pieces
 
-
 _LARGEST = float(np.finfo(np.float64).max)
 
 

@@ -127,8 +127,8 @@ def calibrated(obj: Any, inside: Callable[[Any], Draft]) -> Draft:
     several = obj.calibrated_classifiers_
     if len(several) != 1:
         raise AdapterError(
-            f"{source} averages the probabilities of {len(several)} models, which is no function of one sum; fit it with "
-            "ensemble=False, or around a fitted model: CalibratedClassifierCV(FrozenEstimator(model))"
+            f"{source} averages the probabilities of {len(several)} models, which is no function of one sum; fit it "
+            "with ensemble=False, or around a fitted model: CalibratedClassifierCV(FrozenEstimator(model))"
         )
     (only,) = several
     inner = inside(only.estimator)

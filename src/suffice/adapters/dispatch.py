@@ -1,7 +1,7 @@
 """Which file reads a model: wrappers first, then the package of its class.
 
-A wrapper (a pipeline, a search, a threshold, a calibration, ...) is peeled off by `wrappers`, which asks here for what is
-inside. So a model that is read bare is read inside any of them, and every model has one adapter.
+A wrapper (a pipeline, a search, a threshold, a calibration, ...) is peeled off by `wrappers`, which asks here for what
+is inside. So a model that is read bare is read inside any of them, and every model has one adapter.
 """
 
 from __future__ import annotations

@@ -67,7 +67,9 @@ def _asked(step: Any, column: Column, known: NDArray[Any]) -> tuple[dict[Cell, A
             "KBinsDiscretizer(encode='onehot')"
         )
     if isinstance(column, Numeric):
-        column = Raw(column.source, {MISSING: column.missing, **column.points})
+        fills: dict[Cell, Any] = {MISSING: column.missing}
+        fills.update({at: value for at, value in column.points.items()})
+        column = Raw(column.source, fills)
     found: dict[Cell, Any] = {}
     for value in known.tolist():
         found[MISSING if is_missing(value) else value if isinstance(value, str) else float(value)] = value
@@ -90,7 +92,7 @@ def _takes(step: Any, known: NDArray[Any], value: Any) -> bool:
         return False
     if getattr(step, "handle_unknown", "ignore") != "error":
         return True
-    return any(is_missing(value) and is_missing(one) or one == value for one in known.tolist())
+    return any((is_missing(value) and is_missing(one)) or one == value for one in known.tolist())
 
 
 def bins(step: Any, columns: Sequence[Column]) -> list[Column]:
@@ -122,8 +124,8 @@ def _binned(step: Any, number: Numeric, edges: NDArray[np.float64], floats: Floa
         raise AdapterError("the KBinsDiscretizer reads a column that does not increase with the user's; bin it first")
     cuts = first_at_least(number.floats, edges)  # a value on an edge belongs to the upper bin
     count = len(edges) + 1
-    is_refused = number.missing is None or np.isnan(number.missing)
-    place = None if is_refused else int(np.searchsorted(edges, number.missing, "right"))  # type: ignore[arg-type]
+    gone = number.missing
+    place = None if gone is None or np.isnan(gone) else int(np.searchsorted(edges, gone, "right"))
     points = {at: int(np.searchsorted(edges, value, "right")) for at, value in number.points.items()}
     if step.encode == "ordinal":
         before = number.floats

@@ -1,8 +1,8 @@
 """Files of other packages that can be read without running anything that is in them.
 
 What a file is shows in its content, not in its name: suffice's own models, state_dicts in safetensors, the JSON of EBM,
-XGBoost and CatBoost, LightGBM's text, scorecards, PMML, ONNX. A pickle (joblib, most `.pt` and `.ckpt` files) can do anything when it is
-read, so no command reads one.
+XGBoost and CatBoost, LightGBM's text, scorecards, PMML, ONNX. A pickle (joblib, most `.pt` and `.ckpt`
+files) can do anything when it is read, so no command reads one.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def read_file(path: str | os.PathLike[str]) -> Found:
         return Found(_read_onnx(file))
     raise ModelFileError(
         path,
-        "is not a format read here: safetensors, EBM, XGBoost or CatBoost JSON, LightGBM text, PMML, a scorecard as JSON "
-        "or CSV, or ONNX",
+        "is not a format read here: safetensors, EBM, XGBoost or CatBoost JSON, LightGBM text, PMML, a scorecard as "
+        "JSON or CSV, or ONNX",
     )
 
 

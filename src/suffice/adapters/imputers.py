@@ -37,7 +37,7 @@ def filled(column: Column, target: Cell, fill: Any) -> Column:
     """Return a column with something in place of a missing cell, or of a value that means as much."""
     if isinstance(column, Raw):
         # An imputer of another value refuses missing cells, unless they were filled before.
-        refused = {} if target is MISSING or MISSING in column.fills else {MISSING: None}
+        refused: dict[Cell, Any] = {} if target is MISSING or MISSING in column.fills else {MISSING: None}
         kept = {at: fill if _is(value, target) else value for at, value in column.fills.items()}
         return replace(column, fills={target: fill, **refused, **kept})
     if isinstance(column, Finite):
@@ -51,7 +51,7 @@ def filled(column: Column, target: Cell, fill: Any) -> Column:
             f"SimpleImputer(missing_values={target!r}) comes after a step that changes the column; put it first"
         )
     missing = None if column.missing is not None and np.isnan(column.missing) else column.missing
-    return replace(column, missing=missing, points={float(target): float(fill), **column.points})  # type: ignore[arg-type]
+    return replace(column, missing=missing, points={float(target): float(fill), **column.points})
 
 
 def _is(value: Any, target: Cell) -> bool:
@@ -71,7 +71,7 @@ def _indicator(column: Column, target: Cell) -> Column:
     number = as_number(column, "MissingIndicator")
     nothing = Pieces.affine(ZERO, ZERO)
     if target is not MISSING:
-        points = {float(target): 1.0, **{at: float(_is(v, target)) for at, v in number.points.items()}}  # type: ignore[arg-type]
+        points = {float(target): 1.0, **{at: float(_is(v, target)) for at, v in number.points.items()}}
         missing = None if number.missing is None or np.isnan(number.missing) else float(number.missing == target)
         return Numeric(column.source, nothing, None, missing, points=points)
     is_gone = number.missing is not None and np.isnan(number.missing)

@@ -25,8 +25,8 @@ def convert(obj: Any, options: Options) -> Draft:
     others = [name for name, kind in zip(names, kinds, strict=True) if kind != "continuous"]
     if others:
         raise AdapterError(
-            f"{source} numbers the categories of {others[0]!r} by itself; use a pipeline of OneHotEncoder and scikit-learn's "
-            f"{type(obj).__name__}"
+            f"{source} numbers the categories of {others[0]!r} by itself; use a pipeline of OneHotEncoder and "
+            f"scikit-learn's {type(obj).__name__}"
         )
     draft = read(inner, Options(options.features or names, None, None, options.classes))
     # The outer model is asked, as users do: it checks and converts the table itself.

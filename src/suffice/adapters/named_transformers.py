@@ -73,7 +73,11 @@ class Treated:
 def named(step: Any, columns: Sequence[Column]) -> list[Column]:
     """Return the columns that a transformer makes, in the order of its table."""
     home, name = type(step).__module__.split(".")[0], type(step).__name__
-    readers = {"category_encoders": _category_encoders, "feature_engine": _feature_engine, "optbinning": binning_process}
+    readers = {
+        "category_encoders": _category_encoders,
+        "feature_engine": _feature_engine,
+        "optbinning": binning_process,
+    }
     return made_by(readers[home](step), columns, f"the {name}")
 
 
@@ -177,7 +181,9 @@ def _named(
 def _cells(column: Column, known: Sequence[Any], source: str) -> tuple[dict[Cell, Any], dict[Cell, Any]]:
     """Return what is asked about, and how the user's table has it, by the name that each has here."""
     if isinstance(column, Numeric) and column.is_plain:
-        column = Raw(column.source, {MISSING: column.missing, **column.points})
+        fills: dict[Cell, Any] = {MISSING: column.missing}
+        fills.update({at: value for at, value in column.points.items()})
+        column = Raw(column.source, fills)
     if isinstance(column, Finite):  # categories that an earlier step has joined, or named anew
         values = {cell: column.values.get(cell, column.rest) for cell in column.cells}
         taken = {cell: value for cell, value in values.items() if value is not None}
@@ -221,7 +227,9 @@ def _categories(step: Any, column: Any, name: str) -> list[Any]:
                     return [value for value in mapping.index if not is_missing(value)]
         if isinstance(listed, Mapping) and column in listed:
             return [value for value in listed[column].index if not is_missing(value)]
-    raise AdapterError(f"the {name} does not tell the categories of {column!r}; use TargetEncoder, WOEEncoder or OneHotEncoder")
+    raise AdapterError(
+        f"the {name} does not tell the categories of {column!r}; use TargetEncoder, WOEEncoder or OneHotEncoder"
+    )
 
 
 def _feature_engine(step: Any) -> Treated:
@@ -263,5 +271,3 @@ def binning_process(step: Any, **metrics: Any) -> Treated:
             known = [one for group in (*binned.splits, binned._cat_others, codes or ()) for one in np.ravel(group)]
             columns[str(variable)] = Names([one.item() if isinstance(one, np.generic) else one for one in known])
     return Treated([str(one) for one in step.variable_names], columns, lambda table: step.transform(table, **metrics))
-
-

@@ -1,7 +1,7 @@
 """optbinning's Scorecard: bins of each variable, the weight of evidence of a bin, and a linear model over these.
 
-What it decides, and with which probability, is that of its linear model. Asked for as `task="regression"`, its points are
-read instead: the score that its table adds up.
+What it decides, and with which probability, is that of its linear model. Asked for as `task="regression"`, its points
+are read instead: the score that its table adds up.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from suffice.adapters.behind import put_behind
 from suffice.adapters.cells import class_places
-from suffice.adapters.column import Columns, Raw
+from suffice.adapters.column import Raw
 from suffice.adapters.dispatch import read
 from suffice.adapters.draft import Draft, Options, name_features
 from suffice.adapters.named_transformers import binning_process, made_by
@@ -28,16 +28,16 @@ def convert(obj: Any, options: Options) -> Draft:
     source = f"the {type(obj).__name__}"
     if type(obj).__name__ != "Scorecard":
         raise AdapterError(
-            f"{source} of optbinning predicts nothing by itself; give a Scorecard, or a pipeline of a BinningProcess and a "
-            "linear model"
+            f"{source} of optbinning predicts nothing by itself; give a Scorecard, or a pipeline of a BinningProcess "
+            "and a linear model"
         )
     if not getattr(obj, "_is_fitted", False):
         raise AdapterError(f"{source} is not fitted; fit it first")
     process = obj.binning_process_
     names = [str(name) for name in process.variable_names]
-    columns: Columns = [Raw(k) for k in range(len(names))]
+    columns = [Raw(k) for k in range(len(names))]
     if options.task == "regression":
-        metrics = {"metric": "indices", "metric_special": "empirical", "metric_missing": "empirical"}
+        metrics: dict[str, Any] = {"metric": "indices", "metric_special": "empirical", "metric_missing": "empirical"}
         inner = _points(obj, source)
     else:
         metrics = {"metric": None, "metric_special": obj._metric_special, "metric_missing": obj._metric_missing}
@@ -47,7 +47,9 @@ def convert(obj: Any, options: Options) -> Draft:
     table = draft.table
     assert table is not None
     if options.task == "regression":
-        return Draft(draft.model, source, draft.live, answers=lambda rows: np.asarray(obj.score(table(rows))), table=table)
+        return Draft(
+            draft.model, source, draft.live, answers=lambda rows: np.asarray(obj.score(table(rows))), table=table
+        )
     classes = list(draft.model.classes)
     chances = None if inner.chances is None else lambda rows: np.asarray(obj.predict_proba(table(rows)))
     answers = (

@@ -1,8 +1,8 @@
 """What a model makes of each of its columns, and how that looks in the columns that the user has.
 
-A model inside a pipeline, a search or another wrapper is read bare first. Its functions of one column each, its *parts*,
-are then put behind what comes before them. A continuous part goes through a column's exact function; a jump is put where
-the column's own float arithmetic crosses it.
+A model inside a pipeline, a search or another wrapper is read bare first. Its functions of one column each, its
+*parts*, are then put behind what comes before them. A continuous part goes through a column's exact function; a jump is
+put where the column's own float arithmetic crosses it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
-from suffice.numbers.values import MISSING
+from suffice.numbers.values import MISSING, Label
 from suffice.shapes import Pieces, Shape, Table
 from suffice.shapes.pieces import combine
 
 _REALS = Span(None, None)
+_ALL = Domain.reals()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,13 @@ class Part:
     """A function of one column, one for each score, and the values of the column that it takes."""
 
     pieces: tuple[Pieces, ...]
-    domain: Domain = Domain.reals()
+    domain: Domain = _ALL
 
     @property
     def shape(self) -> Shape:
         """The part as a shape of a model."""
         values = (*self.domain.categories_, *self.domain.codes_)
-        labels = {value: [one(value) for one in self.pieces] for value in values}
+        labels: dict[Any, Any] = {value: [one(value) for one in self.pieces] for value in values}
         return to_shape(self.pieces, labels) if self.domain.spans else Table(labels)
 
     def at(self, value: float) -> list[Rational] | None:
@@ -63,7 +64,7 @@ class Part:
             return self
         spikes = (_spike(ZERO, one(MISSING) - one(ZERO)) for one in self.pieces)
         pieces = (
-            Pieces(*_plain(combine([(ONE, _unlabelled(one)), (ONE, spike)])), one.labels)
+            _labelled(combine([(ONE, _unlabelled(one)), (ONE, spike)]), one.labels)
             for one, spike in zip(self.pieces, spikes, strict=True)
         )
         return replace(self, pieces=tuple(pieces))
@@ -125,7 +126,7 @@ def behind(columns: Sequence[tuple[Column, Part]], outputs: int, name: Callable[
     highs = [number.high for number, _ in numbers if number.high is not None]
     domain = Domain((Span(max(lows) if lows else None, min(highs) if highs else None),))
     if missing is not None:
-        labelled = [Pieces(*_plain(one), {MISSING: value}) for one, value in zip(summed, missing, strict=True)]
+        labelled = [_labelled(one, {MISSING: value}) for one, value in zip(summed, missing, strict=True)]
         return Behind(Part(tuple(labelled), domain | Domain.codes(MISSING)), {})
     return Behind(Part(tuple(summed), domain), {})
 
@@ -150,7 +151,7 @@ def _of_few(part: Part, inner: Pieces, name: Callable[[], str]) -> list[Pieces]:
     if any(row is None for row in rows):
         raise AdapterError(f"an earlier step makes a category of {name()} that the model does not take")
     count = len(inner.offsets)
-    columns = [list(column) for column in zip(*rows, strict=True)]  # type: ignore[arg-type]
+    columns = [list(column) for column in zip(*rows, strict=True)]
     return [Pieces.tidy(inner.knots, inner.slopes, one[:count], one[count:]) for one in columns]
 
 
@@ -221,7 +222,7 @@ def _table(
     codes = [cell for cell in (MISSING, UNSEEN) if cell in entries]
     names = [cell for cell in entries if cell not in codes]
     domain = Domain.categories(*names)  # type: ignore[arg-type]
-    domain = domain | Domain.codes(*codes) if codes else domain  # type: ignore[arg-type]
+    domain = domain | Domain.codes(*codes) if codes else domain
     return Behind(Part(Table(entries).compile(), domain), finite[0].cells)  # type: ignore[arg-type]
 
 
@@ -246,15 +247,15 @@ def _sum(parts: Iterable[list[Rational] | None]) -> list[Rational] | None:
     rows = list(parts)
     if any(row is None for row in rows):
         return None
-    return [sum(column, ZERO) for column in zip(*rows, strict=True)]  # type: ignore[arg-type]
+    return [sum(column, ZERO) for column in zip(*rows, strict=True)]
 
 
-def _plain(pieces: Pieces) -> tuple[Any, ...]:
-    return pieces.knots, pieces.slopes, pieces.offsets, pieces.values
+def _labelled(pieces: Pieces, labels: Mapping[Label, Rational]) -> Pieces:
+    return Pieces(pieces.knots, pieces.slopes, pieces.offsets, pieces.values, labels)
 
 
 def _unlabelled(pieces: Pieces) -> Pieces:
-    return Pieces(*_plain(pieces)) if pieces.labels else pieces
+    return _labelled(pieces, {}) if pieces.labels else pieces
 
 
 def _spike(at: Rational, height: Rational) -> Pieces:
@@ -281,9 +282,9 @@ def assemble(
     mine: dict[int, list[tuple[Column, Part]]] = {}
     for column, part in zip(used(columns), parts, strict=True):
         mine.setdefault(column.source, []).append((column, part))
-    for column in columns:
-        if isinstance(column, Unused):
-            mine.setdefault(column.source, []).append((column.column, nothing))
+    for left_out in columns:
+        if isinstance(left_out, Unused):
+            mine.setdefault(left_out.source, []).append((left_out.column, nothing))
     sources = sorted(mine)
     return sources, [behind(mine[k], outputs, lambda k=k: repr(names[k])) for k in sources]  # type: ignore[misc]
 

@@ -1,13 +1,14 @@
 """PMML: Scorecard and RegressionModel, read from their XML.
 
-An attribute of a characteristic holds where its predicate does; of several the first. What no attribute holds for has no
-score in PMML, so it is no part of the domain, and a number for which there is none is refused.
+An attribute of a characteristic holds where its predicate does; of several the first. What no attribute holds for has
+no score in PMML, so it is no part of the domain, and a number for which there is none is refused.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from suffice.adapters.cells import category_keys
@@ -57,8 +58,8 @@ class _Fields:
             for key in ("missingValueReplacement", "outliers", "invalidValueReplacement"):
                 if key in told and told[key] != "asIs":
                     raise AdapterError(
-                        f"the PMML's column {told.get('name')!r} has {key}={told[key]!r}, which is not read here; do that "
-                        "to the table beforehand"
+                        f"the PMML's column {told.get('name')!r} has {key}={told[key]!r}, which is not read here; do "
+                        "that to the table beforehand"
                     )
 
     def is_number(self, name: str) -> bool:
@@ -125,7 +126,9 @@ def _characteristic(name: str, attributes: Sequence[Element], fields: _Fields) -
     if not fields.is_number(name):
         known = list(dict.fromkeys([*fields.values(name), *_texts(attributes)]))
         keys = category_keys(known)
-        entries: dict[Any, Any] = {key: points for text in known if (points := at(text)) is not None for key in keys[text]}
+        entries: dict[Any, Any] = {
+            key: points for text in known if (points := at(text)) is not None for key in keys[text]
+        }
         domain = Domain.categories(*entries)
         other = at(UNSEEN)
         for code, points in ((MISSING, missing), (UNSEEN, other)):
@@ -148,7 +151,7 @@ def _characteristic(name: str, attributes: Sequence[Element], fields: _Fields) -
 def _between(knots: Sequence[Rational]) -> list[Rational]:
     if not knots:
         return [ZERO]
-    inner = [(a + b) / 2 for a, b in zip(knots, knots[1:], strict=False)]
+    inner = [(a + b) / 2 for a, b in pairwise(knots)]
     return [knots[0] - 1, *inner, knots[-1] + 1]
 
 
@@ -252,7 +255,9 @@ def _regression(model: Element, fields: _Fields, options: Options) -> Draft:
     if kind == "regression" and len(tables) == 1 and how in ("none", "exp"):
         link: Link = "exp" if how == "exp" else "score"
         parts, start = scores[0]
-        return Draft(_model({name: parts[name] for name in names}, [start], "regression", None, options), source, predicts=link)
+        return Draft(
+            _model({name: parts[name] for name in names}, [start], "regression", None, options), source, predicts=link
+        )
     classes: list[Any] = [one.attributes.get("targetCategory") for one in tables]
     if kind != "classification" or how not in ("logit", "softmax") or len(tables) < 2:
         raise AdapterError(
@@ -281,7 +286,9 @@ def _table(table: Element, fields: _Fields) -> tuple[dict[str, Part], Rational]:
             name = told["name"]
             fields.is_number(name)
             if told.get("exponent", "1") not in ("1", "1.0"):
-                raise AdapterError(f"the PMML takes {name!r} to the power {told['exponent']}, a smooth curve; use lines")
+                raise AdapterError(
+                    f"the PMML takes {name!r} to the power {told['exponent']}, a smooth curve; use lines"
+                )
             line = Pieces.affine(_number(told["coefficient"], f"coefficient of {name!r}"), ZERO)
             before = parts[name].pieces if name in parts else ()
             parts[name] = Part((combine([(rational(1), one) for one in (line, *before)]),))

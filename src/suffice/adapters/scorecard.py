@@ -1,11 +1,11 @@
 """Plain scorecards: attributes of features and their points, as a JSON document or a CSV table of suffice's own.
 
-In: lines such as "age from 25 to 40: 12 points, because ...". Out: an exact model, one step function or table a feature.
-The format is on the page `docs/scorecard.md`. A bin holds its lower end and not its upper one; bins must follow one
-another without a gap, so that every number has its points.
+In: lines such as "age from 25 to 40: 12 points, because ...". Out: an exact model, one step function or table a
+feature. The format is on the page `docs/scorecard.md`. A bin holds its lower end and not its upper one; bins must follow
+one another without a gap, so that every number has its points.
 
-A cut written as 0.1 is met by the decimal 0.1 of a CSV file and by the float 0.1 of a table in memory alike: both belong to
-the bin above it.
+A cut written as 0.1 is met by the decimal 0.1 of a CSV file and by the float 0.1 of a table in memory alike: both
+belong to the bin above it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ def convert(obj: Any, options: Options) -> Draft:
         return Draft(AdditiveModel(shapes, card.base, "regression", named), "the scorecard")
     assert card.threshold is not None
     classes = options.classes or card.classes or None
-    return Draft(AdditiveModel(shapes, card.base - card.threshold, "binary", named, classes, "positive"), "the scorecard")
+    return Draft(
+        AdditiveModel(shapes, card.base - card.threshold, "binary", named, classes, "positive"), "the scorecard"
+    )
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -100,7 +102,9 @@ def read(document: Mapping[str, Any]) -> Scorecard:
     threshold = document.get("threshold")
     classes = document.get("classes") or ()
     if not isinstance(classes, list | tuple) or (classes and len(classes) != 2):
-        raise AdapterError(f"the scorecard has the classes {classes!r}; list the one below the threshold, then the other")
+        raise AdapterError(
+            f"the scorecard has the classes {classes!r}; list the one below the threshold, then the other"
+        )
     return Scorecard(
         tuple(_attribute(line, k) for k, line in enumerate(lines)),
         _number(document.get("base", 0), "base"),
@@ -155,7 +159,9 @@ def _attribute(line: Any, k: int) -> Attribute:
     if low is not None and high is not None and low >= high:
         raise AdapterError(f"{where} of the scorecard goes from {line['from']} to {line['to']}; the first must be less")
     texts = tuple(str(one) for one in values)
-    return Attribute(line["feature"], low, high, texts, _number(line["points"], f"points of {where}"), str(line.get("reason", "")))
+    return Attribute(
+        line["feature"], low, high, texts, _number(line["points"], f"points of {where}"), str(line.get("reason", ""))
+    )
 
 
 def _number(value: Any, what: str) -> Rational:

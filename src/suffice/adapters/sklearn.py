@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.adapters.cells import class_places, plain_classes, table_maker
-from suffice.adapters.draft import Draft, Link, Options, name_features, part
+from suffice.adapters.draft import Cell, Draft, Link, Options, name_features, part
 from suffice.adapters.parts import Part, assemble, new_model
-from suffice.adapters.sklearn_bayes import bayes
 from suffice.adapters.sklearn_bare import Bare, home_of
+from suffice.adapters.sklearn_bayes import bayes
 from suffice.adapters.sklearn_trees import ada_boost, gradient_boosting, hist_boosting
 from suffice.errors import AdapterError
 from suffice.numbers.exact import ZERO, rational
@@ -47,7 +47,8 @@ def convert(obj: Any, options: Options) -> Draft:
     named = getattr(obj, "feature_names_in_", None)
     names = [f"x{k}" for k in range(int(count))] if named is None else [str(name) for name in named]
     bare = _read(obj, source, names)
-    parts, originals = bare.parts, [{}] * len(bare.parts)
+    parts: Sequence[Part] = bare.parts
+    originals: list[Mapping[Cell, Any]] = [{}] * len(bare.parts)
     if bare.columns is not None:  # what the model does to its columns itself, before anything else
         sources, made = assemble(bare.columns, bare.parts, len(bare.intercept), names)
         if sources != list(range(len(names))):

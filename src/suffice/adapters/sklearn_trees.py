@@ -1,7 +1,7 @@
 """scikit-learn's boosted trees, if every tree uses one column.
 
-`HistGradientBoosting*` compares float64 numbers. `GradientBoosting*` and `AdaBoost*` round every cell to float32 first, so
-over the real numbers a jump lies halfway between two float32 numbers. All send `x <= threshold` left.
+`HistGradientBoosting*` compares float64 numbers. `GradientBoosting*` and `AdaBoost*` round every cell to float32 first,
+so over the real numbers a jump lies halfway between two float32 numbers. All send `x <= threshold` left.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """statsmodels: results of linear, generalised linear, logit, probit, multinomial and count models.
 
 The model is the linear predictor over the columns of the design; a constant column belongs to the intercept. With a
-formula the features are the variables of the formula: a number as it is, or a categorical variable, whose columns in the
-design are found by asking for the design of each of its levels.
+formula the features are the variables of the formula: a number as it is, or a categorical variable, whose columns in
+the design are found by asking for the design of each of its levels.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LINKS: Mapping[str, Link] = {"Identity": "score", "Log": "exp", "Logit": "sigmo
 
 def convert(obj: Any, options: Options) -> Draft:
     """Return the draft of fitted results."""
-    model = getattr(obj, "model", None)
+    model: Any = getattr(obj, "model", None)
     kind = type(obj if model is None else model).__name__
     source = f"the {kind} of statsmodels"
     if not hasattr(obj, "params"):
@@ -89,8 +89,8 @@ def _decides(model: Any, kind: str, source: str) -> tuple[str, Link]:
         return "binary" if is_binary and link == "Logit" else "regression", _LINKS[link]
     if kind == "GLMGam":
         raise AdapterError(
-            f"{source} has smooth splines, which are curves; use pyGAM with spline_order=1, or LogisticRegression after "
-            "SplineTransformer(degree=1)"
+            f"{source} has smooth splines, which are curves; use pyGAM with spline_order=1, or LogisticRegression "
+            "after SplineTransformer(degree=1)"
         )
     if kind not in _MODELS:
         raise AdapterError(f"{source} is not read here; those that are: {', '.join((*_MODELS, 'GLM'))}")
@@ -134,7 +134,9 @@ def _formula_design(spec: Any, source: str) -> _Design:
     for term in spec.terms:
         if len(term.factors) > 1:
             product = " and ".join(factor.code for factor in term.factors)
-            raise AdapterError(f"{source} has the product of {product} in its formula, which is not additive; leave it out")
+            raise AdapterError(
+                f"{source} has the product of {product} in its formula, which is not additive; leave it out"
+            )
         for factor in term.factors:
             variables[factor] = _variable(factor, spec.factor_infos[factor], source)
             if variables[factor] not in names:
@@ -170,8 +172,8 @@ def _variable(factor: Any, info: Any, source: str) -> str:
     code = factor.code
     tree = ast.parse(code, mode="eval").body
     quoted = isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "Q"
-    if quoted and isinstance(tree.args[0], ast.Constant):  # type: ignore[attr-defined]
-        return str(tree.args[0].value)  # type: ignore[attr-defined]
+    if quoted and isinstance(tree.args[0], ast.Constant):
+        return str(tree.args[0].value)
     if isinstance(tree, ast.Name):
         return tree.id
     if info.type == "categorical" and isinstance(tree, ast.Call) and getattr(tree.func, "id", "") == "C":
@@ -179,8 +181,8 @@ def _variable(factor: Any, info: Any, source: str) -> str:
         if isinstance(inner, ast.Name):
             return inner.id
     raise AdapterError(
-        f"{source} has {code} in its formula; variables as they are and C(variable) are read, so compute it as a column of "
-        "its own first"
+        f"{source} has {code} in its formula; variables as they are and C(variable) are read, so compute it as a "
+        "column of its own first"
     )
 
 
@@ -238,5 +240,3 @@ def _classes(model: Any) -> Sequence[Any]:
 def _class(name: Any) -> Any:
     text = str(name)
     return int(float(text)) if text.replace(".", "", 1).lstrip("-").isdigit() and float(text).is_integer() else text
-
-

@@ -22,8 +22,6 @@ from suffice.adapters.column import (
     Column,
     Columns,
     Finite,
-    Numeric,
-    Raw,
     Unused,
     as_number,
     mapped,
@@ -64,7 +62,7 @@ def transform(step: Any, given: Columns) -> list[Column | Unused]:
     return [*_transform(step, used(given)), *unused]
 
 
-def makes_sparse(step: Any, is_sparse: bool) -> bool:  # noqa: FBT001
+def makes_sparse(step: Any, is_sparse: bool) -> bool:
     """Whether a transformer hands on a sparse table."""
     name = type(step).__name__
     if not type(step).__module__.startswith("sklearn."):
@@ -99,8 +97,8 @@ def _transform(step: Any, columns: Sequence[Column]) -> Columns:
         return named(step, columns)
     if home != "sklearn":
         raise AdapterError(
-            f"the transformer {name} of {home} is not known, so what it does to a column cannot be read; those known are "
-            f"scikit-learn's, and the encoders of {' and '.join(NAMED)}"
+            f"the transformer {name} of {home} is not known, so what it does to a column cannot be read; those known "
+            f"are scikit-learn's, and the encoders of {' and '.join(NAMED)}"
         )
     count = getattr(step, "n_features_in_", None)
     if name not in ("Pipeline", "FunctionTransformer") and count != len(columns):

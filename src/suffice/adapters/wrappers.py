@@ -1,7 +1,7 @@
 """What other models are put into: peeled off from outside in, whatever model is inside.
 
-Every wrapper is one function from what is inside, read by `dispatch.read`, to a draft of the whole. The outermost object
-is then asked for its own probabilities and predictions.
+Every wrapper is one function from what is inside, read by `dispatch.read`, to a draft of the whole. The outermost
+object is then asked for its own probabilities and predictions.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from suffice.model.additive import AdditiveModel, Feature
 
 # Ensembles whose parts do not add up, and why.
 _REFUSED: Mapping[str, str] = {
-    "VotingClassifier": "averages probabilities, or counts votes, of several models, which is no function of one sum; use "
-    "one of the models, or VotingRegressor for numbers",
-    "BaggingClassifier": "averages the probabilities of several models, which is no function of one sum; use one model, "
-    "or an EBM, which averages scores (outer_bags=)",
+    "VotingClassifier": "averages probabilities, or counts votes, of several models, which is no function of one sum; "
+    "use one of the models, or VotingRegressor for numbers",
+    "BaggingClassifier": "averages the probabilities of several models, which is no function of one sum; use one "
+    "model, or an EBM, which averages scores (outer_bags=)",
     "StackingClassifier": "gives the predictions of several models to another one; use one model",
     "StackingRegressor": "gives the predictions of several models to another one; use VotingRegressor, a weighted mean",
     "OneVsOneClassifier": "lets its classes vote in pairs, so no score decides; use OneVsRestClassifier",
@@ -182,7 +182,9 @@ def _chosen(obj: Any, inside: Inside) -> Draft:
 _WRAPPERS: Mapping[str, Callable[[Any, Inside], Draft]] = {
     "Pipeline": _pipeline,
     "RFE": _fitted(_chosen, "estimator_"),
-    "BaseSearchCV": _one_inside("best_estimator_", "it is not fitted, or was told not to keep its best model (refit=False)"),
+    "BaseSearchCV": _one_inside(
+        "best_estimator_", "it is not fitted, or was told not to keep its best model (refit=False)"
+    ),
     "FrozenEstimator": _one_inside("estimator", "it is empty"),
     "SelfTrainingClassifier": _one_inside("estimator_", "it is not fitted; fit it first"),
     "FixedThresholdClassifier": fixed_threshold,
@@ -193,5 +195,3 @@ _WRAPPERS: Mapping[str, Callable[[Any, Inside], Draft]] = {
     "BaggingRegressor": _fitted(bagging_regressor, "estimators_"),
     "TransformedTargetRegressor": _fitted(transformed_target, "regressor_"),
 }
-
-

@@ -18,7 +18,8 @@ from suffice.present.terminal import tell
 from suffice.tables.reading import read_table
 
 _SOURCE = (
-    "EBM, XGBoost or CatBoost JSON, LightGBM text, a scorecard as JSON or CSV, PMML, ONNX, or a state_dict in safetensors."
+    "EBM, XGBoost or CatBoost JSON, LightGBM text, a scorecard as JSON or CSV, PMML, ONNX, or a state_dict in "
+    "safetensors."
 )
 
 

@@ -51,15 +51,19 @@ class Compiled:
         self.plans: OrderedDict[Any, Any] = OrderedDict()  # questions compiled for many rows, kept by `batch.run`
 
     @classmethod
-    def of(cls, model: Any, *, max_pieces: int = 10_000) -> Compiled:
-        """Return the compiled form of a model, or of an estimator with `to_additive()`."""
+    def of(cls, model: Any, *, max_pieces: int = 10_000, predicts: Any = None) -> Compiled:
+        """Return the compiled form of a model, or of an estimator with `to_additive()`.
+
+        `predicts` is the estimator that the model was made of, for its predictions in float arithmetic.
+        """
         additive = model.to_additive() if hasattr(model, "to_additive") and not isinstance(model, type) else model
         if not isinstance(additive, AdditiveModel):
             raise ModelError(
-                f"an Explainer takes an AdditiveModel or a fitted NAM, got {brief(model)}; "
-                "for a fitted model of another package: Explainer(suffice.from_model(model))"
+                f"an AdditiveModel or a fitted NAM is compiled, got {brief(model)}; "
+                "for a fitted model of another package: suffice.from_model(model)"
             )
-        return cls(additive, max_pieces=max_pieces, float_predict=getattr(model, "predict_cells", None))
+        estimator = model if predicts is None else predicts
+        return cls(additive, max_pieces=max_pieces, float_predict=getattr(estimator, "predict_cells", None))
 
     @property
     def pieces_by_name(self) -> Mapping[str, tuple[Pieces, ...]]:

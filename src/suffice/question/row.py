@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,9 +22,10 @@ def read_row(model: AdditiveModel, x: Any) -> Row:
 
     Parameters
     ----------
-    x : sequence, mapping, NumPy row or pandas Series
+    x : sequence, mapping, NumPy row, pandas Series or DataFrame of one row
         By position, or by feature name. Floats count at their exact value, text such as ``"0.1"`` at the value it
-        spells; None and NaN mean "missing".
+        spells; None and NaN mean "missing". Of a Series or DataFrame, columns that are no features are left out, with a
+        warning; a mapping that names one is refused, for it may be a misspelt feature.
 
     Raises
     ------
@@ -32,8 +34,23 @@ def read_row(model: AdditiveModel, x: Any) -> Row:
     FeatureNameError
         If a name is not that of a feature.
     """
-    cells = by_feature(model.names, x, what="a row")
+    cells = by_feature(model.names, _one_row(x, model.names), what="a row")
     return tuple(_read_cell(*each) for each in zip(model.names, model.domains, cells, strict=True))
+
+
+def _one_row(given: Any, names: Sequence[str]) -> Any:
+    """Return the one row of a DataFrame, and a Series without what is no feature."""
+    if getattr(given, "ndim", 1) == 2 and hasattr(given, "iloc") and len(given) == 1:
+        given = given.iloc[0]
+    if not (hasattr(given, "index") and hasattr(given, "reindex")):
+        return given
+    labels = list(given.index)
+    extra = [label for label in labels if label not in names]
+    if not extra or not set(names) <= set(labels):
+        return given
+    shown = ", ".join(str(label) for label in extra[:5]) + (", ..." if len(extra) > 5 else "")
+    warnings.warn(f"ignored, for the model does not use it: {shown}", stacklevel=2)
+    return given[[label for label in labels if label in names]]
 
 
 def by_feature(names: Sequence[str], given: Any, what: str) -> list[Any]:
