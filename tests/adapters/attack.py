@@ -146,11 +146,8 @@ def _explanations(model, original, explainer, rows, scores, theirs, pools, draw)
     for k, row in enumerate(rows):
         if unclear[k]:
             continue
-        claim = {"claim": Within(max(abs(scores[k, 0]) / 2, 0.5))} if model.task == "regression" else {}
-        why, radius = explainer.explain(row, math.inf, unit="raw", **claim), math.inf
-        if why.size == len(row):  # functions without bounds: ask nearer by
-            why, radius = explainer.explain(row, RADIUS, unit="raw", **claim), RADIUS
-        if why.size == len(row) or not why.features:
+        why, radius, spread = _why(model, explainer, row, scores[k])
+        if why is None:
             continue
         columns = [
             draw.choices([value] if name in why.features else reachable(value, domain, radius, values, draw), k=CHANGES)
@@ -160,7 +157,6 @@ def _explanations(model, original, explainer, rows, scores, theirs, pools, draw)
         given = original.predict(model, moved)
         if model.task == "regression":
             mine = np.array([float(explainer.score(one)) for one in moved])
-            spread = max(abs(scores[k, 0]) / 2, 0.5)
             low, high = (np.array(scores[k, 0] + side * spread * (1 + 1e-6)) for side in (-1, 1))
             low, high = (end if original.means is None else original.means(end) for end in (low, high))
             assert ((np.array(given) >= low - 1e-9) & (np.array(given) <= high + 1e-9)).all()
@@ -174,6 +170,18 @@ def _explanations(model, original, explainer, rows, scores, theirs, pools, draw)
     return explained, broken
 
 
+def _why(model, explainer, row, score):
+    """An explanation with fixed and free features, and what it was asked with; near by where functions have no bounds."""
+    spreads = [abs(score[0]) / 2, 1.0, 0.1, 0.01] if model.task == "regression" else [None]
+    for radius in (math.inf, RADIUS):
+        for spread in spreads:
+            claim = {} if spread is None else {"claim": Within(spread)}
+            why = explainer.explain(row, radius, unit="raw", **claim)
+            if 0 < why.size < len(row):
+                return why, radius, spread
+    return None, None, None
+
+
 def _counterexamples(model, original, explainer, why, label):
     """How many inputs that break an explanation without one of its features were seen to change the original."""
     seen = 0
@@ -183,8 +191,11 @@ def _counterexamples(model, original, explainer, why, label):
         scores = np.array([_floats(explainer.score(cells))])
         if _near_tie(model, scores, 1e-6)[0]:
             continue
+        mine = explainer.predict(cells)
+        if mine == label:
+            continue  # it lies between two floats
         (given,) = original.predict(model, [cells])
-        assert given != label, "a counterexample changes nothing"
+        assert given == mine, "a counterexample changes nothing"
         seen += 1
     return seen
 

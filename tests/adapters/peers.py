@@ -197,3 +197,26 @@ def note(name, package, model, error, explained):
         "perturbations": PERTURBATIONS,
     }
     path.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
+
+
+def note_attack(package, name, found=None, refused="", because=""):
+    """Write down what became of one of the common configurations, if asked to."""
+    if RECORD is None:
+        return
+    path = Path(RECORD).with_name("configurations.json")
+    known = json.loads(path.read_text()) if path.exists() else {}
+    facts = {"package": package, "version": metadata.version(package), "name": name}
+    if found is None:
+        facts |= {"refused": refused, "because": because}
+    else:
+        facts |= {
+            "task": found.model.task,
+            "seconds": round(found.seconds, 1),
+            "rows": found.rows,
+            "labels": found.labels,
+            "error": f"{found.error:.0e}",
+            "explanations": found.explanations,
+            "counterexamples": found.counterexamples,
+        }
+    known[f"{package}: {name}"] = facts
+    path.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")

@@ -17,7 +17,8 @@ from safetensors.numpy import load_file
 
 from suffice.adapters.draft import Options
 from suffice.adapters.scorecard import parse_csv, parse_json
-from suffice.errors import ModelFileError, SufficeError
+from suffice.adapters.ubjson import read_ubjson
+from suffice.errors import AdapterError, ModelFileError, SufficeError
 from suffice.model.additive import AdditiveModel
 from suffice.model.reading import load_model
 
@@ -32,6 +33,7 @@ _PICKLES = (
     b"\xfd7zXZ",
     b"ccopy_reg",
 )
+_LENGTHS = (b"i", b"U", b"I", b"l", b"L")  # what a key of UBJSON, XGBoost's binary JSON, begins with
 _ROWS, _SCORES = "reference.rows", "reference.scores"
 
 
@@ -79,8 +81,12 @@ def read_file(path: str | os.PathLike[str]) -> Found:
         raise ModelFileError(path, _why_no_pickle(file, start))
     if start.startswith(b"tree\n") or start.startswith(b"tree\r\n"):
         return Found(_read_text(file))
+    if start[:1] == b"{" and start[1:2] in _LENGTHS:
+        return Found(_read_ubjson(file))
     if start.lstrip()[:1] == b"{":
         return Found(_read_json(file))
+    if start.startswith(b"CBM1"):
+        return Found(_read_catboost(file))
     plain = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     if plain[:1] == b"<":
         return Found(_read_plain(file, "XML") + "\n")
@@ -142,6 +148,29 @@ def _read_json(file: Path) -> Any:
             file, "is JSON, but not an export of EBM (to_json), XGBoost or CatBoost (save_model), and no scorecard"
         )
     return document
+
+
+def _read_ubjson(file: Path) -> Any:
+    try:
+        document = read_ubjson(file.read_bytes())
+    except AdapterError as error:
+        raise ModelFileError(file, str(error)) from None
+    if "learner" not in document:
+        raise ModelFileError(file, "is UBJSON, but not a model that XGBoost saved")
+    return document
+
+
+def _read_catboost(file: Path) -> Any:
+    try:
+        import catboost
+    except ImportError:
+        raise ModelFileError(
+            file, "is CatBoost's binary format, which only catboost reads: pip install catboost, or save it as JSON"
+        ) from None
+    try:
+        return catboost.CatBoost().load_model(str(file), format="cbm")
+    except Exception as error:  # whatever CatBoost raises
+        raise ModelFileError(file, f"is damaged, or of another CatBoost ({' '.join(str(error).split())[:120]})") from None
 
 
 def _read_plain(file: Path, what: str) -> str:

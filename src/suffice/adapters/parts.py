@@ -199,7 +199,8 @@ def _table(
     columns: Sequence[tuple[Column, Part]], finite: Sequence[Finite], outputs: int, name: Callable[[], str]
 ) -> Behind:
     """Return the part of a column of categories: the sum, for each category, of what is made of it."""
-    cells = [cell for cell in finite[0].cells if all(cell in column.cells for column in finite)]
+    listed = {id(column.cells): column.cells for column in finite}.values()  # most columns share theirs
+    cells = [cell for cell in finite[0].cells if all(cell in known for known in listed)]
     base = [ZERO] * outputs
     rows: dict[Cell, list[Rational] | None] = {cell: [ZERO] * outputs for cell in cells}
     for column, part in columns:

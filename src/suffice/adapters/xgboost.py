@@ -21,8 +21,9 @@ from suffice.adapters.trees import Leaf, Split, Tree, by_feature, stair
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
-from suffice.numbers.exact import Rational, rational
+from suffice.numbers.exact import ONE, ZERO, Rational, rational
 from suffice.numbers.values import MISSING
+from suffice.shapes import Pieces
 
 _OBJECTIVES: Mapping[str, tuple[str, Link]] = {  # what the score decides, and how the base score becomes a margin
     "binary:logistic": ("binary", "sigmoid"),
@@ -44,7 +45,8 @@ def convert(obj: Any, options: Options) -> Draft:
     """Return the draft of a booster, an estimator, or a JSON model as Python's `json` reads it."""
     source = "the XGBoost JSON" if isinstance(obj, Mapping) else f"the {type(obj).__name__}"
     document, rounds = (obj, _told_rounds(obj, source)) if isinstance(obj, Mapping) else _saved(obj, source)
-    model = _model(document["learner"], rounds, options, getattr(obj, "classes_", None), source)
+    read = _linear if document["learner"]["gradient_booster"]["name"] == "gblinear" else _model
+    model = read(document["learner"], rounds, options, getattr(obj, "classes_", None), source)
     objective = document["learner"]["objective"]["name"]
     _, predicts = _OBJECTIVES[objective]
     if isinstance(obj, Mapping):
@@ -85,6 +87,8 @@ def _told_rounds(document: Mapping[str, Any], source: str) -> int | None:
     told = learner.get("attributes", {})
     if "best_iteration" not in told:
         return None
+    if learner["gradient_booster"]["name"] == "gblinear":
+        return None
     rounds, last = int(told["best_iteration"]) + 1, len(_ends(learner)) - 1
     if rounds < last and "scikit_learn" not in told:
         raise AdapterError(
@@ -97,7 +101,7 @@ def _told_rounds(document: Mapping[str, Any], source: str) -> int | None:
 
 def _ends(learner: Mapping[str, Any]) -> list[int]:
     """Return how many trees there are after each round."""
-    model = learner["gradient_booster"]["model"]
+    model = _booster(learner, "the model")[0]["model"]
     if "iteration_indptr" in model:
         return [int(end) for end in model["iteration_indptr"]]
     facts = model.get("gbtree_model_param", {})
@@ -108,9 +112,7 @@ def _ends(learner: Mapping[str, Any]) -> list[int]:
 def _model(
     learner: Mapping[str, Any], rounds: int | None, options: Options, classes: Any, source: str
 ) -> AdditiveModel:
-    booster = learner["gradient_booster"]
-    if booster["name"] != "gbtree":
-        raise AdapterError(f"{source} was trained with booster={booster['name']!r}; only gbtree is read")
+    booster, shares = _booster(learner, source)
     objective = learner["objective"]["name"]
     if objective not in _OBJECTIVES:
         raise AdapterError(f"{source} has the objective {objective!r}; those read are {', '.join(_OBJECTIVES)}")
@@ -135,7 +137,9 @@ def _model(
     features = name_features(names, count, options.features)
     if rounds is not None:
         trees = trees[: _ends(learner)[rounds]]
-    read = [(int(k), _tree(tree, source)) for k, tree in zip(places, trees, strict=False)]
+    read = [
+        (int(k), _tree(tree, share, source)) for k, tree, share in zip(places, trees, shares, strict=False)
+    ]
     found, constant = by_feature(read, outputs, [feature.name for feature in features])
     shapes = []
     for k in range(count):
@@ -165,7 +169,48 @@ def _base(text: str, outputs: int, link: Link) -> list[Rational]:
     return [rational(float(value)) for value in np.broadcast_to(given, (outputs,))]
 
 
-def _tree(tree: Mapping[str, Any], source: str) -> Tree:
+def _linear(
+    learner: Mapping[str, Any], rounds: int | None, options: Options, classes: Any, source: str
+) -> AdditiveModel:
+    """Return a gblinear model: a weight for each feature and score, features first; a missing cell adds nothing."""
+    objective, facts = learner["objective"]["name"], learner["learner_model_param"]
+    if objective not in _OBJECTIVES:
+        raise AdapterError(f"{source} has the objective {objective!r}; those read are {', '.join(_OBJECTIVES)}")
+    task, link = _OBJECTIVES[objective]
+    outputs, count = max(int(facts["num_class"]), 1), int(facts["num_feature"])
+    weights = np.array(learner["gradient_booster"]["model"]["weights"], dtype=np.float32)
+    if len(weights) != (count + 1) * outputs:
+        raise AdapterError(f"{source} has {len(weights)} weights for {count} features and {outputs} scores: it is damaged")
+    features = name_features(learner.get("feature_names") or None, count, options.features)
+    table = [[rational(float(weight)) for weight in row] for row in weights.reshape(count + 1, outputs)]
+    missing: dict[Any, Any] = {MISSING: [ZERO] * outputs}
+    shapes = [to_shape([Pieces.affine(weight, ZERO) for weight in row], missing) for row in table[:-1]]
+    base = _base(facts["base_score"], outputs, link)
+    domain = Domain.reals() | Domain.codes(MISSING)
+    return AdditiveModel(
+        shapes,
+        [a + b for a, b in zip(base, table[-1], strict=True)],
+        task,
+        [with_domain(feature, domain) for feature in features],
+        None if task == "regression" else options.classes or (None if classes is None else plain_classes(classes)),
+        ties="negative",
+    )
+
+
+def _booster(learner: Mapping[str, Any], source: str) -> tuple[Mapping[str, Any], list[Rational]]:
+    """Return the trees of a booster, and by what the leaves of each are multiplied: dart weighs them."""
+    booster = learner["gradient_booster"]
+    if booster["name"] == "gbtree":
+        return booster, [ONE] * len(booster["model"]["trees"])
+    if booster["name"] != "dart":
+        raise AdapterError(f"{source} was trained with booster={booster['name']!r}; gbtree, dart and gblinear are read")
+    weights = np.array(booster["weight_drop"], dtype=np.float32).tolist()
+    if len(weights) != len(booster["gbtree"]["model"]["trees"]):
+        raise AdapterError(f"{source} has {len(weights)} weights for its trees, which are not as many: it is damaged")
+    return booster["gbtree"], [rational(weight) for weight in weights]
+
+
+def _tree(tree: Mapping[str, Any], share: Rational, source: str) -> Tree:
     if any(tree["split_type"]) or tree["categories"]:
         raise AdapterError(f"{source} splits by categories, which are not read here; encode them as numbers or one-hot")
     left, right = tree["left_children"], tree["right_children"]
@@ -178,7 +223,7 @@ def _tree(tree: Mapping[str, Any], source: str) -> Tree:
             raise AdapterError(f"{source} has a tree that comes to its node {at} twice, or has none: it is damaged")
         todo.remove(at)
         if left[at] == -1:
-            return Leaf(conditions[at])  # the value of a leaf stands where others have their threshold
+            return Leaf(share * rational(conditions[at]))  # of a leaf its value stands where others have a threshold
         is_left = bool(tree["default_left"][at])
         return Split(int(tree["split_indices"][at]), conditions[at], is_left, read(left[at]), read(right[at]))
 

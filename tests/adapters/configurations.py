@@ -1,0 +1,763 @@
+"""150 common configurations: models as working data scientists fit them, and whether they are taken over.
+
+Each is a package, what it is, a function that fits it, and, where it is refused, words of the message. "pairs" and
+"curves" mark refusals because of terms over two columns and of shapes without exact pieces.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas
+from attack import Original
+
+ROWS = 400
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A way to fit a model of a package."""
+
+    package: str
+    name: str
+    fit: Callable[[], Original]
+    refused: str = ""
+    because: str = ""  # "pairs" or "curves", of a refusal
+    options: dict[str, Any] = field(default_factory=dict)
+    precision: float = 1e-6
+
+
+@cache
+def data():
+    """A table of numbers, categories and missing cells, and targets."""
+    random = np.random.default_rng(0)
+    table = pandas.DataFrame(
+        {
+            "age": random.normal(40, 12, ROWS).round(1),
+            "income": random.lognormal(3, 0.6, ROWS).round(1),
+            "visits": random.integers(0, 6, ROWS).astype(float),
+            "job": random.choice(np.array(["clerk", "nurse", "smith"], dtype=object), ROWS),
+        }
+    )
+    score = table.age / 20 - table.income / 25 + table.visits * 0.2 + (table.job == "nurse")
+    score = score + random.normal(0, 0.3, ROWS)
+    gaps = table.copy()
+    gaps.loc[random.random(ROWS) < 0.1, "age"] = np.nan
+    return {
+        "mixed": table,
+        "numbers": table[["age", "income", "visits"]],
+        "positive": table[["age", "income", "visits"]].abs(),
+        "gaps": gaps,
+        "number gaps": gaps[["age", "income", "visits"]],
+        "codes": table[["age", "income", "visits"]].where(table.visits != 2, -9.0),
+        "categories": table.assign(job=table.job.astype("category")),
+        "counted": table[["visits"]].assign(odd=table.visits % 2),
+        "names": np.where(score > score.median(), "yes", "no"),
+        "bits": (score > score.median()).astype(int).to_numpy(),
+        "three": np.digitize(score, np.quantile(score, [0.33, 0.66])),
+        "number": score.to_numpy(),
+        "count": np.exp(score / 3).round().to_numpy(),
+    }
+
+
+def get(path):
+    """A class or function by its dotted name, imported when it is needed."""
+    module, _, name = path.rpartition(".")
+    if name in ("HalvingGridSearchCV", "HalvingRandomSearchCV"):
+        import_module("sklearn.experimental.enable_halving_search_cv")
+    return getattr(import_module(module), name)
+
+
+def make(path, *inside, **options):
+    return get(path)(*inside, **options)
+
+
+def pipe(*steps):
+    return make("sklearn.pipeline.make_pipeline", *steps)
+
+
+def columns(numbers=None, jobs=None, **options):
+    scale = numbers or make("sklearn.preprocessing.StandardScaler")
+    encode = jobs or make("sklearn.preprocessing.OneHotEncoder", handle_unknown="ignore")
+    steps = [("numbers", scale, ["age", "income", "visits"]), ("job", encode, ["job"])]
+    return make("sklearn.compose.ColumnTransformer", steps, **options)
+
+
+def fitted(model, table="numbers", target="names", **ask):
+    """What is asked about later: a fitted model with the table that it was fitted on."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        X, y = data()[table], data()[target]
+        return Original(model().fit(X, y), X, **ask)
+
+
+ALL: list[Configuration] = []
+
+
+def add(package, name, model, table="numbers", target="names", refused="", because="", precision=1e-6, **ask):
+    def fit():
+        return fitted(model, table, target, **ask)
+
+    ALL.append(Configuration(package, name, fit, refused, because, {}, precision))
+
+
+def add_fit(package, name, fit, refused="", because="", precision=1e-6, **options):
+    ALL.append(Configuration(package, name, fit, refused, because, options, precision))
+
+
+# --- scikit-learn -----------------------------------------------------------------------------------------------------
+
+SK = "scikit-learn"
+LINEAR, PRE, ENS = "sklearn.linear_model", "sklearn.preprocessing", "sklearn.ensemble"
+
+
+def lr(**options):
+    return make(f"{LINEAR}.LogisticRegression", max_iter=300, **options)
+
+
+def scaled(model):
+    return pipe(make(f"{PRE}.StandardScaler"), model)
+
+
+for kind in ("LogisticRegression", "RidgeClassifier", "SGDClassifier", "Perceptron"):
+    add(SK, kind, lambda kind=kind: scaled(make(f"{LINEAR}.{kind}")))
+add(SK, "LogisticRegressionCV", lambda: make(f"{LINEAR}.LogisticRegressionCV", cv=2, Cs=2))
+add(SK, "LogisticRegression, 3 classes", lr, target="three")
+add(SK, "LinearSVC", lambda: scaled(make("sklearn.svm.LinearSVC")))
+add(SK, "SVC(kernel='linear')", lambda: scaled(make("sklearn.svm.SVC", kernel="linear")))
+add(SK, "SVR(kernel='linear')", lambda: scaled(make("sklearn.svm.SVR", kernel="linear")), target="number")
+add(SK, "SVC(), RBF kernel", lambda: scaled(make("sklearn.svm.SVC")), refused="by the kernel 'rbf'")
+add(
+    SK,
+    "SVC(kernel='linear'), 3 classes",
+    lambda: make("sklearn.svm.SVC", kernel="linear"),
+    target="three",
+    refused="vote",
+)
+add(SK, "LinearDiscriminantAnalysis", lambda: make("sklearn.discriminant_analysis.LinearDiscriminantAnalysis"))
+for kind in ("LinearRegression", "Ridge", "HuberRegressor", "BayesianRidge", "LassoCV"):
+    add(SK, kind, lambda kind=kind: scaled(make(f"{LINEAR}.{kind}")), target="number")
+for kind in ("Lasso", "ElasticNet", "QuantileRegressor"):
+    add(SK, kind, lambda kind=kind: scaled(make(f"{LINEAR}.{kind}", alpha=0.01)), target="number")
+for kind in ("PoissonRegressor", "TweedieRegressor"):
+    add(
+        SK,
+        kind,
+        lambda kind=kind: scaled(make(f"{LINEAR}.{kind}", **({"power": 1.5} if "Tweedie" in kind else {}))),
+        target="count",
+        means=np.exp,
+    )
+add(SK, "GaussianNB", lambda: make("sklearn.naive_bayes.GaussianNB"), refused="a smooth curve", because="curves")
+add(SK, "BernoulliNB", lambda: make("sklearn.naive_bayes.BernoulliNB", binarize=20.0))
+add(SK, "MultinomialNB", lambda: make("sklearn.naive_bayes.MultinomialNB"), table="positive")
+add(SK, "ComplementNB, 3 classes", lambda: make("sklearn.naive_bayes.ComplementNB"), table="positive", target="three")
+add(SK, "CategoricalNB", lambda: make("sklearn.naive_bayes.CategoricalNB"), table="counted", target="three")
+add(
+    SK,
+    "KBins (ordinal) + CategoricalNB",
+    lambda: pipe(make(f"{PRE}.KBinsDiscretizer", 4, encode="ordinal"), make("sklearn.naive_bayes.CategoricalNB")),
+)
+for kind, target in (("Classifier", "names"), ("Regressor", "number")):
+    add(
+        SK,
+        f"HistGradientBoosting{kind}, no interactions",
+        lambda kind=kind: make(
+            f"{ENS}.HistGradientBoosting{kind}", interaction_cst="no_interactions", max_iter=30, random_state=0
+        ),
+        target=target,
+        table="number gaps",
+    )
+    add(
+        SK,
+        f"GradientBoosting{kind}(max_depth=1)",
+        lambda kind=kind: make(f"{ENS}.GradientBoosting{kind}", max_depth=1, n_estimators=40),
+        target=target,
+    )
+    add(
+        SK,
+        f"GradientBoosting{kind}()",
+        lambda kind=kind: make(f"{ENS}.GradientBoosting{kind}", n_estimators=10),
+        target=target,
+        refused="trees use several features",
+        because="pairs",
+    )
+add(
+    SK,
+    "HistGradientBoostingClassifier()",
+    lambda: make(f"{ENS}.HistGradientBoostingClassifier", max_iter=10),
+    refused="trees use several features",
+    because="pairs",
+)
+add(
+    SK,
+    "GradientBoosting stumps, 3 classes",
+    lambda: make(f"{ENS}.GradientBoostingClassifier", max_depth=1),
+    target="three",
+)
+add(SK, "AdaBoostClassifier", lambda: make(f"{ENS}.AdaBoostClassifier", n_estimators=30))
+add(
+    SK,
+    "AdaBoostRegressor",
+    lambda: make(f"{ENS}.AdaBoostRegressor"),
+    target="number",
+    refused="the median of its trees",
+)
+for kind in ("RandomForestClassifier", "ExtraTreesClassifier"):
+    add(SK, kind, lambda kind=kind: make(f"{ENS}.{kind}", n_estimators=5), refused="trees that use several columns")
+add(
+    SK,
+    "DecisionTreeClassifier",
+    lambda: make("sklearn.tree.DecisionTreeClassifier"),
+    refused="several columns on one path",
+)
+add(SK, "KNeighborsClassifier", lambda: make("sklearn.neighbors.KNeighborsClassifier"), refused="compares whole rows")
+add(SK, "MLPClassifier", lambda: make("sklearn.neural_network.MLPClassifier", max_iter=20), refused="mixes all columns")
+add(
+    SK,
+    "categories: OrdinalEncoder + HistGradientBoosting",
+    lambda: pipe(
+        columns("passthrough", make(f"{PRE}.OrdinalEncoder")),
+        make(f"{ENS}.HistGradientBoostingClassifier", categorical_features=[3], interaction_cst="no_interactions"),
+    ),
+    table="mixed",
+)
+add(
+    SK,
+    "categories: HistGradientBoosting(from_dtype)",
+    lambda: make(f"{ENS}.HistGradientBoostingClassifier", interaction_cst="no_interactions", max_iter=20),
+    table="categories",
+)
+
+# --- scikit-learn's transformers --------------------------------------------------------------------------------------
+
+for kind in ("MinMaxScaler", "MaxAbsScaler", "RobustScaler", "QuantileTransformer"):
+    options = {"n_quantiles": 50} if kind == "QuantileTransformer" else {}
+    add(SK, f"{kind} + LR", lambda kind=kind, options=options: pipe(make(f"{PRE}.{kind}", **options), lr()))
+add(SK, "KBinsDiscretizer + LR", lambda: pipe(make(f"{PRE}.KBinsDiscretizer", 5), lr()))
+add(SK, "Binarizer + LR", lambda: pipe(make(f"{PRE}.Binarizer", threshold=30.0), lr()))
+add(SK, "SplineTransformer(degree=1) + LR", lambda: pipe(make(f"{PRE}.SplineTransformer", degree=1), lr()))
+add(
+    SK,
+    "SplineTransformer() + LR",
+    lambda: pipe(make(f"{PRE}.SplineTransformer"), lr()),
+    refused="has curved pieces; use degree=1",
+    because="curves",
+)
+for kind in ("PowerTransformer", "QuantileTransformer"):
+    options = {} if kind == "PowerTransformer" else {"n_quantiles": 50, "output_distribution": "normal"}
+    add(
+        SK,
+        f"{kind}{'(normal)' if options else ''} + LR",
+        lambda kind=kind, options=options: pipe(make(f"{PRE}.{kind}", **options), lr()),
+        refused="is a smooth curve",
+        because="curves",
+    )
+add(
+    SK,
+    "PowerTransformer + KBins + LR",
+    lambda: pipe(make(f"{PRE}.PowerTransformer"), make(f"{PRE}.KBinsDiscretizer"), lr()),
+)
+add(SK, "PolynomialFeatures(1) + LR", lambda: pipe(make(f"{PRE}.PolynomialFeatures", 1), scaled(lr())))
+add(
+    SK,
+    "PolynomialFeatures(interaction_only=True) + LR",
+    lambda: pipe(make(f"{PRE}.PolynomialFeatures", interaction_only=True), lr()),
+    refused="makes products of columns",
+    because="pairs",
+)
+add(
+    SK,
+    "PolynomialFeatures() + LR",
+    lambda: pipe(make(f"{PRE}.PolynomialFeatures"), lr()),
+    refused="makes squares",
+    because="curves",
+)
+for name in ("log1p", "sqrt"):
+    add(
+        SK,
+        f"FunctionTransformer(np.{name}) + LR",
+        lambda name=name: pipe(make(f"{PRE}.FunctionTransformer", getattr(np, name)), lr()),
+        table="positive",
+        refused="is a smooth curve",
+        because="curves",
+    )
+add(
+    SK,
+    "FunctionTransformer(np.log1p) + boosted stumps",
+    lambda: pipe(make(f"{PRE}.FunctionTransformer", np.log1p), make(f"{ENS}.GradientBoostingClassifier", max_depth=1)),
+    table="positive",
+)
+add(
+    SK,
+    "FunctionTransformer(np.clip) + LR",
+    lambda: pipe(make(f"{PRE}.FunctionTransformer", np.clip, kw_args={"a_min": 10, "a_max": 50}), lr()),
+)
+add(
+    SK,
+    "FunctionTransformer(lambda) + LR",
+    lambda: pipe(make(f"{PRE}.FunctionTransformer", lambda x: x), lr()),
+    refused="can be any function",
+)
+add(SK, "SimpleImputer + LR", lambda: pipe(make("sklearn.impute.SimpleImputer"), scaled(lr())), table="number gaps")
+add(
+    SK,
+    "SimpleImputer(add_indicator=True) + LR",
+    lambda: pipe(make("sklearn.impute.SimpleImputer", add_indicator=True), scaled(lr())),
+    table="number gaps",
+)
+add(
+    SK,
+    "SimpleImputer(missing_values=-9) + LR",
+    lambda: pipe(make("sklearn.impute.SimpleImputer", missing_values=-9), lr()),
+    table="codes",
+)
+add(
+    SK,
+    "KNNImputer + LR",
+    lambda: pipe(make("sklearn.impute.KNNImputer"), lr()),
+    table="number gaps",
+    refused="whole rows next to it",
+)
+add(SK, "PCA + LR", lambda: pipe(make("sklearn.decomposition.PCA"), lr()), refused="mixes all columns")
+add(SK, "SelectKBest + LR", lambda: pipe(make("sklearn.feature_selection.SelectKBest", k=2), lr()))
+add(SK, "RFE(LR)", lambda: make("sklearn.feature_selection.RFE", lr(), n_features_to_select=2))
+add(SK, "ColumnTransformer + OneHotEncoder + LR", lambda: pipe(columns(), lr()), table="mixed")
+add(
+    SK,
+    "OneHotEncoder(drop='first') + LR",
+    lambda: pipe(columns(jobs=make(f"{PRE}.OneHotEncoder", drop="first")), lr()),
+    table="mixed",
+)
+add(
+    SK,
+    "OneHotEncoder(min_frequency) + Ridge",
+    lambda: pipe(
+        columns(jobs=make(f"{PRE}.OneHotEncoder", min_frequency=0.3, handle_unknown="infrequent_if_exist")),
+        make(f"{LINEAR}.Ridge"),
+    ),
+    table="mixed",
+    target="number",
+)
+add(SK, "OrdinalEncoder + LR", lambda: pipe(columns(jobs=make(f"{PRE}.OrdinalEncoder")), lr()), table="mixed")
+add(SK, "TargetEncoder + LR", lambda: pipe(columns(jobs=make(f"{PRE}.TargetEncoder", cv=2)), lr()), table="mixed")
+add(
+    SK,
+    "TargetEncoder + LR, 3 classes",
+    lambda: pipe(columns(jobs=make(f"{PRE}.TargetEncoder", cv=2)), lr()),
+    table="mixed",
+    target="three",
+)
+
+
+def words():
+    texts = data()["mixed"].job.tolist()
+    model = pipe(make("sklearn.feature_extraction.text.CountVectorizer"), lr()).fit(texts, data()["names"])
+    return Original(model, data()["mixed"][["job"]])
+
+
+add_fit(SK, "CountVectorizer + LR", words, refused="counts words, each a column of its own")
+
+# --- scikit-learn's wrappers ------------------------------------------------------------------------------------------
+
+SEARCH, MULTI = "sklearn.model_selection", "sklearn.multiclass"
+C_VALUES = {"logisticregression__C": [0.1, 1.0]}
+for kind, options in (("GridSearchCV", {}), ("RandomizedSearchCV", {"n_iter": 2}), ("HalvingGridSearchCV", {})):
+    add(
+        SK,
+        f"{kind}(pipeline)",
+        lambda kind=kind, options=options: make(f"{SEARCH}.{kind}", pipe(columns(), lr()), C_VALUES, cv=2, **options),
+        table="mixed",
+    )
+add(SK, "FixedThresholdClassifier(LR)", lambda: make(f"{SEARCH}.FixedThresholdClassifier", lr(), threshold=0.3))
+add(
+    SK,
+    "TunedThresholdClassifierCV(pipeline)",
+    lambda: make(f"{SEARCH}.TunedThresholdClassifierCV", pipe(columns(), lr()), cv=2),
+    table="mixed",
+)
+CAL = "sklearn.calibration.CalibratedClassifierCV"
+add(
+    SK,
+    "CalibratedClassifierCV(LinearSVC, ensemble=False)",
+    lambda: make(CAL, make("sklearn.svm.LinearSVC"), ensemble=False),
+)
+add(SK, "CalibratedClassifierCV(isotonic, ensemble=False)", lambda: make(CAL, lr(), method="isotonic", ensemble=False))
+add(
+    SK,
+    "CalibratedClassifierCV(LinearSVC)",
+    lambda: make(CAL, make("sklearn.svm.LinearSVC")),
+    refused="averages the probabilities of 5",
+)
+add(SK, "OneVsRestClassifier(LR)", lambda: make(f"{MULTI}.OneVsRestClassifier", lr()), target="three")
+add(
+    SK,
+    "OneVsOneClassifier(LR)",
+    lambda: make(f"{MULTI}.OneVsOneClassifier", lr()),
+    target="three",
+    refused="vote in pairs",
+)
+add(
+    SK,
+    "VotingClassifier",
+    lambda: make(f"{ENS}.VotingClassifier", [("a", lr()), ("b", make("sklearn.naive_bayes.GaussianNB"))]),
+    refused="averages probabilities, or counts votes",
+)
+add(
+    SK,
+    "VotingRegressor",
+    lambda: make(
+        f"{ENS}.VotingRegressor",
+        [("a", make(f"{LINEAR}.Ridge")), ("b", make(f"{ENS}.GradientBoostingRegressor", max_depth=1))],
+        weights=[1, 3],
+    ),
+    target="number",
+)
+add(
+    SK,
+    "BaggingRegressor(Ridge)",
+    lambda: make(f"{ENS}.BaggingRegressor", make(f"{LINEAR}.Ridge"), max_features=2),
+    target="number",
+)
+add(SK, "BaggingClassifier(LR)", lambda: make(f"{ENS}.BaggingClassifier", lr()), refused="averages the probabilities")
+add(SK, "StackingClassifier", lambda: make(f"{ENS}.StackingClassifier", [("a", lr())], cv=2), refused="to another one")
+TARGET = "sklearn.compose.TransformedTargetRegressor"
+add(
+    SK,
+    "TransformedTargetRegressor(StandardScaler)",
+    lambda: make(TARGET, make(f"{LINEAR}.Ridge"), transformer=make(f"{PRE}.StandardScaler")),
+    target="number",
+)
+add(
+    SK,
+    "TransformedTargetRegressor(log1p)",
+    lambda: make(TARGET, make(f"{LINEAR}.Ridge"), func=np.log1p, inverse_func=np.expm1),
+    target="count",
+    means=np.expm1,
+)
+add(
+    SK,
+    "SelfTrainingClassifier(LR)",
+    lambda: make("sklearn.semi_supervised.SelfTrainingClassifier", lr()),
+    target="bits",
+)
+
+# --- InterpretML ------------------------------------------------------------------------------------------------------
+
+EBM, GLASS = "interpret-core", "interpret.glassbox"
+
+
+def ebm(kind="Classifier", **options):
+    return make(
+        f"{GLASS}.ExplainableBoosting{kind}", **{"interactions": 0, "max_rounds": 60, "outer_bags": 2, **options}
+    )
+
+
+add(EBM, "EBM(interactions=0)", ebm, table="gaps")
+add(EBM, "EBM(interactions=0), 3 classes", ebm, target="three")
+add(EBM, "EBM(interactions=0), regression", lambda: ebm("Regressor"), target="number", table="mixed")
+add(
+    EBM,
+    "EBM(interactions=0), poisson",
+    lambda: ebm("Regressor", objective="poisson_deviance"),
+    target="count",
+    means=np.exp,
+)
+add(EBM, "EBM(), binary", lambda: ebm(interactions="3x"), refused="interaction terms", because="pairs")
+add(
+    EBM,
+    "EBM(), regression",
+    lambda: ebm("Regressor", interactions="5x"),
+    target="number",
+    refused="interaction terms",
+    because="pairs",
+)
+add(EBM, "Pipeline(StandardScaler, EBM)", lambda: scaled(ebm()))
+add(EBM, "Pipeline(ColumnTransformer, EBM)", lambda: pipe(columns(sparse_threshold=0), ebm()), table="mixed")
+add(EBM, "GridSearchCV(EBM)", lambda: make(f"{SEARCH}.GridSearchCV", ebm(), {"max_rounds": [20, 30]}, cv=2))
+add(
+    EBM,
+    "TunedThresholdClassifierCV(EBM)",
+    lambda: make(f"{SEARCH}.TunedThresholdClassifierCV", ebm(max_rounds=20), cv=2),
+)
+add(EBM, "CalibratedClassifierCV(EBM, ensemble=False)", lambda: make(CAL, ebm(max_rounds=20), ensemble=False, cv=2))
+add(EBM, "interpret's LogisticRegression", lambda: make(f"{GLASS}.LogisticRegression"))
+add(EBM, "interpret's LinearRegression", lambda: make(f"{GLASS}.LinearRegression"), target="number")
+add(
+    EBM,
+    "interpret's ClassificationTree",
+    lambda: make(f"{GLASS}.ClassificationTree"),
+    refused="by rules over several columns",
+)
+
+# --- boosted trees ----------------------------------------------------------------------------------------------------
+
+XGB, LGB, CAT = "xgboost-cpu", "lightgbm", "catboost"
+
+
+def xgb(kind="Classifier", **options):
+    return make(f"xgboost.XGB{kind}", **{"max_depth": 1, "n_estimators": 40, **options})
+
+
+def lgb(kind="Classifier", **options):
+    return make(f"lightgbm.LGBM{kind}", **{"max_depth": 1, "n_estimators": 40, "verbose": -1, **options})
+
+
+def cat(kind="Classifier", **options):
+    return make(f"catboost.CatBoost{kind}", **{"depth": 1, "iterations": 40, "verbose": 0, **options})
+
+
+for package, model in ((XGB, xgb), (LGB, lgb), (CAT, cat)):
+    single = 1e-4 if package == XGB else 1e-6
+    add(package, "depth 1, binary", model, target="bits", table="number gaps", precision=single)
+    add(package, "depth 1, 3 classes", model, target="three", precision=single)
+    add(package, "depth 1, regression", lambda model=model: model("Regressor"), target="number", precision=single)
+    add(
+        package,
+        "default depth",
+        lambda model=model, package=package: model(
+            **{"depth" if package == CAT else "max_depth": 4, "random_state": 0}
+        ),
+        target="bits",
+        refused="trees use several features",
+        because="pairs",
+    )
+    add(
+        package, "Pipeline(StandardScaler, model)", lambda model=model: scaled(model()), target="bits", precision=single
+    )
+    add(
+        package,
+        "Pipeline(ColumnTransformer, model)",
+        lambda model=model: pipe(columns(), model()),
+        table="mixed",
+        target="bits",
+        precision=single,
+    )
+    add(
+        package,
+        "FixedThresholdClassifier(pipeline)",
+        lambda model=model: make(f"{SEARCH}.FixedThresholdClassifier", pipe(columns(), model()), threshold=0.7),
+        table="mixed",
+        target="bits",
+        precision=single,
+    )
+for package, model, option in ((XGB, xgb, "n_estimators"), (LGB, lgb, "n_estimators")):
+    single = 1e-4 if package == XGB else 1e-6
+    add(
+        package,
+        "GridSearchCV(model)",
+        lambda model=model, option=option: make(f"{SEARCH}.GridSearchCV", model(), {option: [10, 20]}, cv=2),
+        target="bits",
+        precision=single,
+    )
+    add(
+        package,
+        "CalibratedClassifierCV(model, isotonic, ensemble=False)",
+        lambda model=model: make(CAL, model(), method="isotonic", ensemble=False, cv=2),
+        target="bits",
+        precision=single,
+    )
+add(
+    XGB,
+    "sparse one-hot before it",
+    lambda: pipe(columns(sparse_threshold=1.0), xgb()),
+    table="mixed",
+    target="bits",
+    precision=1e-4,
+)
+
+
+def stopped(reload=False):
+    import xgboost
+
+    X, y = data()["numbers"], data()["bits"]
+    callback = xgboost.callback.EarlyStopping(5)
+    model = xgb(n_estimators=200, learning_rate=0.5, callbacks=[callback])
+    model.fit(X[:250], y[:250], eval_set=[(X[250:], y[250:])], verbose=False)
+    if reload:
+        again = xgboost.XGBClassifier()
+        again.load_model(model.get_booster().save_raw("ubj"))
+        model = again
+    return Original(model, X)
+
+
+add_fit(XGB, "early stopping by callback", stopped, precision=1e-4)
+add_fit(XGB, "early stopping, after load_model", lambda: stopped(reload=True), precision=1e-4)
+add(XGB, "dart", lambda: xgb(booster="dart", rate_drop=0.2), target="bits", precision=1e-4)
+add(XGB, "gblinear", lambda: scaled(xgb(booster="gblinear")), target="bits", precision=1e-4)
+add(XGB, "poisson", lambda: xgb("Regressor", objective="count:poisson"), target="count", means=np.exp, precision=1e-4)
+add(
+    XGB,
+    "categories",
+    lambda: xgb(enable_categorical=True),
+    table="categories",
+    target="bits",
+    refused="splits by categories",
+)
+add(LGB, "categories", lgb, table="categories", target="bits")
+add(LGB, "poisson", lambda: lgb("Regressor", objective="poisson"), target="count", means=np.exp)
+add(
+    CAT, "cat_features", lambda: cat(cat_features=["job"]), table="mixed", target="bits", refused="categorical features"
+)
+
+# --- statsmodels ------------------------------------------------------------------------------------------------------
+
+STATS = "statsmodels"
+
+
+def stats(kind, target, table="numbers", **options):
+    import statsmodels.api
+
+    X, y = data()[table], data()[target]
+    options = {key: make(value) if isinstance(value, str) else value for key, value in options.items()}
+    model = getattr(statsmodels.api, kind)(y, statsmodels.api.add_constant(X), **options)
+    found = model.fit(disp=0) if kind in ("Logit", "Probit", "Poisson", "MNLogit") else model.fit()
+
+    def predict(table):
+        return np.asarray(found.predict(statsmodels.api.add_constant(table, has_constant="add")))
+
+    if kind in ("Logit", "Probit") or (kind == "GLM" and target == "bits"):
+        return Original(
+            found, X, predict=lambda t: (predict(t) > 0.5).astype(int), chances=None if kind == "Probit" else predict
+        )
+    if kind == "MNLogit":
+        return Original(found, X, predict=lambda t: predict(t).argmax(axis=1))
+    return Original(found, X, predict=predict, means=np.exp if target == "count" else None)
+
+
+for kind, target, options in (
+    ("Logit", "bits", {}),
+    ("Probit", "bits", {}),
+    ("OLS", "number", {}),
+    ("WLS", "number", {"weights": np.linspace(1, 2, ROWS)}),
+    ("RLM", "number", {}),
+    ("QuantReg", "number", {}),
+    ("Poisson", "count", {}),
+    ("MNLogit", "three", {}),
+    ("GLM", "bits", {"family": "statsmodels.genmod.families.Binomial"}),
+    ("GLM", "count", {"family": "statsmodels.genmod.families.Poisson"}),
+):
+    name = f"{kind}({options['family'].rpartition('.')[2]})" if "family" in options else kind
+    add_fit(STATS, name, lambda kind=kind, target=target, options=options: stats(kind, target, **options))
+
+
+def formula(text, kind="logit"):
+    import statsmodels.formula.api as formulas
+
+    X = data()["mixed"]
+    D = X.assign(bits=data()["bits"], number=data()["number"])
+    found = getattr(formulas, kind)(text, D).fit(**({"disp": 0} if kind == "logit" else {}))
+    if kind == "ols":
+        return Original(found, X, predict=lambda t: np.asarray(found.predict(t)))
+    return Original(
+        found,
+        X,
+        predict=lambda t: (np.asarray(found.predict(t)) > 0.5).astype(int),
+        chances=lambda t: np.asarray(found.predict(t)),
+    )
+
+
+add_fit(STATS, "formula: y ~ age + C(job)", lambda: formula("bits ~ age + income + C(job)"))
+add_fit(STATS, "formula: y ~ age + C(job, Sum)", lambda: formula("number ~ age + C(job, Sum)", "ols"))
+add_fit(
+    STATS,
+    "formula: y ~ age * income",
+    lambda: formula("number ~ age * income", "ols"),
+    refused="the product of age and income",
+    because="pairs",
+)
+add_fit(
+    STATS,
+    "formula: y ~ np.log(income)",
+    lambda: formula("number ~ np.log(income)", "ols"),
+    refused=r"np.log\(income\) in its formula",
+    because="curves",
+)
+
+# --- credit scoring ---------------------------------------------------------------------------------------------------
+
+BIN = "optbinning"
+
+
+def binning(points=False):
+    process = make("optbinning.BinningProcess", list(data()["gaps"]), categorical_variables=["job"])
+    card = make(
+        "optbinning.Scorecard",
+        binning_process=process,
+        estimator=lr(),
+        scaling_method="min_max",
+        scaling_method_params={"min": 300, "max": 850},
+    ).fit(data()["gaps"], data()["bits"])
+    return Original(card, data()["gaps"], **({"predict": card.score} if points else {}))
+
+
+add_fit(BIN, "Scorecard, its decision", binning)
+add_fit(BIN, "Scorecard, its points", lambda: binning(points=True), task="regression")
+add(
+    BIN,
+    "Pipeline(BinningProcess, LR)",
+    lambda: pipe(make("optbinning.BinningProcess", list(data()["gaps"]), categorical_variables=["job"]), lr()),
+    table="gaps",
+    target="bits",
+)
+
+# --- other packages ---------------------------------------------------------------------------------------------------
+
+CE, FE = "category_encoders", "feature_engine"
+for kind in ("OneHotEncoder", "OrdinalEncoder", "TargetEncoder", "WOEEncoder", "CatBoostEncoder", "BinaryEncoder"):
+    add(CE, f"{kind} + LR", lambda kind=kind: pipe(make(f"{CE}.{kind}"), scaled(lr())), table="mixed", target="bits")
+for kind, options in (("OneHotEncoder", {}), ("MeanEncoder", {}), ("WoEEncoder", {})):
+    add(
+        FE,
+        f"{kind} + LR",
+        lambda kind=kind, options=options: pipe(make(f"{FE}.encoding.{kind}", **options), lr()),
+        table="mixed",
+        target="bits",
+    )
+add(FE, "EqualFrequencyDiscretiser + LR", lambda: pipe(make(f"{FE}.discretisation.EqualFrequencyDiscretiser"), lr()))
+add(
+    FE,
+    "MeanMedianImputer + OneHotEncoder + LR",
+    lambda: pipe(make(f"{FE}.imputation.MeanMedianImputer"), make(f"{FE}.encoding.OneHotEncoder"), lr()),
+    table="gaps",
+)
+
+
+def aplr(kind, target, level=0):
+    model = make(f"aplr.APLR{kind}", max_interaction_level=level, m=40)
+    X = data()["numbers"].set_axis(["x0", "x1", "x2"], axis=1)
+    y = data()[target].astype(str) if kind == "Classifier" else data()[target]
+    model.fit(X.to_numpy(), y)
+    asked = (
+        (lambda t: model.predict(t.to_numpy(), False)) if kind == "Regressor" else lambda t: model.predict(t.to_numpy())
+    )
+    return Original(model, X, predict=asked)
+
+
+add_fit("aplr", "APLRRegressor(max_interaction_level=0)", lambda: aplr("Regressor", "number"))
+add_fit("aplr", "APLRClassifier(max_interaction_level=0)", lambda: aplr("Classifier", "names"))
+add_fit("aplr", "APLRRegressor()", lambda: aplr("Regressor", "number", 1), refused="interaction terms", because="pairs")
+
+
+def gam(kind, target, **options):
+    X = data()["numbers"].set_axis(["x0", "x1", "x2"], axis=1)
+    terms = make("pygam.s", 0, **options) + make("pygam.s", 1, **options) + make("pygam.l", 2)
+    model = make(f"pygam.{kind}", terms).fit(X.to_numpy(), data()[target])
+    return Original(
+        model, X, predict=lambda t: np.asarray(model.predict(t.to_numpy())).astype(float if target != "bits" else int)
+    )
+
+
+add_fit("pygam", "LogisticGAM(s(spline_order=1))", lambda: gam("LogisticGAM", "bits", spline_order=1))
+add_fit("pygam", "LinearGAM(s(spline_order=1))", lambda: gam("LinearGAM", "number", spline_order=1))
+add_fit(
+    "pygam", "LogisticGAM()", lambda: gam("LogisticGAM", "bits"), refused="curved or periodic pieces", because="curves"
+)
+add_fit(
+    "pygam", "LinearGAM()", lambda: gam("LinearGAM", "number"), refused="curved or periodic pieces", because="curves"
+)
