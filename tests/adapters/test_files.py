@@ -190,14 +190,16 @@ def test_a_state_dict_comes_with_its_reference(folder):
         ("model.joblib", b"\x78\x9c" + bytes(20), "joblib.load"),
         ("model.pt", b"PK\x03\x04" + bytes(20), r"torch.load\(path, weights_only=True\)"),
         ("model.json", b'{"what": 1}', "is JSON, but not an export of EBM"),
-        ("model.ubj", b"{L\x00\x00\x80", "binary form"),
+        ("model.ubj", b"{L\x00\x00\x80", "UBJSON asks for 8 bytes .* it is damaged"),
+        ("model.skops", b"PK\x03\x04", "is a skops file, whose types you must trust"),
         ("model.txt", b"tree\nversion=v4\n\xff\xfe", "byte 16 is not text"),
         ("model.json", b'{"ebm":' * 100_000, "nested too deeply|begins like JSON"),
         ("model.json", json.dumps(CUT).encode(), "says that it has 2 trees, but has 1"),
         (
             "model.txt",
             b"hello",
-            "is not a format read here: safetensors, EBM, XGBoost or CatBoost JSON, LightGBM text, or ONNX",
+            "is not a format read here: safetensors, EBM, XGBoost or CatBoost JSON, LightGBM text, PMML, a scorecard "
+            "as JSON or CSV, or ONNX",
         ),
         ("model.json", json.dumps({"ebm": {**EBM["ebm"], "terms": [PAIR]}}).encode(), "months & job"),
     ],

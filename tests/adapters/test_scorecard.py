@@ -4,7 +4,9 @@ import csv
 import io
 import json
 import random
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -265,3 +267,18 @@ def test_a_command_reads_scorecards_and_pmml_too(tmp_path):
     (tmp_path / "bad.xml").write_bytes(b"<PMML>\xff</PMML>")
     with pytest.raises(ModelFileError, match="byte 6 is not UTF-8"):
         load_any(tmp_path / "bad.xml")
+
+
+def test_the_examples_of_the_page_are_read(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "scorecard.md").read_text()
+    blocks = [
+        "\n".join(line[4:] for line in block.splitlines()) for block in re.findall(r"(?:^    .*\n)+", page, flags=re.M)
+    ]
+    (table,) = [block for block in blocks if block.startswith("feature,")]
+    (document,) = [block for block in blocks if block.startswith("{")]
+    (tmp_path / "card.csv").write_text(table)
+    (tmp_path / "card.json").write_text(document)
+    predict = Explainer(suffice.from_model(tmp_path / "card.csv")).predict
+    assert [predict({"age": age, "job": "nurse"}) for age in (24, 39, 40, MISSING)] == [0, 0, 1, 0]
+    decide = Explainer(suffice.from_model(tmp_path / "card.json")).predict
+    assert decide({"age": 25, "job": "clerk"}) == "declined"

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from configurations import ALL
 from peers import RECORD
 
 ROOT = Path(__file__).parents[2]
@@ -21,5 +22,7 @@ def script():
 def test_the_page_is_what_was_measured():
     writer = script()
     measured = json.loads(writer.MEASURED.read_text())
-    assert writer.PAGE.read_text() == writer.page(measured)
+    tried = json.loads(writer.CONFIGURATIONS.read_text())
+    assert writer.PAGE.read_text() == writer.page(measured, tried)
     assert {one["package"] for one in measured.values()} == set(writer.PACKAGES)
+    assert set(tried) == {f"{one.package}: {one.name}" for one in ALL}

@@ -204,3 +204,66 @@ def test_things_that_are_no_models_are_refused():
     for thing, words in [(3, "builtins.int"), ({}, "holds no parameters"), ([], "list"), (Nam, "is a class")]:
         with pytest.raises(AdapterError, match=words):
             suffice.from_model(thing, task="binary")
+
+
+class Named(nn.Module):
+    """A network of one feature whose layers are called fc1, fc2 and out, with activations called as functions."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc1, self.fc2, self.out = nn.Linear(1, 6), nn.Linear(6, 5), nn.Linear(5, 1)
+
+    def forward(self, x):
+        return self.out(torch.relu(self.fc2(torch.relu(self.fc1(x)))))
+
+
+class Sums(nn.Module):
+    def __init__(self, is_probability=False):
+        super().__init__()
+        self.feature_nns = nn.ModuleList([Named() for _ in range(3)])
+        self.bias = nn.Parameter(torch.tensor([0.25]))
+        self.is_probability = is_probability
+
+    def forward(self, x):
+        score = sum(one(x[:, i : i + 1]) for i, one in enumerate(self.feature_nns)) + self.bias
+        return torch.sigmoid(score) if self.is_probability else score
+
+
+def test_layers_called_fc1_fc2_and_out_are_found():
+    torch.manual_seed(0)
+    module = Sums().eval()
+    model = suffice.from_model(module, task="binary")
+    x = torch.randn(20, 3)
+    with torch.no_grad():
+        expected = module(x)[:, 0].tolist()
+    score = suffice.Explainer(model).score
+    assert [float(score(row)) for row in x.numpy()] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_module_that_returns_probabilities_is_told_so():
+    torch.manual_seed(0)
+    with pytest.raises(AdapterError, match="that is the sigmoid of the score: give the model without its sigmoid"):
+        suffice.from_model(Sums(is_probability=True).eval(), task="binary")
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (nn.Hardswish, "has curved pieces between -3 and 3"),
+        (nn.Hardsigmoid, "divides by 6"),
+        (lambda: nn.LayerNorm(4), "depends on all units"),
+        (nn.Sigmoid, "give the module without it"),
+    ],
+)
+def test_layers_without_exact_pieces_are_refused_with_the_reason(kind, words):
+    class Stack(nn.Module):
+        def __init__(self):
+            super().__init__()
+            make = lambda: nn.Sequential(nn.Linear(1, 4), kind(), nn.Linear(4, 1))  # noqa: E731
+            self.nets = nn.ModuleList([make(), make()])
+
+        def forward(self, x):
+            return sum(one(x[:, i : i + 1]) for i, one in enumerate(self.nets))
+
+    with pytest.raises(AdapterError, match=words):
+        suffice.from_model(Stack().eval(), task="binary")

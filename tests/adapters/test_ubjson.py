@@ -44,7 +44,13 @@ def test_what_is_cut_off_or_longer_is_refused():
     for end in range(1, len(content)):
         with pytest.raises(AdapterError):
             read_ubjson(content[:end])
-    for wrong in (content + b"i", b"{" * 500, b"[$l#L" + struct.pack(">q", 2**60), b"[$l#L" + struct.pack(">q", -1), b"?"):
+    for wrong in (
+        content + b"i",
+        b"{" * 500,
+        b"[$l#L" + struct.pack(">q", 2**60),
+        b"[$l#L" + struct.pack(">q", -1),
+        b"?",
+    ):
         with pytest.raises(AdapterError):
             read_ubjson(wrong)
 

@@ -47,9 +47,10 @@ def from_model(
     Parameters
     ----------
     obj : fitted model, or what it was saved as
-        A PyTorch module or state_dict (a list of these is an ensemble), a fitted model or pipeline of scikit-learn,
-        InterpretML, XGBoost, LightGBM, CatBoost, dnamite, APLR or pyGAM, an ONNX model; their JSON or text; or the path
-        of such a file, or of PyTorch weights. See `docs/models.md`.
+        A PyTorch module or state_dict (a list of these is an ensemble), a fitted model of scikit-learn, InterpretML,
+        XGBoost, LightGBM, CatBoost, statsmodels, optbinning, dnamite, APLR or pyGAM, inside pipelines, searches and
+        other wrappers too, an ONNX model, a scorecard, PMML; their JSON or text; or the path of such a file, or of
+        PyTorch weights. See `docs/models.md`.
     reference : rows, or a pair (rows, predictions), optional
         Rows in the user's units, and the scores or probabilities that the original gives for them. A live model is
         asked directly; without rows it is asked at places where its shapes bend or jump. Required where the original

@@ -68,7 +68,7 @@ def _asked(step: Any, column: Column, known: NDArray[Any]) -> tuple[dict[Cell, A
         )
     if isinstance(column, Numeric):
         fills: dict[Cell, Any] = {MISSING: column.missing}
-        fills.update(column.points)
+        fills.update(column.points.items())
         column = Raw(column.source, fills)
     found: dict[Cell, Any] = {}
     for value in known.tolist():

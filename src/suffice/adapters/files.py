@@ -117,8 +117,11 @@ def _is_own(file: Path) -> bool:
 
 def _why_no_pickle(file: Path, start: bytes) -> str:
     load = "torch.load(path, weights_only=True)" if start.startswith(b"PK") else "joblib.load(path)"
+    what = "is a pickle, which can run any code when read"
+    if file.suffix == ".skops":
+        load, what = "skops.io.load(path, trusted=[...])", "is a skops file, whose types you must trust one by one"
     return (
-        "is a pickle, which can run any code when read, so no command reads it. If you trust it, convert it in "
+        f"{what}, so no command reads it. If you trust it, convert it in "
         f"Python: model = {load}; suffice.from_model(model).save({str(file.with_suffix('.safetensors').name)!r})"
     )
 
@@ -170,7 +173,9 @@ def _read_catboost(file: Path) -> Any:
     try:
         return catboost.CatBoost().load_model(str(file), format="cbm")
     except Exception as error:  # whatever CatBoost raises
-        raise ModelFileError(file, f"is damaged, or of another CatBoost ({' '.join(str(error).split())[:120]})") from None
+        raise ModelFileError(
+            file, f"is damaged, or of another CatBoost ({' '.join(str(error).split())[:120]})"
+        ) from None
 
 
 def _read_plain(file: Path, what: str) -> str:

@@ -182,7 +182,7 @@ def _cells(column: Column, known: Sequence[Any], source: str) -> tuple[dict[Cell
     """Return what is asked about, and how the user's table has it, by the name that each has here."""
     if isinstance(column, Numeric) and column.is_plain:
         fills: dict[Cell, Any] = {MISSING: column.missing}
-        fills.update(column.points)
+        fills.update(column.points.items())
         column = Raw(column.source, fills)
     if isinstance(column, Finite):  # categories that an earlier step has joined, or named anew
         values = {cell: column.values.get(cell, column.rest) for cell in column.cells}

@@ -1,7 +1,7 @@
 """Plain scorecards: attributes of features and their points, as a JSON document or a CSV table of suffice's own.
 
 In: lines such as "age from 25 to 40: 12 points, because ...". Out: an exact model, one step function or table a
-feature. The format is on the page `docs/scorecard.md`. A bin holds its lower end and not its upper one; bins must follow
+feature. The page `docs/scorecard.md` has the format. A bin holds its lower end and not its upper one; bins must follow
 one another without a gap, so that every number has its points.
 
 A cut written as 0.1 is met by the decimal 0.1 of a CSV file and by the float 0.1 of a table in memory alike: both

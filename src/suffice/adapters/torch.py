@@ -33,6 +33,13 @@ _SMOOTH = {
     "Softsign",
     "Tanh",
 }
+_OTHERS = {
+    "Hardswish": "has curved pieces between -3 and 3",
+    "Hardsigmoid": "divides by 6, so that its slope is no float",
+    "LayerNorm": "divides by a length that depends on all units",
+    "GroupNorm": "divides by a length that depends on several units",
+    "RMSNorm": "divides by a length that depends on all units",
+}
 _NO_PARAMETERS = {"Dropout", "Dropout1d", "AlphaDropout", "Identity", "Flatten", "Unflatten"}
 
 
@@ -124,10 +131,16 @@ def _check_module(module: Any) -> None:
     for name, part in module.named_modules():
         kind = type(part).__name__
         if kind in _SMOOTH:
-            raise AdapterError(
-                f"{name!r} is a {kind}, a smooth activation: its shape has no exact pieces; train with ReLU, "
-                "LeakyReLU, PReLU, ReLU6 or Hardtanh"
+            where = f"{name!r}" if name else "the module"
+            hint = (
+                " (if it turns the score into a probability, give the module without it)" if kind == "Sigmoid" else ""
             )
+            raise AdapterError(
+                f"{where} is a {kind}, a smooth activation: its shape has no exact pieces; train with ReLU, "
+                f"LeakyReLU, PReLU, ReLU6 or Hardtanh{hint}"
+            )
+        if kind in _OTHERS:
+            raise AdapterError(f"{name!r} is a {kind}, which {_OTHERS[kind]}; train with ReLU, LeakyReLU or Hardtanh")
 
 
 # --- one network for each feature -------------------------------------------------------------------------------------
@@ -155,18 +168,29 @@ def _recognise(state: State, module: Any) -> Layout:
 
 
 def _infer(state: State) -> Layout:
-    """Return a layout for keys such as `nets.0.layers.2.weight`, all of one pattern, and one global bias."""
-    matches = [re.fullmatch(r"(.*?)(\d+)(?:\.(.*?))??\.?(\d+)\.weight", name) for name in state.names]
-    found = {(match.group(1), match.group(3) or "") for match in matches if match}
-    if len(found) != 1:
+    """Return a layout for keys such as `nets.0.layers.2.weight` or `nets.0.fc1.weight` and `nets.0.out.weight`.
+
+    All networks must have the same layers, numbered after one name, but for the last; one global bias may stand beside.
+    """
+    matches = [re.fullmatch(r"(.*?)(\d+)\.(.+)\.weight", name) for name in state.names]
+    layers: dict[tuple[str, str], list[str]] = {}
+    for match in matches:
+        if match:
+            layers.setdefault((match.group(1), match.group(2)), []).append(match.group(3))
+    networks, lists = {network for network, _ in layers}, list(layers.values())
+    names = lists[0] if lists else []
+    numbered = [name for name in names if name[-1].isdigit()]
+    stems = {re.sub(r"\d+$", "", name) for name in numbered}
+    is_shown = len(networks) == len(stems) == 1 and all(one == names for one in lists)
+    if not is_shown or names[: len(numbered)] != numbered or len(names) > len(numbered) + 1:
         raise AdapterError(
             f"the keys, {state.names[0]!r} first, do not show one network for each feature; say where they are: "
             "layout=Layout(network='nets.{i}', layer='layers.{k}', intercept='bias')"
         )
-    ((network, inner),) = found
+    (network,), (stem,) = networks, stems
     others = [name for name in state.names if not name.startswith(network)]
-    layer = f"{inner}.{{k}}" if inner else "{k}"
-    return Layout(f"{network}{{i}}", layer, intercept=others[0] if len(others) == 1 else None)
+    output = names[-1] if len(names) > len(numbered) else None
+    return Layout(f"{network}{{i}}", f"{stem}{{k}}", output, intercept=others[0] if len(others) == 1 else None)
 
 
 def _read_networks(state: State, layout: Layout, module: Any) -> tuple[list[Shape], list[Fraction]]:

@@ -20,7 +20,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from suffice.adapters.draft import UNSEEN, Cell, Draft, Live
+from suffice.adapters.draft import FLOAT32, UNSEEN, Cell, Draft, Live
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
@@ -163,7 +163,7 @@ def _compare(
         raise AdapterError(
             f"what was read from {draft.source} gives {_show(mine)} in row {row} "
             f"({_show_row(draft.model, rows[row])}), but {whose} {'says' if whose == draft.source else 'say'} "
-            f"{_show(theirs)}; {hint}{_scale(draft)}"
+            f"{_show(theirs)}; {_told_as_chances(draft, exact, given) or hint}{_scale(draft)}"
         )
     return Check(len(rows), error)
 
@@ -218,6 +218,18 @@ def _exact(model: AdditiveModel, pieces: Compiled, rows: Sequence[Row]) -> _Exac
     positive = np.sort(sizes[sizes > 0])
     least = positive[(len(positive) - 1) // 4] if len(positive) else 1.0
     return _Exact(scores, np.maximum(sizes, least)[:, None])
+
+
+def _told_as_chances(draft: Draft, exact: _Exact, given: NDArray[np.float64]) -> str:
+    """Return what to do with an original that returns probabilities where scores are expected; nothing otherwise."""
+    for name, link in _probability(draft.model).items() if draft.link == "score" else ():
+        expected = link(exact.scores)
+        if expected.shape == given.shape and np.abs(expected - given).max() <= FLOAT32:
+            return (
+                f"that is the {name} of the score: give the model without its {name}, or, of a PyTorch module, say so: "
+                "layout=Layout(..., link='sigmoid')"
+            )
+    return ""
 
 
 def _scale(draft: Draft) -> str:

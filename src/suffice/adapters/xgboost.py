@@ -137,9 +137,7 @@ def _model(
     features = name_features(names, count, options.features)
     if rounds is not None:
         trees = trees[: _ends(learner)[rounds]]
-    read = [
-        (int(k), _tree(tree, share, source)) for k, tree, share in zip(places, trees, shares, strict=False)
-    ]
+    read = [(int(k), _tree(tree, share, source)) for k, tree, share in zip(places, trees, shares, strict=False)]
     found, constant = by_feature(read, outputs, [feature.name for feature in features])
     shapes = []
     for k in range(count):
@@ -180,7 +178,9 @@ def _linear(
     outputs, count = max(int(facts["num_class"]), 1), int(facts["num_feature"])
     weights = np.array(learner["gradient_booster"]["model"]["weights"], dtype=np.float32)
     if len(weights) != (count + 1) * outputs:
-        raise AdapterError(f"{source} has {len(weights)} weights for {count} features and {outputs} scores: it is damaged")
+        raise AdapterError(
+            f"{source} has {len(weights)} weights for {count} features and {outputs} scores: it is damaged"
+        )
     features = name_features(learner.get("feature_names") or None, count, options.features)
     table = [[rational(float(weight)) for weight in row] for row in weights.reshape(count + 1, outputs)]
     missing: dict[Any, Any] = {MISSING: [ZERO] * outputs}
