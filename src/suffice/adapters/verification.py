@@ -24,7 +24,7 @@ from suffice.adapters.draft import FLOAT32, UNSEEN, Cell, Draft, Live
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
-from suffice.numbers.exact import ZERO, nearest_float
+from suffice.numbers.exact import nearest_float
 from suffice.numbers.values import Value
 from suffice.question.row import Row, by_feature, read_row
 from suffice.shapes import Pieces
@@ -199,7 +199,10 @@ def _compare_labels(draft: Draft, exact: _Exact, rows: Sequence[Row], places: ND
 
 
 def _exact(model: AdditiveModel, pieces: Compiled, rows: Sequence[Row]) -> _Exact:
-    """Return the exact scores of each row, rounded once, and the size of what is summed there, as a column.
+    """Return the scores of each row, and the size of what is summed there, as a column.
+
+    Parts are exact and rounded once, and their sum is rounded once: exact rationals of thousands of features have
+    denominators of as many words, and what is compared here is rounded by the original a thousand times as much.
 
     A row's size is its own, so that no large row hides an error in another. Only rows whose parts all but vanish count
     as large as the first quarter of the others: a package that scales and shifts on the way rounds larger numbers.
@@ -208,16 +211,25 @@ def _exact(model: AdditiveModel, pieces: Compiled, rows: Sequence[Row]) -> _Exac
     known = []
     for functions, column in zip(pieces, zip(*rows, strict=True), strict=True):
         values = {id(value): value for value in column}
-        known.append({place: tuple(one(value) for one in functions) for place, value in values.items()})
+        known.append({place: tuple(nearest_float(one(value)) for one in functions) for place, value in values.items()})
+    start = tuple(nearest_float(value) for value in model.intercept)
     parts = [
-        list(zip(model.intercept, *(each[id(value)] for each, value in zip(known, row, strict=True)), strict=True))
+        list(zip(start, *(each[id(value)] for each, value in zip(known, row, strict=True)), strict=True))
         for row in rows
     ]
-    scores = np.array([[nearest_float(sum(column, ZERO)) for column in row] for row in parts])
-    sizes = np.array([max(nearest_float(sum(map(abs, column), ZERO)) for column in row) for row in parts])
+    scores = np.array([[_total(column) for column in row] for row in parts])
+    sizes = np.array([max(_total(map(abs, column)) for column in row) for row in parts])
     positive = np.sort(sizes[sizes > 0])
     least = positive[(len(positive) - 1) // 4] if len(positive) else 1.0
     return _Exact(scores, np.maximum(sizes, least)[:, None])
+
+
+def _total(parts: Iterable[float]) -> float:
+    """Return a sum, rounded once; NaN if it is beyond all floats."""
+    try:
+        return math.fsum(parts)
+    except (OverflowError, ValueError):
+        return math.nan
 
 
 def _told_as_chances(draft: Draft, exact: _Exact, given: NDArray[np.float64]) -> str:
