@@ -60,8 +60,8 @@ def configurations(tried: dict[str, Any]) -> str:
         "reasons). "
         f"Against the original's own `predict`, {sum(one['labels'] for one in read):,} labels were compared, "
         f"{sum(one['explanations'] for one in read):,} explanations and "
-        f"{sum(one['counterexamples'] for one in read):,} counterexamples tried: none was wrong. Times are to convert "
-        "and check, on a busy machine.",
+        f"{sum(one['counterexamples'] for one in read):,} counterexamples tried: none was wrong. Seconds are CPU time "
+        "to convert and check.",
         "",
         "| package | configuration | task | seconds | labels | explanations | counterexamples |",
         "| --- | --- | --- | --- | --- | --- | --- |",

@@ -80,12 +80,12 @@ def _cell(cell, is_text):
 
 def attack(original, *, reference=True, seed=0, precision=1e-6, **options):
     """Take a model over and try to find a row where it decides otherwise than its original."""
-    start = time.perf_counter()
+    start = time.process_time()
     table = original.table
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = from_model(original.fitted, table if reference else None, **options)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     explainer, draw = Explainer(model), random.Random(seed)
     pools = [pool(domain, pieces) for domain, pieces in zip(model.domains, explainer.pieces.values(), strict=True)]
     rows = [[draw.choice(one) for one in pools] for _ in range(ROWS)]
