@@ -56,8 +56,8 @@ def configurations(tried: dict[str, Any]) -> str:
     by_reason = [sum(one["because"] == reason for one in refused) for reason in ("pairs", "curves", "")]
     lines = [
         f"{len(tried)} configurations as working data scientists fit them: {len(read)} are read, {len(refused)} "
-        f"refused ({by_reason[0]} for terms over two columns, {by_reason[1]} for smooth curves, {by_reason[2]} for other "
-        "reasons). "
+        f"refused ({by_reason[0]} for terms over two columns, {by_reason[1]} for smooth curves, {by_reason[2]} for "
+        "other reasons). "
         f"Against the original's own `predict`, {sum(one['labels'] for one in read):,} labels were compared, "
         f"{sum(one['explanations'] for one in read):,} explanations and "
         f"{sum(one['counterexamples'] for one in read):,} counterexamples tried: none was wrong. Seconds are CPU time "

@@ -171,7 +171,7 @@ def _explanations(model, original, explainer, rows, scores, theirs, pools, draw)
 
 
 def _why(model, explainer, row, score):
-    """An explanation with fixed and free features, and what it was asked with; nearer where functions have no bounds."""
+    """An explanation with fixed and free features, and what it was asked with: nearer if functions have no bounds."""
     spreads = [abs(score[0]) / 2, 1.0, 0.1, 0.01] if model.task == "regression" else [None]
     for radius in (math.inf, RADIUS):
         for spread in spreads:

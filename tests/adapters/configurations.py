@@ -509,7 +509,10 @@ def lgb(kind="Classifier", **options):
 
 
 def cat(kind="Classifier", **options):
-    return make(f"catboost.CatBoost{kind}", **{"depth": 1, "iterations": 40, "verbose": 0, "allow_writing_files": False, **options})
+    return make(
+        f"catboost.CatBoost{kind}",
+        **{"depth": 1, "iterations": 40, "verbose": 0, "allow_writing_files": False, **options},
+    )
 
 
 for package, model in ((XGB, xgb), (LGB, lgb), (CAT, cat)):

@@ -282,3 +282,21 @@ def test_the_examples_of_the_page_are_read(tmp_path):
     assert [predict({"age": age, "job": "nurse"}) for age in (24, 39, 40, MISSING)] == [0, 0, 1, 0]
     decide = Explainer(suffice.from_model(tmp_path / "card.json")).predict
     assert decide({"age": 25, "job": "clerk"}) == "declined"
+
+
+def test_a_cut_whose_float_lies_below_it_is_met_by_both():
+    card = {
+        "scorecard": 1,
+        "attributes": [{"feature": "a", "to": 0.3, "points": 1}, {"feature": "a", "from": 0.3, "points": 2}],
+    }
+    score = Explainer(suffice.from_model(card)).score
+    assert Fraction(0.3) < Fraction("0.3")
+    assert score([0.3]) == score(["0.3"]) == 2
+    assert score([np.nextafter(0.3, 0)]) == 1
+
+
+def test_a_predicate_about_a_missing_value_is_unknown():
+    # Without its first attribute nothing asks for a missing age, so the last one, which always holds, gives the points.
+    text = pmml(CHARACTERISTICS.replace('<SimplePredicate field="age" operator="isMissing"/>', "<False/>"))
+    score = Explainer(suffice.from_model(text)).score
+    assert score((MISSING, "clerk")) == 10 + 20 + 2

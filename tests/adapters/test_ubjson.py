@@ -81,7 +81,9 @@ def test_a_binary_file_of_catboost_is_read_by_catboost(tmp_path):
     catboost = pytest.importorskip("catboost", reason="CatBoost is not installed")
     random = np.random.default_rng(0)
     X = random.normal(size=(200, 3))
-    model = catboost.CatBoostClassifier(depth=1, iterations=10, verbose=0, allow_writing_files=False).fit(X, X[:, 0] > X[:, 1])
+    model = catboost.CatBoostClassifier(depth=1, iterations=10, verbose=0, allow_writing_files=False).fit(
+        X, X[:, 0] > X[:, 1]
+    )
     model.save_model(tmp_path / "model.cbm")
     assert suffice.from_model(tmp_path / "model.cbm").terms == suffice.from_model(model).terms
     (tmp_path / "bad.cbm").write_bytes((tmp_path / "model.cbm").read_bytes()[:50])
