@@ -44,6 +44,8 @@ try:
         short_label,
         size_in_points,
     )
+    from suffice.present.pair_plot import pair as pair
+    from suffice.present.pair_plot import pairs as pairs
 except ImportError as error:  # pragma: no cover - the development environment has it
     raise DataError(f"pictures need matplotlib ({error}): pip install 'suffice[plot]'") from None
 
