@@ -14,8 +14,8 @@ import numpy as np
 from flint import fmpq
 
 from suffice.batch import pair_kernel as kernel
+from suffice.batch.answering import Answers, LeaveOpen, Mask, Plan, predicted_classes
 from suffice.batch.lookup import WIDER, Floats
-from suffice.batch.plan import Answers, LeaveOpen, Mask, Plan, predicted_classes
 from suffice.core.case import landscape_of
 from suffice.core.landscape import Landscape
 from suffice.model.compiled import Compiled

@@ -20,8 +20,8 @@ from suffice.question.question import Question
 from suffice.search.explain import explain
 
 if TYPE_CHECKING:
+    from suffice.batch.answering import Answers
     from suffice.batch.cells import Source
-    from suffice.batch.plan import Answers
 
 Whole = NDArray[np.int32]
 Mask = NDArray[np.bool_]

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from suffice.batch import kernel
+from suffice.batch.answering import Answers, Plan
 from suffice.batch.cells import Source, read_source
-from suffice.batch.plan import Answers, Plan, end_to_end, make_plan
+from suffice.batch.plan import end_to_end, make_plan
 from suffice.batch.result import BatchResult
 from suffice.errors import BudgetError, ClaimError, DataError, PreferenceError, RowError
 from suffice.model.compiled import Compiled

@@ -1,0 +1,61 @@
+"""What every plan for many rows offers, and the columns that it answers with."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.batch import kernel
+from suffice.batch.lookup import WIDER, Floats
+from suffice.model.additive import AdditiveModel
+from suffice.question.claim import NO_CLASS
+
+Mask = NDArray[np.bool_]
+Whole = NDArray[np.int32]
+
+
+class Answers(NamedTuple):
+    """Columns of answers; where a row is left open its size is `kernel.OPEN` and nothing else of it counts."""
+
+    classes: Whole  # index of the predicted class; -1 for a regression
+    scores: Floats  # of a regression: the prediction; NaN where there is more than one score
+    score_errors: Floats
+    sizes: Whole
+    margins: Floats
+    margin_errors: Floats
+    fixed: Whole  # the fixed features of all rows that are not open, end to end
+
+
+class Plan(Protocol):
+    """What answers many rows of one question."""
+
+    def answer(self, cells: Floats, vague: Mask) -> Answers:
+        """Answer rows of cells, of shape (features, rows); `vague` is of the same shape, or empty."""
+
+
+class LeaveOpen:
+    """Leaves every row open."""
+
+    def answer(self, cells: Floats, vague: Mask) -> Answers:
+        """Return answers of which each is open."""
+        empty = np.full(cells.shape[1], np.nan)
+        none = np.full(cells.shape[1], kernel.OPEN, np.int32)
+        return Answers(none, empty, empty, none, empty, empty, np.zeros(0, np.int32))
+
+
+def predicted_classes(model: AdditiveModel, scores: Floats, errors: Floats) -> tuple[NDArray[np.int64], Mask]:
+    """Return the class of each row (-1 where there is none, or it is open), and whether errors leave no doubt of it."""
+    is_finite = np.asarray(np.isfinite(scores + errors).all(axis=1))
+    if model.task == "regression":
+        return np.full(len(scores), NO_CLASS), is_finite
+    if model.task == "binary":
+        classes = np.where(scores[:, 0] > errors[:, 0], 1, np.where(scores[:, 0] < -errors[:, 0], 0, -1))
+        return classes, (classes >= 0) & is_finite
+    each, winners = np.arange(len(scores)), np.argmax(scores, axis=1)
+    ahead = scores[each, winners][:, None] - scores
+    is_ahead = ahead > (errors[each, winners][:, None] + errors) * WIDER
+    is_ahead[each, winners] = True
+    is_sure = is_ahead.all(axis=1) & is_finite
+    return np.where(is_sure, winners, -1), is_sure
