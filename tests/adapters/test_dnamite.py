@@ -71,3 +71,15 @@ def test_refusals():
         suffice.from_model(fitted("DNAMiteRegressor", num_pairs=1))
     with pytest.raises(AdapterError, match="has no 'models'"):
         suffice.from_model(dnamite.DNAMiteRegressor())
+
+
+def test_probabilities_that_are_not_those_of_the_score_are_refused():
+    own = fitted("DNAMiteBinaryClassifier")
+
+    class CalibratedClassifier(type(own)):
+        def predict_proba(self, X_test):
+            return super().predict_proba(X_test) ** 1.1
+
+    own.__class__ = CalibratedClassifier
+    with pytest.raises(AdapterError, match="the probabilities of the CalibratedClassifier say"):
+        suffice.from_model(own)

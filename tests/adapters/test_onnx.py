@@ -130,3 +130,104 @@ def test_refusals():
     for module, words in cases:
         with pytest.raises(AdapterError, match=words):
             suffice.from_model(exported(module.eval()))
+
+
+def graph_with_labels(deciding, labels="INT64", outputs=1):
+    """A linear score of two columns, its sigmoid or softmax, and labels made of it by nodes: (op, inputs, output)."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    weight = np.array([[1.0, -2.0], [0.5, 1.0], [0.25, -0.5]], np.float32)[:outputs]
+    constants = {"w": weight, "b": np.array([0.1, 0.2, 0.3], np.float32)[:outputs], "half": np.float32(0.5)}
+    constants |= {"low": np.float32(0.3), "many": np.full((9, 1), 0.5, np.float32), "names": np.array([0, 1, 2])}
+    nodes = [("Gemm", ["x", "w", "b"], "s"), ("Sigmoid" if outputs == 1 else "Softmax", ["s"], "p"), *deciding]
+    made = helper.make_graph(
+        [
+            helper.make_node(op, given, [out], **({"transB": 1} if op == "Gemm" else {}), **dict(more))
+            for op, given, out, *more in nodes
+        ],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, 2])],
+        [
+            helper.make_tensor_value_info("label", getattr(TensorProto, labels), None),
+            helper.make_tensor_value_info("p", TensorProto.FLOAT, [None, outputs]),
+        ],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()],
+    )
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.ml", 3)])
+
+
+ABOVE_HALF = [("Greater", ["p", "half"], "label")]
+LARGEST = [("ArgMax", ["p"], "label", ("axis", 1), ("keepdims", 0))]
+SECOND = [("Neg", ["p"], "n"), ("ArgMax", ["n"], "label", ("axis", 1), ("keepdims", 0))]
+
+
+@pytest.mark.parametrize(
+    ("deciding", "labels", "outputs"),
+    [
+        (ABOVE_HALF, "BOOL", 1),
+        ([("Greater", ["p", "half"], "g"), ("Cast", ["g"], "label", ("to", 7))], "INT64", 1),
+        ([("Round", ["p"], "r"), ("Cast", ["r"], "label", ("to", 7))], "INT64", 1),
+        (LARGEST, "INT64", 3),
+        ([*LARGEST[:-1], ("ArgMax", ["p"], "k", ("axis", 1)), ("Gather", ["names", "k"], "label")], "INT64", 3),
+    ],
+)
+def test_labels_that_follow_from_the_score_are_compared_and_taken(deciding, labels, outputs):
+    model = suffice.from_model(graph_with_labels(deciding, labels, outputs))
+    assert model.classes == tuple(range(max(2, outputs)))
+
+
+@pytest.mark.parametrize(
+    ("deciding", "labels", "outputs"),
+    [([("Greater", ["p", "low"], "label")], "BOOL", 1), ([("Less", ["p", "half"], "label")], "BOOL", 1),
+     (SECOND, "INT64", 3)],
+)  # fmt: skip
+def test_labels_with_a_threshold_of_their_own_are_refused(deciding, labels, outputs):
+    with pytest.raises(AdapterError, match=r"the ONNX graph predicts \d in row \d+ .* decision threshold of its own"):
+        suffice.from_model(graph_with_labels(deciding, labels, outputs))
+
+
+@pytest.mark.parametrize(
+    "deciding",
+    [
+        [("Concat", ["p", "p"], "d", ("axis", 0)), *[(*ABOVE_HALF[0][:1], ["d", "half"], "label")]],
+        [("Greater", ["p", "many"], "label")],
+        [("Tile", ["p", "names"], "label")],
+        [("Add", ["p", "s"], "d"), ("Greater", ["d", "half"], "label")],
+    ],
+)
+def test_labels_made_by_what_could_grow_are_not_run(deciding):
+    with pytest.raises(
+        AdapterError, match=r"makes its labels \(label\) with a \w+ that is not read; leave that output"
+    ):
+        suffice.from_model(graph_with_labels(deciding, "BOOL"))
+
+
+@pytest.mark.parametrize("names", [[0, 1], ["no", "yes"]])
+def test_labels_of_a_classifier_of_scikit_learn_are_compared(names):
+    skl2onnx = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
+    from sklearn.linear_model import LogisticRegression
+
+    random = np.random.default_rng(0)
+    X = random.normal(size=(90, 2)).astype(np.float32)
+    fitted = LogisticRegression().fit(X, np.array(names)[(X[:, 0] > X[:, 1]).astype(int)])
+    model = skl2onnx.to_onnx(fitted, X[:1], options={"zipmap": False})
+    assert list(suffice.from_model(model).classes) == names
+
+
+def test_a_wide_graph_is_read_in_one_pass():
+    """Every part of the sum is looked at a few times, not once for each column."""
+    from suffice.adapters.onnx import _column_shapes
+    from suffice.adapters.onnx_operations import Sum
+
+    class Parts(tuple):
+        looked = 0
+
+        def __iter__(self):
+            Parts.looked += len(self)
+            return super().__iter__()
+
+    line = suffice.ReluNetwork([np.ones((1, 1))], [None])
+    parts = Parts((k, line) for k in range(300))
+    Parts.looked = 0
+    assert len(_column_shapes(Sum(1, parts, (suffice.numbers.exact.ZERO,)), 300)) == 300
+    assert Parts.looked <= 600

@@ -267,3 +267,42 @@ def test_layers_without_exact_pieces_are_refused_with_the_reason(kind, words):
 
     with pytest.raises(AdapterError, match=words):
         suffice.from_model(Stack().eval(), task="binary")
+
+
+class Estimator:
+    """As lemeln's `nam.wrapper.NAMClassifier`: an ensemble in a list, probabilities, and rounded ones."""
+
+    def __init__(self, models, threshold=0.5, power=1.0):
+        self.models, self.threshold, self.power, self.num_tasks = models, threshold, power, 1
+
+    def predict_proba(self, table):
+        with torch.no_grad():
+            scores = [one(torch.tensor(table, dtype=torch.float)).double().numpy() for one in self.models]
+        return (1 / (1 + np.exp(-np.mean(scores, axis=0)))) ** self.power
+
+    def predict(self, table):
+        chances = self.predict_proba(table)
+        return chances.round() if self.threshold == 0.5 else (chances > self.threshold).astype(float)
+
+
+Estimator.__module__, Estimator.__qualname__, Estimator.__name__ = "nam.wrapper", "NAMClassifier", "NAMClassifier"
+
+
+def test_probabilities_and_labels_of_an_estimator_around_networks_are_compared():
+    class Nam(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.feature_nns = nn.ModuleList(nn.Sequential(nn.Linear(1, 4), nn.ReLU(), nn.Linear(4, 1)) for _ in "ab")
+
+        def forward(self, x):
+            return sum(net(x[:, k : k + 1]) for k, net in enumerate(self.feature_nns))
+
+    torch.manual_seed(0)
+    members = [Nam().eval() for _ in range(2)]
+    asked = {"layout": suffice.Layout("feature_nns.{i}", "{k}", intercept=None)}
+    model = suffice.from_model(Estimator(members), **asked)
+    assert (model.task, model.ties) == ("binary", "negative")  # a probability of one half is rounded to 0
+    with pytest.raises(AdapterError, match="decision threshold of its own"):
+        suffice.from_model(Estimator(members, threshold=0.45), **asked)
+    with pytest.raises(AdapterError, match="the probabilities of the NAMClassifier say"):
+        suffice.from_model(Estimator(members, power=1.1), **asked)

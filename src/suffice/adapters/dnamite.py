@@ -53,7 +53,8 @@ def convert(obj: Any, options: Options) -> Draft:
     task = "binary" if "Classifier" in type(obj).__name__ else "regression"
     # dnamite returns scores and probabilities, never labels; a score of 0 is taken for the positive class.
     model = AdditiveModel(shapes, offset, task, features, options.classes)
-    return Draft(model, source, _live(obj, names, used), "score", FLOAT32)
+    chances = _live(obj, names, used, "predict_proba") if task == "binary" else None
+    return Draft(model, source, _live(obj, names, used, "predict"), "score", FLOAT32, chances=chances)
 
 
 def _target(obj: Any) -> tuple[Rational, Rational]:
@@ -155,7 +156,7 @@ def _gate(member: Any, k: int) -> Rational:
     return -2 / gamma**3 * z**3 + 3 / (2 * gamma) * z + ONE / 2
 
 
-def _live(obj: Any, names: list[str], used: list[str]) -> Live:
+def _live(obj: Any, names: list[str], used: list[str], method: str) -> Live:
     def predict(rows: list[list[Cell]]) -> NDArray[Any]:
         import pandas
 
@@ -165,7 +166,7 @@ def _live(obj: Any, names: list[str], used: list[str]) -> Live:
             is_text = obj.feature_dtypes_[k] == "categorical"
             given = [np.nan if cell is MISSING else cell for cell in cells.get(name, [_filler(obj, k)] * len(rows))]
             columns[name] = pandas.Series(given, dtype=object if is_text else np.float64)
-        return np.asarray(obj.predict(pandas.DataFrame(columns))).reshape(len(rows))
+        return np.asarray(getattr(obj, method)(pandas.DataFrame(columns))).reshape(len(rows))
 
     return predict
 

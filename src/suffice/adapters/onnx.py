@@ -7,14 +7,14 @@ nonlinearity it is not additive, and that operation is named.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.adapters.cells import float_table
+from suffice.adapters.cells import class_places, float_table
 from suffice.adapters.draft import FLOAT32, MOST_UNNAMED, Cell, Draft, Link, Live, Options, name_features
 from suffice.adapters.onnx_operations import OPERATIONS, Chain, Row, Sum, Tensor, as_sum, linear, plus
 from suffice.errors import AdapterError
@@ -26,6 +26,24 @@ Array = NDArray[Any]
 
 _DOMAINS = ("", "ai.onnx", "ai.onnx.ml")  # of operations; others mean what their owners like
 
+# What makes labels of scores. It is only run, to compare; so none of it may loop, or make much of little: one tensor
+# goes through, beside single numbers and, once, a table of names.
+_RESHAPING = {
+    "ArgMax",
+    "Binarizer",
+    "Cast",
+    "Flatten",
+    "Identity",
+    "LabelEncoder",
+    "Neg",
+    "Normalizer",
+    "Not",
+    "Reshape",
+}
+_RESHAPING |= {"Round", "Softmax", "Squeeze", "Unsqueeze"}
+_COMPARING = {"Add", "Mul", "Sub", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Where"}
+_NAMING = {"ArrayFeatureExtractor", "Gather"}
+
 
 def convert(obj: Any, options: Options) -> Draft:
     """Return the draft of an ONNX model, as `onnx.load` returns it."""
@@ -34,7 +52,7 @@ def convert(obj: Any, options: Options) -> Draft:
     row, link = walk.result
     total = as_sum(row)
     count = walk.columns
-    shapes = [_column_shape(total, k) for k in range(count)]
+    shapes = _column_shapes(total, count)
     outputs = total.width
     task = _task(outputs, link, options.task, walk.classes)
     features = name_features(None, count, options.features)
@@ -42,7 +60,8 @@ def convert(obj: Any, options: Options) -> Draft:
     # A graph returns scores or probabilities; where it returns labels too, they are those of a score above 0.
     ties: Any = "negative" if walk.classes else "positive"
     model = AdditiveModel(shapes, list(total.constant), task, features, classes, ties)
-    return Draft(model, source, _live(obj, walk), link, FLOAT32)
+    answers = None if task == "regression" else _labels(obj, walk, walk.classes or range(len(model.classes)), source)
+    return Draft(model, source, _live(obj, walk.output, range(walk.nodes)), link, FLOAT32, answers=answers)
 
 
 def _task(outputs: int, link: Link, given: str | None, classes: Sequence[Any] | None) -> str:
@@ -130,11 +149,13 @@ class _Walk:
         return {b"LOGISTIC": "sigmoid", b"SOFTMAX": "softmax"}.get(transform, "score")  # type: ignore[return-value]
 
 
-def _column_shape(total: Sum, k: int) -> Shape:
-    parts = [shape for column, shape in total.parts if column == k]
-    if not parts:
-        return PiecewiseLinear([0], [[ZERO] * total.width])
-    return reduce(Shape.__add__, parts)
+def _column_shapes(total: Sum, columns: int) -> list[Shape]:
+    """Return what each column adds to the sum."""
+    parts: list[list[Shape]] = [[] for _ in range(columns)]
+    for column, shape in total.parts:
+        parts[column].append(shape)
+    nothing = PiecewiseLinear([0], [[ZERO] * total.width])
+    return [reduce(Shape.__add__, some) if some else nothing for some in parts]
 
 
 def _check_contained(model: Any, source: str) -> None:
@@ -153,19 +174,71 @@ def _check_contained(model: Any, source: str) -> None:
         )
 
 
-def _live(model: Any, walk: _Walk) -> Live:
+def _labels(model: Any, walk: _Walk, classes: Iterable[Any], source: str) -> Live | None:
+    """Return how to ask for the labels that a graph returns beside its score; None if it returns none."""
+    from onnx import TensorProto
+
+    kinds = (TensorProto.INT64, TensorProto.INT32, TensorProto.STRING, TensorProto.BOOL)
+    output = next((one.name for one in model.graph.output if one.type.tensor_type.elem_type in kinds), None)
+    if output is None:
+        return None
+    sizes = _constant_sizes(model)
+    places, wanted, tables = [], {output}, 0
+    for place in reversed(range(len(model.graph.node))):
+        node = model.graph.node[place]
+        if wanted.isdisjoint(node.output) or not sizes.keys().isdisjoint(node.output):
+            continue
+        tables += node.op_type in _NAMING
+        if place >= walk.nodes and (not _is_plain(node, sizes) or tables > 1):
+            raise AdapterError(
+                f"{source} makes its labels ({output}) with a {node.op_type} that is not read; leave that output out"
+            )
+        places.append(place)
+        wanted.update(node.input)
+    ask = _live(
+        model, output, [k for k, node in enumerate(model.graph.node) if k in places or node.op_type == "Constant"]
+    )
+    names = list(classes)
+    return lambda rows: class_places(ask(rows).reshape(len(rows)), names)
+
+
+def _constant_sizes(model: Any) -> dict[str, int]:
+    """Return how many numbers each constant of a graph has."""
+    from onnx import helper, numpy_helper
+
+    found = {one.name: int(numpy_helper.to_array(one).size) for one in model.graph.initializer}
+    for node in model.graph.node:
+        if node.op_type == "Constant":
+            value = helper.get_attribute_value(node.attribute[0])
+            found[node.output[0]] = int(np.size(numpy_helper.to_array(value) if hasattr(value, "dims") else value))
+    return found
+
+
+def _is_plain(node: Any, sizes: Mapping[str, int]) -> bool:
+    """Whether an operation makes no more of one tensor than there is."""
+    constants = [sizes.get(name) for name in node.input if name]
+    if node.domain not in _DOMAINS or constants.count(None) != 1:
+        return False
+    if node.op_type in _NAMING:
+        return constants[0] is not None and constants[0] <= MOST_UNNAMED
+    return node.op_type in _RESHAPING or (node.op_type in _COMPARING and all(one in (None, 1) for one in constants))
+
+
+def _live(model: Any, output: str, places: Iterable[int]) -> Live:
+    """Return how to ask for an output of a graph, of which only some nodes are run: it may do anything besides."""
+
     def predict(rows: list[list[Cell]]) -> Array:
         from onnx.reference import ReferenceEvaluator
 
         evaluator = ReferenceEvaluator(scoring)
-        (answer,) = evaluator.run([walk.output], {evaluator.input_names[0]: float_table(rows).astype(np.float32)})
+        (answer,) = evaluator.run([output], {evaluator.input_names[0]: float_table(rows).astype(np.float32)})
         return np.asarray(answer)
 
-    # Only what was read is run: a graph may do anything after its score.
     scoring = type(model)()
     scoring.CopyFrom(model)
-    del scoring.graph.node[walk.nodes :]
-    kept = [one for one in scoring.graph.output if one.name == walk.output]
+    del scoring.graph.node[:]
+    scoring.graph.node.extend(model.graph.node[k] for k in places)
+    returned = [one for one in model.graph.output if one.name == output]
     del scoring.graph.output[:]
-    scoring.graph.output.extend(kept)
+    scoring.graph.output.extend(returned)
     return predict

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -110,7 +109,7 @@ def linear(row: Row, weight: Array) -> Row:
         mine = weight[:, first : first + block.width]
         first += block.width
         sums.append(as_sum((block.linear(mine),)) if isinstance(block, Chain) else _mixed(block, mine))
-    return (reduce(_add, sums),)
+    return (_added(sums),)
 
 
 def _mixed(block: Sum, weight: Array) -> Sum:
@@ -132,12 +131,16 @@ def as_sum(row: Row) -> Sum:
     )
 
 
-def _add(a: Sum, b: Sum) -> Sum:
-    if a.width != b.width:
-        raise AdapterError(f"{a.width} and {b.width} outputs are added")
-    if len(a.parts) + len(b.parts) > _MOST_PARTS:
+def _added(sums: Sequence[Sum]) -> Sum:
+    """Return the sum of several; all at once, for there may be one for each of thousands of columns."""
+    width = sums[0].width
+    other = next((one.width for one in sums if one.width != width), None)
+    if other is not None:
+        raise AdapterError(f"{width} and {other} outputs are added")
+    if sum(len(one.parts) for one in sums) > _MOST_PARTS:
         raise AdapterError(f"more than {_MOST_PARTS} functions of columns are added")
-    return Sum(a.width, a.parts + b.parts, tuple(x + y for x, y in zip(a.constant, b.constant, strict=True)))
+    constants = zip(*(one.constant for one in sums), strict=True)
+    return Sum(width, tuple(part for one in sums for part in one.parts), tuple(sum(each, ZERO) for each in constants))
 
 
 def plus(row: Row, constant: Array) -> Row:
@@ -191,7 +194,7 @@ def _do_add(given: Sequence[Tensor | None], _: Mapping[str, Any]) -> Tensor:
         return plus(_rows(a), b)
     if isinstance(a, np.ndarray):
         return plus(_rows(b), a)
-    return (_add(as_sum(_rows(a)), as_sum(_rows(b))),)
+    return (_added([as_sum(_rows(a)), as_sum(_rows(b))]),)
 
 
 def _broadcast(a: Array, b: Array, operation: Callable[[Array, Array], Array]) -> Array:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.adapters.cells import class_places
 from suffice.adapters.draft import FLOAT32, Cell, Draft, Live, Options, name_features
 from suffice.adapters.layout import LAYOUTS, Array, Layout, State, read_network, to_shape
 from suffice.errors import AdapterError
@@ -53,11 +54,20 @@ def convert(obj: Any, options: Options) -> Draft:
     intercept = [sum(column, Fraction(0)) / len(parts) for column in zip(*(p.intercept for p in parts), strict=True)]
     features = name_features(None, len(shapes), options.features)
     task = _task(parts[0], len(intercept), options.task or _told_task(obj))
-    model = AdditiveModel(shapes, intercept, task, features, options.classes)
     modules = [part.module for part in parts]
     live = None if any(module is None for module in modules) else _live(modules, features)
     doubt = "is a state_dict, which does not say which activations it was trained with"
-    return Draft(model, _source(obj), live, parts[0].link, FLOAT32, doubt)
+    if not (_is_wrapper(obj) and task == "binary" and hasattr(obj, "predict_proba")):
+        model = AdditiveModel(shapes, intercept, task, features, options.classes)
+        return Draft(model, _source(obj), live, parts[0].link, FLOAT32, doubt)
+    # It rounds its probabilities, a half to 0.
+    model = AdditiveModel(shapes, intercept, task, features, options.classes, ties="negative")
+    chances, labels = (_asked(getattr(obj, method), features) for method in ("predict_proba", "predict"))
+
+    def answers(rows: list[list[Cell]]) -> NDArray[Any]:
+        return class_places(labels(rows), [0.0, 1.0])
+
+    return Draft(model, _source(obj), live, parts[0].link, FLOAT32, doubt, chances=chances, answers=answers)
 
 
 def _source(obj: Any) -> str:
@@ -320,12 +330,22 @@ def _task(part: _Member, outputs: int, given: str | None) -> str:
     return str(given or part.task)
 
 
+def _scaled(rows: list[list[Cell]], features: Sequence[Feature]) -> NDArray[np.float64]:
+    table = np.array(rows, dtype=np.float64)
+    scaled: NDArray[np.float64] = table - _floats([f.center for f in features])
+    return scaled / _floats([f.scale for f in features])
+
+
+def _asked(method: Any, features: Sequence[Feature]) -> Live:
+    """Return how to ask an estimator that takes a table."""
+    return lambda rows: np.asarray(method(_scaled(rows, features))).reshape(len(rows))
+
+
 def _live(modules: Sequence[Any], features: Sequence[Feature]) -> Live:
     def predict(rows: list[list[Cell]]) -> NDArray[Any]:
         import torch
 
-        table = np.array(rows, dtype=np.float64)
-        table = (table - _floats([f.center for f in features])) / _floats([f.scale for f in features])
+        table = _scaled(rows, features)
         outputs = [_forward(module, torch.tensor(table)) for module in doubled]
         return np.asarray(np.mean([one.reshape(len(rows), -1) for one in outputs], axis=0))
 

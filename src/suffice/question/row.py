@@ -65,8 +65,9 @@ def by_feature(names: Sequence[str], given: Any, what: str) -> list[Any]:
             raise RowError(f"{what} names {twice!r} twice; give one value for each feature")
         given = cells if labels == list(range(len(names))) else dict(zip(labels, cells, strict=True))
     if isinstance(given, Mapping):
+        known = set(names)
         for name in given:
-            if name not in names:
+            if name not in known:
                 raise FeatureNameError(name, names)
         absent = [name for name in names if name not in given]
         if absent:
