@@ -127,7 +127,7 @@ def written(problem, most, tree):
 def judge(tmp_path_factory):
     """The program: whether it accepts each of some problems."""
     program = tmp_path_factory.mktemp("program") / "tree_check"
-    command = [sys.executable, str(ROOT / "scripts" / "proofs"), "--extract", str(program)]
+    command = [sys.executable, str(ROOT / "scripts" / "check_proofs.py"), "--extract", str(program)]
     subprocess.run(command, check=True)
 
     def verdicts(problems):
