@@ -11,7 +11,12 @@ pandas = pytest.importorskip("pandas", reason="pandas is not installed")
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from sklearn.compose import ColumnTransformer  # noqa: E402
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis  # noqa: E402
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor  # noqa: E402
+from sklearn.ensemble import (  # noqa: E402
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 from sklearn.feature_selection import SelectKBest  # noqa: E402
 from sklearn.impute import SimpleImputer  # noqa: E402
 from sklearn.linear_model import (  # noqa: E402
@@ -203,6 +208,48 @@ def test_products_of_columns_are_terms_over_two_features(final, classes):
     over = {frozenset(model.names[k] for k in term.features) for term in model.pairs}
     assert len(over) == 10  # every two of the five columns, one-hot groups too
     check(f"scikit-learn products {classes}", model, asking(pipeline), package="scikit-learn", radii=(1.0, 3.0))
+
+
+@pytest.mark.parametrize(
+    ("kind", "classes", "options"),
+    [
+        (GradientBoostingClassifier, 2, {"max_depth": 1}),
+        (GradientBoostingClassifier, 2, {"max_depth": 2}),
+        (GradientBoostingClassifier, 3, {"max_depth": 2}),
+        (GradientBoostingClassifier, 2, {"max_depth": 2, "init": "zero", "loss": "exponential"}),
+        (GradientBoostingRegressor, 0, {"max_depth": 2}),
+    ],
+)
+def test_gradient_boosting(kind, classes, options):
+    X = frame()
+    boosting = kind(n_estimators=20, random_state=0, **options)
+    pipeline = make_pipeline(mixed(scaled(StandardScaler())), boosting).fit(X, target(X, classes))
+    model = suffice.from_model(pipeline)
+    assert bool(model.pairs) == (options["max_depth"] == 2)
+    assert model.ties == "positive"
+    check(
+        f"GradientBoosting {classes} {' '.join(map(str, options.values()))}",
+        model,
+        asking(pipeline),
+        package="scikit-learn",
+        radii=(3.0, np.inf),
+    )
+
+
+def test_gradient_boosting_rounds_to_float32_and_takes_no_missing_cells():
+    X, y = frame(missing=False)[["age", "income"]], target(frame(missing=False))
+    boosting = GradientBoostingClassifier(n_estimators=10, max_depth=2, random_state=0).fit(X, y)
+    model = suffice.from_model(boosting)
+    assert all(MISSING not in domain.codes_ for domain in model.domains)
+    explainer = Explainer(model)
+    cuts = {cut.place for pieces in explainer.pairs.values() for one in pieces for cut in one.axes[1].cuts}
+    places = [float(int(cut.p) / int(cut.q)) for cut in cuts]
+    rows = [[30.0, np.nextafter(place, side)] for place in places for side in (-np.inf, place, np.inf)]
+    own = boosting.decision_function(pandas.DataFrame(rows, columns=["age", "income"]))
+    assert [float(explainer.score(row)) for row in rows] == pytest.approx(own, abs=1e-12)
+    started = GradientBoostingClassifier(n_estimators=3, max_depth=1, init=LogisticRegression()).fit(X, y)
+    with pytest.raises(AdapterError, match="starts from another model"):
+        suffice.from_model(started)
 
 
 def test_squares_of_categories_are_categories():

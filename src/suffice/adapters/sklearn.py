@@ -1,4 +1,4 @@
-"""scikit-learn: linear models and histogram boosting of one feature or two a tree, bare or at the end of a pipeline.
+"""scikit-learn: linear models and boosted trees of one feature or two a path, bare or at the end of a pipeline.
 
 The model speaks of the columns that the user has: what a pipeline scales, splits, encodes and reorders is put together
 again, one function for each of the user's columns. Columns that a pipeline drops are no features.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from suffice.adapters.draft import UNSEEN, Cell, Draft, Link, Options, name_feat
 from suffice.adapters.sklearn_column import Column, Columns, Finite, Numeric, Raw, Unused, as_number, used, value_of
 from suffice.adapters.sklearn_columns import transform
 from suffice.adapters.sklearn_products import Weights, expanded, product_terms
-from suffice.adapters.sklearn_trees import boosted, preprocessed, tree_pairs
+from suffice.adapters.sklearn_trees import boosted, grown, preprocessed, tree_pairs
 from suffice.adapters.trees import Placed
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
@@ -54,6 +54,8 @@ def convert(obj: Any, options: Options) -> Draft:
     if _home(final).startswith("sklearn.ensemble._hist"):
         columns = preprocessed(final, columns)
         endings, trees, intercept = boosted(final, len(used(columns)), f"the {type(final).__name__}")
+    elif _home(final).startswith("sklearn.ensemble._gb"):
+        endings, trees, intercept = grown(final, len(used(columns)), f"the {type(final).__name__}")
     else:
         count = len(used(columns)) if powers is None else int(powers.n_output_features_)
         weights, intercept = _linear(final, count, f"the {type(final).__name__}")
@@ -83,7 +85,11 @@ def convert(obj: Any, options: Options) -> Draft:
     terms += tree_pairs(trees, used(columns), endings, by_source, len(intercept))
     terms += product_terms(products, by_source)
     # decision_function > 0 is the positive class, so a tie is the negative one; argmax takes the first of the largest.
-    model = AdditiveModel.of_terms(terms, intercept, task, features, options.classes or classes, ties="negative")
+    # GradientBoostingClassifier alone asks whether it is >= 0.
+    ties: Literal["positive", "negative"] = (
+        "positive" if _home(final).startswith("sklearn.ensemble._gb") else "negative"
+    )
+    model = AdditiveModel.of_terms(terms, intercept, task, features, options.classes or classes, ties=ties)
     table = _tables(obj, sources, originals)
     return Draft(
         model,
@@ -167,7 +173,7 @@ def _linear(final: Any, columns: int, source: str) -> tuple[list[Weights], list[
         )
     if not module.startswith(("sklearn.linear_model", "sklearn.svm", "sklearn.discriminant_analysis")):
         raise AdapterError(
-            f"{source} is not read here; linear models are, and HistGradientBoosting with one feature or two a tree"
+            f"{source} is not read here; linear models are, and boosted trees with one feature or two a path"
         )
     if module.startswith("sklearn.svm") and not type(final).__name__.startswith("Linear"):
         raise AdapterError(f"{source} compares whole rows by a kernel, which is not additive; use LinearSVC")
@@ -244,6 +250,8 @@ def _has_chances(final: Any, task: str) -> bool:
     if "LogisticRegression" in kinds:  # some versions and solvers have a model for each class against the rest
         is_joint = getattr(final, "multi_class", "auto") != "ovr" and final.solver != "liblinear"
         return task == "binary" or is_joint
+    if "GradientBoostingClassifier" in kinds:
+        return bool(final.loss == "log_loss")
     return bool(kinds & {"HistGradientBoostingClassifier", "LinearDiscriminantAnalysis"})
 
 

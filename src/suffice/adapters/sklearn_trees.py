@@ -1,4 +1,4 @@
-"""scikit-learn's histogram boosting: trees over one of the columns that they see, or over two of them."""
+"""scikit-learn's boosting, with histograms or without: trees over one of the columns that they see, or over two."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class TreeSteps:
     stair: Stair
     trees: tuple[tuple[int, Tree], ...]
     outputs: int
-    known: frozenset[int] | None  # codes of a categorical column
+    known: frozenset[int] | None = None  # codes of a categorical column
+    is_single: bool = False  # whether cells are rounded to float32, and missing ones refused
 
     def pieces(self, column: Numeric) -> list[Pieces]:
         """Return what the trees add to each score, as functions of the user's number."""
@@ -42,13 +43,23 @@ class TreeSteps:
         """Return the last of the user's numbers that is at each threshold or below it."""
         if self.known is not None:
             raise AdapterError("a categorical column of HistGradientBoosting must come from an encoder")
-        if column.floats is None:
-            raise AdapterError("HistGradientBoosting reads a column that does not increase with the user's")
-        return last_at_most(column.floats, np.array(thresholds))
+        floats = column.floats
+        if floats is None:
+            raise AdapterError("boosted trees read a column that does not increase with the user's")
+        if not self.is_single:
+            return last_at_most(floats, np.array(thresholds))
+        return last_at_most(lambda values: floats(values).astype(np.float32).astype(np.float64), np.array(thresholds))
 
     def at(self, value: float) -> list[Rational] | None:
-        """Return what the trees add to each score at one value of their column."""
-        return list(total(self.trees, self.outputs, lambda split: self.goes_left(split, value)))
+        """Return what the trees add to each score at one value of their column; None if they take no such value."""
+        if self.is_single and np.isnan(value):
+            return None
+        seen = self.seen(value)
+        return list(total(self.trees, self.outputs, lambda split: self.goes_left(split, seen)))
+
+    def seen(self, value: float) -> float:
+        """Return a value of the column as the trees see it."""
+        return float(np.float32(value)) if self.is_single else value
 
     def goes_left(self, split: Split, value: float) -> bool:
         """Whether a value of the column goes left; an unknown category goes where missing ones go."""
@@ -80,6 +91,31 @@ def boosted(
             known = frozenset(int(code) for code in final._bin_mapper.bin_thresholds_[k])
         endings.append(TreeSteps(stair(trees, len(base), "right"), trees, len(base), known))
     return endings, found.pairs, [rational(float(b)) + c for b, c in zip(base, found.constant, strict=True)]
+
+
+def grown(
+    final: Any, columns: int, source: str
+) -> tuple[list[TreeSteps], Mapping[tuple[int, int], Sequence[Placed]], list[Rational]]:
+    """Return the same of boosting without histograms, which rounds cells to float32 and takes no missing ones."""
+    trees = part(final, "estimators_", source)
+    if final.init_ != "zero" and not type(final.init_).__module__.startswith("sklearn.dummy"):
+        raise AdapterError(f"{source} starts from another model (init=); fit it without, or add that model's score")
+    base = np.ravel(final._raw_predict_init(np.zeros((1, columns), dtype=np.float32)))
+    rate = rational(float(final.learning_rate))
+    read = [(k, _grown_tree(tree.tree_, 0, rate)) for stage in trees for k, tree in enumerate(stage)]
+    found = by_feature(read, len(base), [f"column {k}" for k in range(columns)])
+    endings = []
+    for k in range(columns):
+        own = tuple(found.alone.get(k, ()))
+        endings.append(TreeSteps(stair(own, len(base), "right"), own, len(base), is_single=True))
+    return endings, found.pairs, [rational(float(b)) + c for b, c in zip(base, found.constant, strict=True)]
+
+
+def _grown_tree(tree: Any, at: int, rate: Rational) -> Tree:
+    if tree.children_left[at] == -1:
+        return Leaf(rate * rational(float(tree.value[at, 0, 0])))
+    left, right = (_grown_tree(tree, int(side[at]), rate) for side in (tree.children_left, tree.children_right))
+    return Split(int(tree.feature[at]), float(tree.threshold[at]), False, left, right)
 
 
 def _read_tree(predictor: Any, at: int) -> Tree:
@@ -122,23 +158,25 @@ def tree_pairs(
             cuts[k] = dict(zip(ascending, found, strict=True))
 
     def side(k: int, splits: Sequence[Split]) -> Side:
-        return _side(columns[k], domains[columns[k].source], splits, cuts.get(k, {}))
+        return _side(columns[k], endings[k], domains[columns[k].source], splits, cuts.get(k, {}))
 
     shapes = pair_shapes(trees, outputs, side, lambda split, cell: endings[split.feature].goes_left(split, cell))
     place = {source: k for k, source in enumerate(domains)}
     return [Term((place[columns[i].source], place[columns[j].source]), shape) for (i, j), shape in shapes.items()]
 
 
-def _side(column: Column, domain: Domain, splits: Sequence[Split], cuts: Mapping[float, Rational]) -> Side:
+def _side(
+    column: Column, ending: TreeSteps, domain: Domain, splits: Sequence[Split], cuts: Mapping[float, Rational]
+) -> Side:
     """Return what splits on a column tell apart of the user's column that it comes from."""
     if not domain.spans:
         keys = [*domain.categories_, *domain.codes_]
         found = (value_of(column, nearest_float(key) if isinstance(key, fmpq) else key) for key in keys)
-        return Side(Bins(keys=keys), [np.nan if cell is None else cell for cell in found])
+        return Side(Bins(keys=keys), [np.nan if cell is None else ending.seen(cell) for cell in found])
     number = as_number(column, "model")
     thresholds = sorted({split.threshold for split in splits})
     # A value on a threshold goes left; of thresholds with equal cuts the values between them are nowhere taken.
     last = {cuts[threshold]: above for threshold, above in pairwise([*thresholds, np.inf])}
-    missing = [] if number.missing is None else [number.missing]
+    missing = [ending.seen(number.missing)] if number.missing is not None and MISSING in domain.codes_ else []
     cells = [thresholds[0] if thresholds else np.inf, *last.values(), *missing]
     return Side(Bins(list(last), [MISSING for _ in missing], "right"), cells)
