@@ -160,12 +160,15 @@ def test_preferences_and_limits_on_changes_are_honoured(seed: int) -> None:
 STEP = Fraction(1, 10**6)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", range(80))
 def test_ranges_are_as_wide_as_trying_every_cell_says(seed: int) -> None:
     one = small(2000 + seed)
     names, count = one.names, len(one.row)
-    most = random.Random(seed).choice([None, None, 1, 2])
-    fixed = one.explainer.explain(one.row, radius="inf", max_changed=most).fixed
+    rng = random.Random(seed)
+    most = rng.choice([None, None, 1, 2])
+    needed = one.explainer.explain(one.row, radius="inf", max_changed=most).fixed
+    fixed = [*needed, *(i for i in range(count) if i not in needed and rng.random() < 0.6)]
+    rng.shuffle(fixed)
     found = one.explainer.inflate(one.row, radius="inf", features=[names[i] for i in fixed], max_changed=most)
     free = [i for i in range(count) if i not in fixed]
     gone: dict[int, tuple[Any, ...]] = {}

@@ -205,3 +205,25 @@ def test_a_budget_that_ends_says_so() -> None:
     assert early.lower_bound == 0 < early.size
     assert early.status is Status.BOUNDED
     assert "ran out of its budget" in str(early)
+
+
+def test_features_let_go_do_not_count_among_those_that_change() -> None:
+    features = [Feature(name, Domain.categories("u", "v")) for name in ("a", "b", "c")]
+    shapes = [Table({"u": 0, "v": -1}), Table({"u": 0, "v": "-3/2"}), Table({"u": 0, "v": -1})]
+    idle = PairSteps.of_entries({("u", "u"): 0, ("u", "v"): 0, ("v", "u"): 0, ("v", "v"): "1/100"})
+    explainer = Explainer(AdditiveModel(shapes, 3, features=features, pairs={("a", "b"): idle}))
+    # One free feature at a time may change, c; a goes where it likes; b then has no room: 3 - 1 - 1 - 3/2 < 0.
+    found = explainer.inflate(["u"] * 3, radius="inf", features=["a", "b"], max_changed=1)
+    assert found.ranges["a"].values == ("u", "v")
+    assert found.ranges["b"].values == ("u",)
+
+
+def test_ranges_of_integers_tell_what_is_attained_from_what_is_only_approached() -> None:
+    features = [Feature("count", Domain.integers(0, 3)), Feature("share", Domain.interval(0, 1))]
+    shapes = [Steps([2], [0, 0]), linear(-1) + Steps([1], [0, 1])]  # the share comes as close to -1 as one likes
+    pairs = {("count", "share"): PairSteps([2], [1], [[0, 0], [0, -1]])}  # and from a count of 2 on it gets there
+    explainer = Explainer(AdditiveModel(shapes, 1, features=features, ties="negative", pairs=pairs))
+    found = explainer.inflate([0, 0], radius="inf", features=["count"])
+    assert str(found.ranges["count"]) == "the integers from 0 to 1"
+    assert explainer.is_sufficient([1, 0], ["count"], radius="inf")
+    assert not explainer.is_sufficient([2, 0], ["count"], radius="inf")
