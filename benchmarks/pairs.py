@@ -2,10 +2,10 @@
 
     python benchmarks/pairs.py [--stress 30 60 100] [--instances 8] [--seconds 10]
 
-Stress: categorical features with random tables, six labels each, every feature in six pairs on average, and pair terms as
-strong as the features' own. The row's score is a third of the worst fall, so that about half of the features are needed.
-For each size: how many answers are proven within the time, CPU time of these, and how far apart set and bound are in the
-others.
+Stress: categorical features with random tables, six labels each, every feature in six pairs on average, and pair terms
+as strong as the features' own. The row's score is a third of the worst fall, so that about half of the features are
+needed. For each size: how many answers are proven within the time, CPU time of these, and how far apart set and bound
+are in the others.
 """
 
 from __future__ import annotations
@@ -61,9 +61,7 @@ def random_model(count, strength, seed):
         intercept,
         "binary",
         [suffice.Feature(name, suffice.Domain.categories(*values)) for name in names],
-        pairs={
-            (names[i], names[j]): suffice.PairSteps(bins, bins, table.tolist()) for (i, j), table in tables.items()
-        },
+        pairs={(names[i], names[j]): suffice.PairSteps(bins, bins, table.tolist()) for (i, j), table in tables.items()},
     )
     return suffice.Explainer(model), [values[0]] * count
 
