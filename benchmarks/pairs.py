@@ -1,26 +1,161 @@
-"""Models with pair terms: how hard the smallest explanation is, all in one run.
+"""Models with pair terms: default EBMs of real data, and random tables that are hard on purpose, all in one run.
 
-    python benchmarks/pairs.py [--stress 30 60 100] [--instances 8] [--seconds 10]
+    python benchmarks/pairs.py [--data FOLDER] [--sets breast_cancer german_credit heloc adult california_housing]
+        [--rows 60] [--radii 0.1 0.5 1 inf] [--stress 30 60 100] [--instances 8] [--seconds 10]
 
-Stress: categorical features with random tables, six labels each, every feature in six pairs on average, and pair terms
-as strong as the features' own. The row's score is a third of the worst fall, so that about half of the features are
-needed. For each size: how many answers are proven within the time, CPU time of these, and how far apart set and bound
-are in the others.
+EBMs: defaults of interpret (at most 25,000 rows; `--bags` outer bags), read by `from_model`. For test rows at each
+radius, CPU time of one explanation (median, 95 %, most), its size, the share that is proven; the same through
+`explain_batch`; how often the smallest set of the model without its pair terms does not suffice; and ratios: to
+`ebm.explain_local`, and of our worst case of all features to toulbar2's, if pytoulbar2 is installed (its network is
+made beforehand; it works with nine decimals, to which the two are compared).
+
+Random tables: categorical features with six labels each, every feature in six pairs on average, pair terms a third as
+strong as the features' own and as strong. The row's score is a third of the worst fall, so that about a third of the
+features are needed. How many answers are proven within the time, and how far apart set and bound are in the others.
+
+FOLDER holds the CSV files that `suffice.datasets` reads; Breast Cancer needs none.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import platform
-import statistics
 import time
 from itertools import combinations
 
 import numpy as np
 
 import suffice
+from suffice import datasets
+from suffice.core.worst_case import FAR, sight
 
 LABELS, DEGREE, PART = 6, 6, 0.35
+LOADERS = {
+    "breast_cancer": lambda folder: datasets.load_breast_cancer(),
+    "german_credit": datasets.load_german_credit,
+    "heloc": datasets.load_heloc,
+    "adult": datasets.load_adult,
+    "california_housing": datasets.load_california_housing,
+}
+
+
+def clock(function):
+    began = time.process_time()
+    result = function()
+    return time.process_time() - began, result
+
+
+def spread(times):
+    return f"{1e3 * np.median(times):.2f} / {1e3 * np.quantile(times, 0.95):.2f} / {1e3 * max(times):.2f} ms"
+
+
+# --- default EBMs -----------------------------------------------------------------------------------------------------
+
+
+def trained(name, folder, bags):
+    """Return a default EBM and its test rows."""
+    from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
+    from sklearn.model_selection import train_test_split
+
+    data = LOADERS[name](folder)
+    frame, target = data.frame, data.target
+    if len(frame) > 25_000:
+        frame = frame.sample(25_000, random_state=0)
+        target = target.loc[frame.index]
+    is_regression = data.task == "regression"
+    train, test, wanted, _ = train_test_split(
+        frame, target, test_size=0.2, random_state=0, stratify=None if is_regression else target
+    )
+    kind = ExplainableBoostingRegressor if is_regression else ExplainableBoostingClassifier
+    return (
+        kind(n_jobs=1, random_state=0, **({} if bags is None else {"outer_bags": bags})).fit(train, wanted),
+        train,
+        test,
+    )
+
+
+def worst_by_toulbar2(ground):
+    """Return the CPU seconds that toulbar2 takes for the worst case of all features, and its fall; None without it."""
+    try:
+        import pytoulbar2
+    except ImportError:
+        return None
+    graph, unit = ground.graph, math.ldexp(1.0, -ground.landscape.bits)
+    net, offset = pytoulbar2.CFN(1e7, resolution=9, verbose=-1), 0.0
+    sizes = np.diff(graph.first)
+    for i, size in enumerate(sizes):
+        net.AddVariable(f"x{i}", range(int(size)))
+    for i in range(len(sizes)):
+        own = graph.own[graph.first[i] : graph.first[i + 1]] * unit
+        offset += own.max()
+        net.AddFunction([i], list(own.max() - own))
+    for e, (i, j) in enumerate(graph.ends.tolist()):
+        both = graph.both[graph.start[e] : graph.start[e + 1]] * unit
+        offset += both.max()
+        net.AddFunction([i, j], list(both.max() - both))
+    seconds, found = clock(lambda: net.Solve(showSolutions=0, timeLimit=20))
+    return seconds, offset - found[1]
+
+
+def worst_by_us(ground):
+    """Return the CPU seconds of our worst case of all features, and its fall."""
+    everything = range(len(ground.row))
+    seconds, found = clock(lambda: [sight(ground, everything, len(everything), -1, FAR) for _ in range(5)])
+    return max(seconds, 1e-4) / 5, math.ldexp(found[0].sum, -ground.landscape.bits)
+
+
+def of_real_data(name, folder, bags, count, radii):
+    """Print what explaining rows of a default EBM takes."""
+    ebm, train, test = trained(name, folder, bags)
+    seconds, explainer = clock(lambda: suffice.Explainer(suffice.from_model(ebm, reference=train)))
+    model = explainer.model
+    rows = [test.iloc[k] for k in range(min(count, len(test)))]
+    ours = {"claim": suffice.Within("1/2")} if model.task == "regression" else {}
+    bare = suffice.Explainer(
+        suffice.AdditiveModel(
+            [term.shape for term in model.mains], model.intercept, model.task, model.features, model.classes, model.ties
+        )
+    )
+    local = [clock(lambda row=row: ebm.explain_local(row.to_frame().T, None))[0] for row in rows[:10]]
+    print(f"{name}: {len(model.features)} features, {len(model.pairs)} pairs, read in {seconds:.1f} s")
+    for radius in radii:
+        asked = {"radius": radius, **ours}
+        explainer.explain(rows[0], **asked)
+        times, sizes, proven, wrong, silent, ratios = [], [], 0, 0, 0, []
+        for row in rows:
+            seconds, why = clock(lambda row=row, asked=asked: explainer.explain(row, **asked))
+            times.append(seconds)
+            sizes.append(why.size)
+            proven += why.status is suffice.Status.PROVEN
+            if model.task != "regression" and bare.predict(row) != why.prediction:
+                silent += 1
+            else:
+                fixed = bare.explain(row, **asked).features
+                wrong += not explainer.is_sufficient(row, fixed, **asked)
+            ground = why.case.constraints[0].ground
+            theirs = worst_by_toulbar2(ground)
+            if theirs is not None:
+                seconds, fall = worst_by_us(ground)
+                assert abs(fall - theirs[1]) < 1e-5, "the two differ"
+                ratios.append(theirs[0] / seconds)
+        table = test.iloc[: len(rows)]
+        explainer.explain_batch(table, threads=1, **asked)
+        batch_seconds, found = clock(
+            lambda table=table, asked=asked: explainer.explain_batch(table, threads=1, **asked)
+        )
+        told = f"toulbar2 {np.median(ratios):.1f} times as long; " if ratios else ""
+        print(
+            f"  radius {radius:>4}: {spread(times)}; size {np.median(sizes):g} (most {max(sizes)}); "
+            f"{proven} of {len(rows)} proven; batch {len(rows) / batch_seconds:.0f} rows/s, "
+            f"{found.was_exact.mean():.0%} exact; without pairs "
+            f"{wrong} of {len(rows) - silent} do not suffice, {silent} predict another class; {told}"
+            f"explain_local {np.median(local) / np.median(times):.1f} times as long",
+            flush=True,
+        )
+
+
+# --- random tables ----------------------------------------------------------------------------------------------------
 
 
 def lowest(mains, tables):
@@ -74,30 +209,40 @@ def stress(sizes, instances, seconds, strengths=(0.3, 1.0)):
             times, gaps, kept, proven = [], [], [], 0
             for seed in range(instances):
                 explainer, row = random_model(count, strength, seed)
-                began = time.process_time()
-                why = explainer.explain(row, radius="inf", max_seconds=seconds, max_nodes=10**9)
+                spent, why = clock(
+                    lambda explainer=explainer, row=row: explainer.explain(
+                        row, radius="inf", max_seconds=seconds, max_nodes=10**9
+                    )
+                )
                 if why.status is suffice.Status.PROVEN:
                     proven += 1
-                    times.append(time.process_time() - began)
+                    times.append(spent)
                 else:
                     gaps.append(why.size - why.lower_bound)
                 kept.append(why.size)
-            said = f"{statistics.median(times):.2f} s of CPU (at most {max(times):.2f})" if times else "-"
-            left = f"{statistics.median(gaps):g} (at most {max(gaps)})" if gaps else "-"
+            said = f"{np.median(times):.2f} s of CPU (at most {max(times):.2f})" if times else "-"
+            left = f"{np.median(gaps):g} (at most {max(gaps)})" if gaps else "-"
             print(
                 f"  {count:3d} features, pairs x{strength:g}: {proven} of {instances} proven in {said}; size "
-                f"{statistics.median(kept):g}; size less bound in the others {left}",
+                f"{np.median(kept):g}; size less bound in the others {left}",
                 flush=True,
             )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", help="folder with CSV files")
+    parser.add_argument("--sets", nargs="*", choices=list(LOADERS), default=list(LOADERS))
+    parser.add_argument("--bags", type=int, help="outer bags of the EBMs (default: interpret's)")
+    parser.add_argument("--rows", type=int, default=60)
+    parser.add_argument("--radii", nargs="*", default=["0.1", "0.5", "1", "inf"])
     parser.add_argument("--stress", type=int, nargs="*", default=[30, 60, 100])
     parser.add_argument("--instances", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=10.0)
     arguments = parser.parse_args()
-    print(f"Python {platform.python_version()}, {platform.machine()}, one core")
+    print(f"Python {platform.python_version()}, {platform.machine()}, one core, CPU time")
+    for name in arguments.sets:
+        of_real_data(name, arguments.data, arguments.bags, arguments.rows, arguments.radii)
     stress(arguments.stress, arguments.instances, arguments.seconds)
 
 

@@ -17,6 +17,7 @@ from suffice.solvers.enumeration import count_minimal, count_smallest, minimal_s
 from suffice.solvers.problem import Problem
 from suffice.solvers.roles import roles
 
+LONG = 10**6  # seconds: compiling for the first time may take long, and no time is tested
 BLOCKS = range(6)
 
 
@@ -59,7 +60,7 @@ def test_all_minimal_and_all_smallest_sets_come_once_and_are_counted(block):
         assert len(found) == len(set(found)), seed
         assert {frozenset(one) for one in found} == minimal, seed
         assert count_minimal(problem) == (len(minimal),) * 2, seed
-        cover = smallest_cover(problem.constraints, choices)
+        cover = smallest_cover(problem.constraints, choices, max_seconds=LONG)
         smallest = {one for one in allowed if sum(choices.costs[k] for k in one) == cover.cost}
         found = list(smallest_sets(problem, cover))
         assert len(found) == len(set(found)), seed
@@ -74,7 +75,7 @@ def test_roles_are_those_of_all_minimal_sets(block):
     for seed, tables, choices, allowed in cases(block):
         minimal = [one for one in allowed if not any(other < one for other in allowed)]
         open_ = [k for k in range(len(choices.items)) if k not in choices.fix | choices.free]
-        found = roles(Problem([Toy(one) for one in tables], choices))
+        found = roles(Problem([Toy(one) for one in tables], choices), max_seconds=LONG)
         assert found.necessary == tuple(k for k in open_ if all(k in one for one in minimal)), seed
         assert found.irrelevant == tuple(k for k in open_ if not any(k in one for one in minimal)), seed
         assert found.undecided == ()
@@ -118,7 +119,7 @@ def test_what_is_not_known_of_some_sets_leaves_true_bounds():
         tables = random_tables(rng, 4)
         allowed = free_sets([tables])
         least = 4 - max(mask.bit_count() for mask in allowed)
-        cover = smallest_cover([Tired(tables)])
+        cover = smallest_cover([Tired(tables)], max_seconds=LONG)
         assert cover.lower_bound <= least <= cover.cost
         assert sum(1 << i for i in range(4) if i not in cover.fixed) in allowed
         found = roles(Problem([Tired(tables)]))

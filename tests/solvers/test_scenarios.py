@@ -14,6 +14,7 @@ from suffice.solvers import master
 from suffice.solvers.covering import smallest_cover
 from suffice.solvers.proofs import Branch, Surrogate
 
+LONG = 10**6  # seconds: compiling for the first time may take long, and no time is tested
 BLOCKS = range(12)
 
 
@@ -62,7 +63,7 @@ def test_no_allowed_set_costs_less(block):
         most = most_freed(tables, choices)
         if most is None:
             continue
-        cover = smallest_cover([Toy(one) for one in tables], choices)
+        cover = smallest_cover([Toy(one) for one in tables], choices, max_seconds=LONG)
         assert (cover.cost, cover.lower_bound) == (everything(choices) - most,) * 2, seed
         fixed = {k for k, item in enumerate(choices.items) if set(item) & set(cover.fixed)}
         assert sorted(cover.fixed) == sorted(choices.features(fixed)), seed
@@ -83,7 +84,7 @@ def test_without_proposals_the_tree_alone_finds_it(block, monkeypatch):
             tables, choices = systems(seed)
             most = most_freed(tables, choices)
             if most is not None:
-                cover = smallest_cover([Toy(one) for one in tables], choices)
+                cover = smallest_cover([Toy(one) for one in tables], choices, max_seconds=LONG)
                 assert (cover.cost, cover.lower_bound) == (everything(choices) - most,) * 2, seed
 
 
@@ -95,7 +96,7 @@ def test_a_budget_that_ends_leaves_true_bounds(block):
         if most is None:
             continue
         for nodes in (0, 1):
-            cover = smallest_cover([Toy(one) for one in tables], choices, max_nodes=nodes)
+            cover = smallest_cover([Toy(one) for one in tables], choices, max_nodes=nodes, max_seconds=LONG)
             assert cover.lower_bound <= everything(choices) - most <= cover.cost
             check(cover.proof, choices, everything(choices) - cover.lower_bound, tables)
 
@@ -116,7 +117,7 @@ def test_numbers_too_long_for_64_bits_are_compared_exactly(block):
         choices = Choices.single(tables.count)
         most = most_freed([longer], choices)
         if most is not None:
-            cover = smallest_cover([Toy(longer)])
+            cover = smallest_cover([Toy(longer)], max_seconds=LONG)
             assert (cover.cost, cover.lower_bound) == (tables.count - most,) * 2, seed
 
 
@@ -130,7 +131,7 @@ def test_a_wrong_tree_is_refused():
         (tables, choices, cover.proof, most)
         for tables, choices in map(systems, range(500))
         if (most := most_freed(tables, choices)) is not None
-        and (cover := smallest_cover([Toy(one) for one in tables], choices)).proof.scenarios
+        and (cover := smallest_cover([Toy(one) for one in tables], choices, max_seconds=LONG)).proof.scenarios
         and most
     )
     check(proof, choices, most, tables)
@@ -146,7 +147,7 @@ def test_the_same_question_has_the_same_answer():
     for seed in range(50):
         tables, choices = systems(seed)
         if most_freed(tables, choices) is not None:
-            one, two = (smallest_cover([Toy(one) for one in tables], choices) for _ in range(2))
+            one, two = (smallest_cover([Toy(one) for one in tables], choices, max_seconds=LONG) for _ in range(2))
             assert (one.fixed, one.proof.tree) == (two.fixed, two.proof.tree)
 
 

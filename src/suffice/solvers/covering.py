@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from suffice.core.constraint import Constraint
 from suffice.numbers.exact import nearest_float
-from suffice.question.budget import Clock
 from suffice.question.preferences import Choices
 from suffice.solvers.problem import Problem
 from suffice.solvers.proofs import Bound, Branch, Cover, Multipliers, Tree
@@ -59,7 +58,7 @@ def smallest_cover(
     """
     problem = Problem(constraints, choices)
     if not problem.adds_up:
-        return ScenarioSearch(problem, Clock(max_nodes, time.monotonic() + max_seconds)).run()
+        return ScenarioSearch(problem, max_nodes, max_seconds).run()
     if len(problem.constraints) == 1 and problem.choices.is_plain:
         fixed = smallest_sufficient(problem.constraints[0])
         return Cover(fixed, len(fixed), len(fixed), 0, Bound((fmpq(1),)))

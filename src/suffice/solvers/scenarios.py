@@ -7,6 +7,7 @@ one is the next scenario. It ends when nothing better is allowed: scenarios and 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -29,17 +30,18 @@ class ScenarioSearch:
     ----------
     problem : Problem
         Constraints of which some do not add up; each admits what the choices free in any case.
-    clock : Clock
-        Budget of nodes and time.
+    max_nodes, max_seconds : int, float
+        Budget, which begins once everything that this process runs for the first time is compiled.
     """
 
-    def __init__(self, problem: Problem, clock: Clock) -> None:
-        self.problem, self.clock = problem, clock
+    def __init__(self, problem: Problem, max_nodes: int, max_seconds: float) -> None:
+        self.problem = problem
         # An item that alone breaks a constraint is in every sufficient set.
         self.needed = tuple(k for k in problem.open if self._is_needed(k))
         self.items = tuple(k for k in problem.open if k not in set(self.needed))
         self.costs = tuple(problem.costs[k] for k in self.items)
-        self.master = Master(self.costs, clock)
+        Master((1,), Clock(1)).find(1)
+        self.master = Master(self.costs, Clock(max_nodes, time.monotonic() + max_seconds))
         self.scenarios: list[tuple[int, Scenario]] = []
         self.wide: list[tuple[int, Scenario]] = []
         self.best: tuple[int, ...] = ()  # the freed ones of the best set known, by their places among the items
