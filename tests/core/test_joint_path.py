@@ -56,8 +56,8 @@ def random_path(maker: Maker) -> tuple[Scene, list[Fraction], JointPath, tuple[i
     freed = tuple(i for i in range(len(scene.row)) if rng.random() < 0.8)
     most = rng.choice([None, None, 1, 2])
     few = len(scene.row) if most is None else most
-    some = [fall_at(scene, freed, Fraction(rng.randint(0, 24), 4), units, few).value for _ in range(2)]
-    margin = rng.choice([some[0], (some[0] + some[1]) / 2, some[1] + fmpq(rng.randint(0, 2), 3)])
+    some, top = (fall_at(scene, freed, Fraction(k, 4), units, few).value for k in (rng.randint(0, 16), 24))
+    margin = rng.choice([some, top * fmpq(rng.randint(0, 3), 4), (some + top) / 2])
     is_strict = rng.random() < 0.5 and margin > 0
     joint = Joint(margin, Ground(scene.landscape, scene.row, scene.region), is_strict, most)
     return scene, units, path_of(scene, units, joint), freed, few
@@ -89,7 +89,7 @@ def test_a_set_suffices_up_to_its_radius_and_no_further(seed: int, below: int) -
         if radius:
             (under,) = path.below(reach.radius)
             assert under.admits(freed) == holds(radius - STEP)
-    assert ends > 5
+    assert ends >= 5
 
 
 @pytest.mark.parametrize("seed", range(3))

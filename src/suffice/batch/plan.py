@@ -54,7 +54,12 @@ def make_plan(compiled: Compiled, question: Question) -> Plan:
     if any(part.gap for part in every):
         return LeaveOpen()
     is_one = len(compiled.model.intercept) == 1 and all(len(some) < 2 for some in parts.values())
-    if is_one and not any(part.is_relative for part in every):
+    is_one &= not any(part.is_relative for part in every)
+    if compiled.model.pairs:
+        from suffice.batch.pairs import pair_plan
+
+        return pair_plan(compiled, question, parts) if is_one else LeaveOpen()
+    if is_one:
         return _OnePart(compiled, question, parts)
     return _SeveralParts(compiled, question, parts)
 

@@ -34,7 +34,6 @@ _LOCK = threading.Lock()
 
 def batch_question(compiled: Compiled, question: Question) -> BatchQuestion:
     """Return a question compiled for many rows; asked again of the same model it is ready."""
-    compiled.model.refuse_pairs("answering many rows at once", DataError)
     key = question.with_budget(max_nodes=None, max_seconds=0.0)  # budgets are those of single rows
     plans: OrderedDict[Question, Plan] = compiled.plans
     with _LOCK:

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.graph import Graph, compiled, graph
+from suffice.core.graph import Graph, graph
+from suffice.numbers.compiling import compiled
 
 
 @compiled

@@ -23,6 +23,7 @@ from suffice.core.joint_inputs import breaking_point
 from suffice.core.joint_path import JointPath
 from suffice.core.landscape import Landscape
 from suffice.core.radius_path import RadiusPath
+from suffice.core.room import JointRoom, Room, SeparableRoom
 from suffice.core.rounding import rounding_errors
 from suffice.errors import BudgetError, RadiusError, Undecided
 from suffice.model.additive import AdditiveModel
@@ -111,7 +112,7 @@ class Case:
         predict = self.compiled.float_predict
         return self.prediction if predict is None else predict([to_user(value) for value in self.row])
 
-    @property
+    @cached_property
     def has_pairs(self) -> bool:
         """Whether features act together in some part of the claim, so that what they do alone does not add up."""
         return any(self.compiled.oriented_pairs(one.factors) for one in self.inequalities)
@@ -136,7 +137,7 @@ class Case:
 
     def _constraint(self, inequality: Inequality) -> Constraint:
         margin, limits = inequality.at(self.scores), (inequality.is_strict, self.question.max_changed, inequality.gap)
-        if self.compiled.oriented_pairs(inequality.factors):
+        if self.has_pairs:
             return Joint(margin, self._ground(inequality), *limits)
         return Separable(margin, self._bound(inequality)[0], *limits)
 
@@ -159,7 +160,7 @@ class Case:
         return ground
 
     def _worst(self, inequality: Inequality) -> tuple[Worst, ...]:
-        if not self.compiled.oriented_pairs(inequality.factors):
+        if not self.has_pairs:
             return self._bound(inequality)[1]
         landscape = self._ground(inequality).landscape
         functions = [landscape.alone(i, self.row) for i in self.features]
@@ -205,6 +206,14 @@ class Case:
         if isinstance(constraint, Joint):
             return breaking_point(constraint, moved)
         return breaking_input(constraint, self.worst[part], self.row, self.region, moved)
+
+    def room(self, freed: Sequence[int]) -> Room:
+        """Return what the freed features leave for the others."""
+        joint = tuple(one for one in self.constraints if isinstance(one, Joint))
+        if joint:
+            return JointRoom(joint, self.row, self.model.domains, self.region, frozenset(freed))
+        falls = tuple(constraint.fall(freed) for constraint in self.constraints)
+        return SeparableRoom(self.constraints, self.worst, self.row, falls)
 
     def path(self, slack: Sequence[Rational] | None = None) -> RadiusPath:
         """Return the constraints as functions of a factor of the radii; slack is added to the margins."""

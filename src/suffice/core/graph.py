@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-try:
-    from numba import njit
-
-    def compiled(function: Function) -> Function:
-        """Compile a function at its first call, or take it from the cache on disk; it runs beside other threads."""
-        return cast(Function, njit(nogil=True, cache=True)(function))
-
-except ImportError:  # without numba the same functions run as they stand
-
-    def compiled(function: Function) -> Function:
-        """Return the function as it is."""
-        return function
+from suffice.numbers.compiling import compiled
 
 
 class Graph(NamedTuple):

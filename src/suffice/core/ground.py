@@ -28,6 +28,7 @@ from suffice.core.landscape import Landscape, Spot
 from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ZERO, Rational
 from suffice.question.row import Row
+from suffice.shapes.axis import Interval
 from suffice.shapes.infimum import Infimum
 
 
@@ -87,7 +88,7 @@ class Ground:
     def _add_span(self, i: int, own: Spot, span: Span) -> None:
         """Add the labels of a span: of the cells at its ends, of the row's own cell, and of whole cells between."""
         ladder = self.landscape.ladders[i]
-        cells = ladder.axis.cells_between(span.low, span.high)
+        cells, reach = ladder.axis.cells_between(span.low, span.high), Interval(span.low, True, span.high, True)
         first, last, apart = cells[0], cells[-1], {cells[0], own.cell, cells[-1]}
         whole = self.landscape.whole_cells(i, is_integers=span.is_integers) if len(cells) > 2 else None
         at = first
@@ -102,7 +103,7 @@ class Ground:
                 self._is_exact = self._is_exact and all(whole.is_exact[at:end])
                 at = end
                 continue
-            for spot in ladder.spots(self.landscape.names[i], at, span):
+            for spot in ladder.spots(self.landscape.names[i], at, reach, is_integers=span.is_integers):
                 # In the row's own cell only what is lower than the row is worth a label, unless a pair varies there.
                 if at != own.cell or ladder.varies[at] or spot.infimum.rank < own.infimum.rank:
                     self._put(i, spot)

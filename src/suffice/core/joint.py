@@ -106,7 +106,10 @@ class Joint(Constraint):
         return INFINITE if self._is_endless(some) else self.worst(some).fall
 
     def scenario(self, freed: Collection[int]) -> Scenario | None:
-        """Return the worst labelling of the freed features, the others changed one by one to lower it further."""
+        """Return a bad labelling of the freed features, the others changed one by one to lower the score further.
+
+        It is the worst one unless that takes long to find.
+        """
         some, ground = frozenset(freed), self.ground
         if self._is_endless(some):
             weights = [NO_DROP] * len(ground.row)
@@ -114,7 +117,7 @@ class Joint(Constraint):
                 weights[i] = INFINITE
             return Scenario(tuple(weights), {}, (0,) * len(ground.row))
         low, high = self._limits
-        seen = sight(ground, some, self._most, low, FAR)
+        seen = sight(ground, some, self._most, low, FAR, fair=high)
         if seen is not None and not seen.is_above:
             return None
         if seen is not None and seen.sum > high:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from flint import fmpq
 
 from suffice.core.joint import Joint
-from suffice.core.landscape import Spot, within
+from suffice.core.landscape import Spot
 from suffice.model.domain import Span
 from suffice.numbers.exact import ONE, Rational, nearest_float
 from suffice.numbers.values import Value
@@ -65,10 +65,7 @@ def _value_at(joint: Joint, i: int, spot: Spot, closeness: Rational) -> Value:
     if not side or spot.within is None:
         return at
     assert isinstance(at, fmpq)
-    ladder = joint.ground.landscape.ladders[i]
-    inside = within(ladder.axis.interval(spot.cell), spot.within)
-    assert inside is not None
-    function = ladder.function
+    function, inside = joint.ground.landscape.ladders[i].function, spot.within
     k = function.segment_after(at) if side > 0 else function.segment_before(at)
     knots = function.knots[k : k + 1] if side > 0 else function.knots[max(k - 1, 0) : k]
     ends = [end for end in (*knots, inside.high if side > 0 else inside.low) if end is not None]

@@ -13,13 +13,12 @@ end of 64 bits end the search (`OVERFLOW`): then the plain one is asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from suffice.core.graph import climb, compiled, copied, value_of
+from suffice.core.graph import climb, copied, value_of
+from suffice.numbers.compiling import as_python, compiled
 
 DONE, ENOUGH, WORK_ENDED, OVERFLOW = 0, 1, 2, 3
 
@@ -386,13 +385,4 @@ def search(
     return DONE, is_found, best, best, work, nodes
 
 
-def _as_python() -> Callable[..., Any]:
-    """Return `search` as plain Python: the same text, with the plain functions in place of the compiled ones."""
-    names = dict(globals())
-    for function in (copied, value_of, climb, sweep, bound_of, prune, search):
-        plain = getattr(function, "py_func", function)
-        names[plain.__name__] = FunctionType(plain.__code__, names, plain.__name__)
-    return names["search"]  # type: ignore[no-any-return]
-
-
-exact_search = _as_python()
+exact_search = as_python(search, copied, value_of, climb, sweep, bound_of, prune)

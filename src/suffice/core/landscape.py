@@ -23,7 +23,6 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from suffice.errors import RadiusError
-from suffice.model.domain import Span
 from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.shapes.axis import Axis, Interval, united
@@ -44,11 +43,11 @@ class Spot(NamedTuple):
 
     cell: int  # of the feature's axis
     infimum: Infimum
-    within: Span | None  # numbers of this span that are in the cell; None for a single value
+    within: Interval | None  # the numbers that it stands for; None for a single value
     edge: int  # as of a drop: -1 where it is only approached, 1 where it is about to fall further
 
     @classmethod
-    def of(cls, cell: int, infimum: Infimum, within: Span | None = None) -> Spot:
+    def of(cls, cell: int, infimum: Infimum, within: Interval | None = None) -> Spot:
         """Return a spot at an infimum."""
         return cls(cell, infimum, within, -1 if infimum.is_approached else 0)
 
@@ -61,20 +60,21 @@ class Ladder:
         self.varies = varies.tolist()  # for each cell whether a pair term is not constant along the feature there
         self._whole: dict[tuple[int, bool], Spot | None] = {}
 
-    def spots(self, name: str, cell: int, span: Span) -> list[Spot]:
-        """Return places such that nothing in a cell and a span is worse than the worst of them."""
-        inside = within(self.axis.interval(cell), span)
+    def spots(self, name: str, cell: int, reach: Interval, *, is_integers: bool) -> list[Spot]:
+        """Return places such that nothing in a cell and an interval, or its integers, is worse than the worst."""
+        inside = within(self.axis.interval(cell), reach, is_integers=is_integers)
         if inside is None:
             return []
         if self.varies[cell]:
-            return [Spot.of(cell, one, span) for one in _corners(self.function, inside, span, name)]
-        return [Spot.of(cell, _lowest(self.function, inside, span), span)]
+            found = _corners(self.function, inside, name, is_integers=is_integers)
+            return [Spot.of(cell, one, inside) for one in found]
+        return [Spot.of(cell, _lowest(self.function, inside, is_integers=is_integers), inside)]
 
     def whole(self, cell: int, *, is_integers: bool) -> Spot | None:
         """Return the worst place of a whole cell with two ends, along which no pair term varies; found once."""
         key = cell, is_integers
         if key not in self._whole:
-            found = self.spots("", cell, Span(None, None, is_integers))
+            found = self.spots("", cell, Interval(None, True, None, True), is_integers=is_integers)
             self._whole[key] = found[0] if found else None
         return self._whole[key]
 
@@ -261,15 +261,15 @@ def _cells_in(axis: Axis, finer: Axis | None) -> NDArray[np.int64]:
     return axis.cells_in(finer).astype(np.int64)
 
 
-def within(cell: Interval, span: Span) -> Interval | None:
-    """Return the numbers of a cell that are in a span; of a span of integers the first and the last."""
-    low, has_low = (cell.low, cell.has_low) if cell.low is not None else (span.low, True)
-    if span.low is not None and low is not None and span.low > low:
-        low, has_low = span.low, True
-    high, has_high = (cell.high, cell.has_high) if cell.high is not None else (span.high, True)
-    if span.high is not None and high is not None and span.high < high:
-        high, has_high = span.high, True
-    if span.is_integers:
+def within(cell: Interval, reach: Interval, *, is_integers: bool) -> Interval | None:
+    """Return the numbers of a cell that are in an interval; of integers from the first to the last."""
+    low, has_low = (cell.low, cell.has_low) if cell.low is not None else (reach.low, reach.has_low)
+    if reach.low is not None and low is not None and reach.low >= low:
+        low, has_low = reach.low, reach.has_low and (has_low or reach.low > low)
+    high, has_high = (cell.high, cell.has_high) if cell.high is not None else (reach.high, reach.has_high)
+    if reach.high is not None and high is not None and reach.high <= high:
+        high, has_high = reach.high, reach.has_high and (has_high or reach.high < high)
+    if is_integers:
         if low is not None:
             low = fmpq(low.ceil() + (0 if has_low or low.q != 1 else 1))
         if high is not None:
@@ -280,10 +280,10 @@ def within(cell: Interval, span: Span) -> Interval | None:
     return Interval(low, has_low, high, has_high)
 
 
-def _lowest(function: Pieces, inside: Interval, span: Span) -> Infimum:
+def _lowest(function: Pieces, inside: Interval, *, is_integers: bool) -> Infimum:
     """Return the infimum of a function over an interval whose ends need not belong to it."""
     low, has_low, high, has_high = inside
-    if span.is_integers:
+    if is_integers:
         return function.on_integers.infimum(low, high)
     if (has_low or low is None) and (has_high or high is None):
         return function.infimum(low, high)
@@ -306,7 +306,7 @@ def _lowest(function: Pieces, inside: Interval, span: Span) -> Infimum:
     return min(found)
 
 
-def _corners(function: Pieces, inside: Interval, span: Span, name: str) -> list[Infimum]:
+def _corners(function: Pieces, inside: Interval, name: str, *, is_integers: bool) -> list[Infimum]:
     """Return the places of an interval at which a function that is affine between a feature's knots can be lowest."""
     low, has_low, high, has_high = inside
     if low is None or high is None:
@@ -314,7 +314,7 @@ def _corners(function: Pieces, inside: Interval, span: Span, name: str) -> list[
             f"a pair term of {name!r} goes on for ever along it, and nothing bounds it there; give a finite radius, or "
             "a domain with ends"
         )
-    if span.is_integers:
+    if is_integers:
         function = function.on_integers
     if low == high:
         return [Infimum.attained(function(low), low)]

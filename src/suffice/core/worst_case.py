@@ -22,6 +22,7 @@ from suffice.errors import BudgetEnded
 FAR = 1 << 61  # beyond every sum in units
 
 _MOST_WORK = 2_000_000_000  # entries of tables that one search may visit: seconds
+_FAIR_WORK = 10_000_000  # and before it takes what it has found, where that will do
 _LEAST_WORK = 2_000_000  # and what it may visit however late it is
 _RATE, _EXACT_RATE = 200_000_000, 500_000  # entries visited in a second, compiled and in plain Python
 
@@ -50,7 +51,7 @@ def free_features(ground: Ground, freed: Collection[int]) -> NDArray[np.bool_]:
 
 
 def sight(
-    ground: Ground, freed: Collection[int], most: int, low: int, enough: int, moves: Any = None
+    ground: Ground, freed: Collection[int], most: int, low: int, enough: int, moves: Any = None, *, fair: int = FAR
 ) -> Sighted | None:
     """Return what units say of sums above `low`; None where 64 bits do not suffice.
 
@@ -59,20 +60,31 @@ def sight(
     freed, most : the features that may change, and how many at once
     low, enough : sums up to the first do not matter; above the second any will do
     moves : which labels count as changes, if not all but the first of each feature
+    fair : a sum above it will do if the largest takes long to find
     """
     if ground.is_beyond:
         return None
+    if len(freed) == 1 and most > 0 and enough < FAR:
+        return _alone(ground, next(iter(freed)), low)
     graph = ground.graph if moves is None else ground.graph._replace(moves=moves)
     labels, alive = np.zeros(graph.features, dtype=np.int64), np.zeros(len(graph.own), dtype=np.bool_)
-    work = _work(ground, _RATE)
-    how, is_above, best, *_ = search(
-        graph, free_features(ground, freed), most, low, enough, False, work, ground.landscape.limit, labels, alive
-    )
-    if how == OVERFLOW:
-        return None
-    if how not in (DONE, ENOUGH):
-        raise BudgetEnded
-    return Sighted(bool(is_above), labels, int(best))
+    is_free, limit, work = free_features(ground, freed), ground.landscape.limit, _work(ground, _RATE)
+    for most_work in (work,) if fair == FAR else (min(_FAIR_WORK, work), work):
+        how, is_above, best, *_ = search(graph, is_free, most, low, enough, False, most_work, limit, labels, alive)
+        if how == OVERFLOW:
+            return None
+        if how in (DONE, ENOUGH) or (is_above and best > fair):
+            return Sighted(bool(is_above), labels, int(best))
+    raise BudgetEnded
+
+
+def _alone(ground: Ground, i: int, low: int) -> Sighted:
+    """Return what units say of the labels of one feature, which need no search."""
+    own = ground.graph.own[ground.graph.first[i] : ground.graph.first[i + 1]]
+    labels = np.zeros(ground.graph.features, dtype=np.int64)
+    labels[i] = own.argmax()
+    best = int(own[labels[i]])
+    return Sighted(best > low, labels, max(best, low))
 
 
 def worst(ground: Ground, freed: Collection[int], most: int, moves: Any = None) -> Found:

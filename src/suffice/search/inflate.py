@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suffice.answers.inflated import Inflated, Range
-from suffice.answers.words import listed, not_rational
+from suffice.answers.words import listed, true_end
 from suffice.core.case import Case
-from suffice.core.constraint import total
 from suffice.errors import ClaimError, OptionError
 from suffice.numbers.exact import ZERO
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, SET_IS_GIVEN, search
@@ -28,26 +27,24 @@ def inflate(case: Case, fixed: Sequence[int] | None) -> Inflated:
     """
     if fixed is None:
         return _inflated(case, explain.run(case).fixed)
-    for name in sorted(case.question.given & (PREFERENCES | BUDGET)):
+    for name in sorted(case.question.given & (PREFERENCES | {"max_nodes"})):
         raise OptionError(f"'inflate' does not take the option {name!r} together with features: {SET_IS_GIVEN}")
     return _inflated(case, fixed)
 
 
 def _inflated(case: Case, fixed: Sequence[int]) -> Inflated:
     names, freed = case.model.names, [i for i in case.features if i not in set(fixed)]
-    falls = [constraint.fall(freed) for constraint in case.constraints]
-    for constraint, fall in zip(case.constraints, falls, strict=True):
-        if not constraint.allows(fall):
+    for constraint in case.constraints:
+        if not constraint.admits(freed):
             what = listed([names[i] for i in fixed]) if fixed else "fixing nothing"
             do = "do" if len(fixed) > 1 else "does"
             raise ClaimError(f"{what} {do} not suffice at this radius, so there are no ranges to find")
-    ranges, ends = {}, []
+    ranges, ends, room = {}, [], case.room(freed)
     for i in fixed:
-        functions = [cases[i].function for cases in case.worst]
-        here = [function(case.row[i]) for function in functions]
-        found = widest_range(functions, here, case.row[i], case.model.domains[i], case.constraints, falls)
-        falls = [total((fall, drop)) for fall, drop in zip(falls, found.drops, strict=True)]
+        domain = case.model.domains[i]
+        found = widest_range(room.levels(i), case.row[i], domain)
+        room = room.without(i, found.drops, found.reach(domain))
         ranges[names[i]] = Range.of(found)
         ends += [found.low, found.high]
     more = max((end.more for end in ends), default=ZERO)
-    return Inflated(case, ranges, tuple(names[i] for i in freed), not_rational(more))
+    return Inflated(case, ranges, tuple(names[i] for i in freed), true_end(case, more))

@@ -84,7 +84,7 @@ class Asked:
     def ask(self, explainer: Explainer, row: Any, question: Question, body: Body, deadline: Deadline) -> Any:
         """Return the answer; a search keeps to the time that is left."""
         own = {name: getattr(body, name) for name in self.own}
-        if "max_seconds" in self.search.honours and own.get("features") is None:  # of a given set nothing is searched
+        if "max_seconds" in self.search.honours:
             question = question.with_budget(max_seconds=min(question.budget.max_seconds, deadline.left))
         place = "radius" if self.search.takes_radius else "question"
         return getattr(explainer, self.name)(row, **{place: question}, **own)

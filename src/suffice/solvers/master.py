@@ -8,7 +8,7 @@ floats, which propose; bounds are sums of whole numbers, which decide.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ _DEEP = 5_000  # and below one
 _STEP = 100  # so many of them count as one node of the budget
 _KEPT = 6  # surrogates of earlier relaxations that are tried again
 _DEEPEST = 100  # levels of relaxations
+_MANY, _LATEST = 10, 3  # past so many knapsacks, only those that matter are looked at first, and so many of the latest
 
 
 class Outcome(NamedTuple):
@@ -53,6 +54,7 @@ class Master:
         self._bits = 60 - (0 if set(costs) <= {1} else sum(costs).bit_length())
         self._arrays: dict[tuple[Surrogate, int | None], Arrays] = {}
         self._floats: Floats | None = None
+        self._wanted: set[int] = set()  # knapsacks without which a search found what is not allowed
 
     def add(self, one: Knapsack) -> None:
         """Add a knapsack."""
@@ -143,9 +145,10 @@ class Master:
         from suffice.solvers import knapsack_kernel as kernel
 
         self._check_budget()
-        rows = list(dict.fromkeys([*more, *(Surrogate(((t, 1),)) for t in range(len(self.knapsacks)))]))
         most = min(most, int((self.clock.nodes - self.nodes) * _STEP) + 1, 2**24)
-        for bits in (self._bits, None):
+        used, bits = self._first_used(more), cast("int | None", self._bits)
+        while True:
+            rows = list(dict.fromkeys([*more, *(Surrogate(((t, 1),)) for t in used)]))
             order, is_freed = np.empty(len(open_), np.int64), np.empty(len(open_), np.bool_)
             record = np.empty(most, np.int32)
             knapsacks, shift = self._below(freed, open_, rows, bits)
@@ -161,9 +164,23 @@ class Master:
             if end == kernel.NONE:
                 return Outcome(None, self._tree(record[:nodes].tolist(), rows, open_))
             found = (*freed, *(open_[i] for i in order[is_freed].tolist()))
-            if self.allows(found):
+            broken = [t for t, one in enumerate(self.knapsacks) if not one.allows(found)]
+            if not broken:
                 return Outcome(found, None)
-        raise AssertionError("exact numbers allow what they do not")  # only rounded ones may do so
+            others = [t for t in broken if t not in used]
+            self._wanted.update(others)
+            used += others
+            if not others:  # only rounded numbers allow what exact ones do not
+                assert bits is not None
+                bits = None
+
+    def _first_used(self, more: Sequence[Surrogate]) -> list[int]:
+        """Return the knapsacks to begin with: all if they are few, else those that mattered, and the latest."""
+        count = len(self.knapsacks)
+        if count <= _MANY:
+            return list(range(count))
+        mattered = self._wanted.union(t for row in more for t, _ in row.multipliers)
+        return sorted(mattered.union(range(count - _LATEST, count)))
 
     def _tree(self, record: Sequence[int], rows: Sequence[Surrogate], open_: Sequence[int]) -> Tree:
         """Return the tree that a record in preorder stands for."""

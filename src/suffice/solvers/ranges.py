@@ -7,11 +7,14 @@ from typing import NamedTuple
 
 from flint import fmpq
 
-from suffice.core.constraint import NO_DROP, Constraint, Drop, total
+from suffice.core.constraint import NO_DROP, Drop
+from suffice.core.landscape import within
+from suffice.core.room import Level, Reach
 from suffice.errors import Undecided
 from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.values import Value
+from suffice.shapes.axis import Interval
 from suffice.shapes.pieces import Pieces
 
 
@@ -32,37 +35,48 @@ class AllowedRange(NamedTuple):
     values: tuple[Value, ...]
     drops: tuple[Drop, ...]
 
+    def reach(self, domain: Domain) -> Reach:
+        """Return which values of the feature's domain these are."""
+        if self.values:
+            return Reach((), self.values)
+        allowed = Interval(self.low.at, self.low.is_included, self.high.at, self.high.is_included)
+        each = [
+            (within(Interval(low, True, high, True), allowed, is_integers=is_integers), is_integers)
+            for low, high, is_integers in domain.spans
+        ]
+        return Reach(tuple((one, is_integers) for one, is_integers in each if one is not None), ())
 
-def widest_range(
-    functions: Sequence[Pieces],
-    here: Sequence[Rational],
-    value: Value,
-    domain: Domain,
-    constraints: Sequence[Constraint],
-    falls: Sequence[Drop],
-) -> AllowedRange:
+
+def widest_range(levels: Sequence[Level], value: Value, domain: Domain) -> AllowedRange:
     """Return the values around a feature's own for which every constraint holds.
 
     Parameters
     ----------
-    functions, here : for each constraint the feature's part, and its value at the row
+    levels : for each constraint how low its score gets at a value of the feature
     value, domain : the feature's value, and all that it can be
-    constraints, falls : margins, and how far all other features may lower each of them
     """
     if not isinstance(value, fmpq) or value in (*domain.categories_, *domain.codes_):
-        return _labels(functions, here, value, domain, constraints, falls)
-    parts = list(zip(functions, here, constraints, falls, strict=True))
-    spans = _disjoint(domain.spans)
-    left, right = (_walk(parts, value, spans, side) for side in (-1, 1))
-    drops = tuple(
-        max(stretch.drop(function, start) for stretch in (*left, *right))
-        for function, start in zip(functions, here, strict=True)
-    )
+        return _labels(levels, value, domain)
+    spans = _split(_disjoint(domain.spans), levels)
+    left, right = (_walk(levels, value, spans, side) for side in (-1, 1))
+    drops = tuple(max(stretch.drop(level.function, level.here) for stretch in (*left, *right)) for level in levels)
     is_integers = all(stretch.is_integers for stretch in (*left, *right))
     return AllowedRange(left[-1].low, right[-1].high, is_integers, (), drops)
 
 
-Part = tuple[Pieces, Rational, Constraint, Drop]
+def _split(spans: Sequence[Span], levels: Sequence[Level]) -> list[Span]:
+    """Return the same spans, those of integers apart where the edge of a level may change."""
+    found = []
+    firsts = {fmpq(place.floor() + 1 if side or place.q != 1 else place) for one in levels for place, side in one.cuts}
+    for span in spans:
+        inside = [
+            first
+            for first in sorted(firsts)
+            if span.is_integers and (span.low is None or span.low < first) and (span.high is None or first <= span.high)
+        ]
+        starts, ends = [span.low, *inside], [*(first - 1 for first in inside), span.high]
+        found += [Span(low, high, span.is_integers) for low, high in zip(starts, ends, strict=True)]
+    return found
 
 
 class _Stretch(NamedTuple):
@@ -118,7 +132,7 @@ def _without(whole: Span, interval: Span) -> list[Span]:
     return [Span(low, high, True) for low, high in parts if low is None or high is None or low <= high]
 
 
-def _walk(parts: Sequence[Part], value: Rational, spans: Sequence[Span], side: int) -> list[_Stretch]:
+def _walk(levels: Sequence[Level], value: Rational, spans: Sequence[Span], side: int) -> list[_Stretch]:
     """Return the stretches from the value towards a side, from one span to the next, until a constraint breaks.
 
     The spans do not overlap, so that each is walked after the one before, and no number of the domain is passed over.
@@ -128,7 +142,7 @@ def _walk(parts: Sequence[Part], value: Rational, spans: Sequence[Span], side: i
     place = next(k for k, span in enumerate(spans) if span.holds(value))
     while True:
         span = spans[place]
-        ends = [_first_break(f.on_integers if span.is_integers else f, h, at, side, c, fall) for f, h, c, fall in parts]
+        ends = [_first_break(level, at, side, is_integers=span.is_integers) for level in levels]
         end = _nearest(ends, span, side)
         near = End(at, is_included=True)
         found.append(_Stretch(near, end, span.is_integers) if side > 0 else _Stretch(end, near, span.is_integers))
@@ -140,67 +154,58 @@ def _walk(parts: Sequence[Part], value: Rational, spans: Sequence[Span], side: i
         entry = spans[place].low if side > 0 else spans[place].high
         assert entry is not None, "a span beyond another one begins somewhere"
         at = entry
-        if not all(c.allows(total((fall, Drop.of(h - f(at))))) for f, h, c, fall in parts):
+        if not all(level.constraint.allows(level.drop(level.function(at), level.edge(at))) for level in levels):
             return found
 
 
-def _labels(
-    functions: Sequence[Pieces],
-    here: Sequence[Rational],
-    value: Value,
-    domain: Domain,
-    constraints: Sequence[Constraint],
-    falls: Sequence[Drop],
-) -> AllowedRange:
+def _labels(levels: Sequence[Level], value: Value, domain: Domain) -> AllowedRange:
     """Return the categories that do no harm; a special code stands alone."""
 
-    def drops(other: Value) -> list[Drop]:
-        return [max(NO_DROP, Drop.of(start - function(other))) for function, start in zip(functions, here, strict=True)]
-
     def is_allowed(other: Value) -> bool:
-        each = zip(constraints, falls, drops(other), strict=True)
-        return all(constraint.allows(total((fall, drop))) for constraint, fall, drop in each)
+        # A category may also raise the score: as no drop it leaves the room that there was.
+        drops = (max(level.fall, level.drop(level.function(other), level.edge(other))) for level in levels)
+        return all(level.constraint.allows(drop) for level, drop in zip(levels, drops, strict=True))
 
     values = [other for other in domain.categories_ if is_allowed(other)] if value in domain.categories_ else [value]
-    largest = tuple(max(column) for column in zip(*(drops(other) for other in values), strict=True))
+    largest = tuple(max(NO_DROP, *(Drop.of(one.here - one.function(other)) for other in values)) for one in levels)
     return AllowedRange(End(None, False), End(None, False), False, tuple(values), largest)
 
 
-def _first_break(
-    function: Pieces, here: Rational, value: Rational, side: int, constraint: Constraint, fall: Drop
-) -> End:
+def _first_break(level: Level, value: Rational, side: int, *, is_integers: bool) -> End:
     """Return how far from the value, towards a side, the constraint holds.
 
     Whether it holds at a level is for the constraint to say, which may need a closer enclosure of its margin. Only
     where a slope crosses a margin that is not rational, the last rational level known to be safe stands for it.
     """
-    room = constraint.margin - fall.value
-    lowest = here - room  # a level below may hold too, by less than the gap
+    constraint, function = level.constraint, level.function.on_integers if is_integers else level.function
+    lowest = level.here - (constraint.margin - level.fall.value)  # a level below may hold too, by less than the gap
 
-    def is_allowed(level: Rational) -> bool:
-        return constraint.allows(total((fall, Drop.of(here - level))))
+    def is_allowed(height: Rational, near: Rational) -> bool:
+        return constraint.allows(level.drop(height, level.edge(near)))
 
-    def comes_close(level: Rational) -> bool:
+    def comes_close(height: Rational) -> bool:
         """Whether levels above this one, as close to it as one likes, are allowed."""
-        return constraint.allows(total((fall, Drop(False, here - level, -1))))
+        return constraint.allows(level.drop(height, -1))
 
     at = value
     while True:
         k = function.segment_after(at) if side > 0 else function.segment_before(at)
         slope, offset = function.slopes[k], function.offsets[k]
         start, falling = slope * at + offset, slope * side < 0
-        if not (comes_close(start) if slope else is_allowed(start)):
+        is_last = k == (len(function.knots) if side > 0 else 0)
+        knot = None if is_last else function.knots[k if side > 0 else k - 1]
+        # The edge is the same all along a piece; of integers, all along a span.
+        inside = at if is_integers else at + side if knot is None else (at + knot) / 2
+        if not (comes_close(start) if slope else is_allowed(start, inside)):
             return End(at, is_included=True)  # just beyond it breaks
         if falling and start <= lowest:  # so it does here, or less than the gap further on
             return End(at, is_included=True, more=constraint.gap / abs(slope))
-        is_last = k == (len(function.knots) if side > 0 else 0)
-        knot = None if is_last else function.knots[k if side > 0 else k - 1]
         if falling and (knot is None or not comes_close(slope * knot + offset)):
             crossing = (lowest - offset) / slope
-            return End(crossing, is_allowed(lowest), constraint.gap / abs(slope))
+            return End(crossing, is_allowed(lowest, inside), constraint.gap / abs(slope))
         if knot is None:
             return End(None, is_included=False)
-        if not is_allowed(function(knot)):
+        if not is_allowed(function(knot), at if is_integers else knot):
             return End(knot, is_included=False)
         at = knot
 

@@ -124,9 +124,7 @@ def _surrogate(
     for p, (k, other) in enumerate(pairs.tolist()):
         part = rise[p] / sums[p] if sums[p] > 0 else fall[p]
         share = int(min(max(round(SHARES * float(part)), 0), SHARES))
-        if k > other and sums[p] < 0:
-            share = SHARES - share
         if share != (0 if sums[p] > 0 else SHARES // 2):
-            shares.append((min(k, other), max(k, other), share))
+            shares.append((k, other, share))
     multipliers = tuple((t, value) for t, value in enumerate(whole.tolist()) if value)
-    return Surrogate(multipliers, tuple(sorted(shares)))
+    return Surrogate(multipliers, tuple(shares))
