@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas
-from peers import UNSEEN, pool, reachable
+from peers import UNSEEN, knots_of, pool, reachable
 
 from suffice import MISSING, Explainer, Within, from_model
 
@@ -87,7 +87,7 @@ def attack(original, *, reference=True, seed=0, precision=1e-6, **options):
         model = from_model(original.fitted, table if reference else None, **options)
     seconds = time.process_time() - start
     explainer, draw = Explainer(model), random.Random(seed)
-    pools = [pool(domain, pieces) for domain, pieces in zip(model.domains, explainer.pieces.values(), strict=True)]
+    pools = [pool(domain, knots) for domain, knots in zip(model.domains, knots_of(explainer), strict=True)]
     rows = [[draw.choice(one) for one in pools] for _ in range(ROWS)]
     rows += [_user_row(model, table, k) for k in draw.sample(range(len(table)), min(60, len(table)))]
     scores = np.array([np.ravel(_floats(explainer.score(row))) for row in rows])

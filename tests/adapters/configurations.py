@@ -184,14 +184,14 @@ for kind, target in (("Classifier", "names"), ("Regressor", "number")):
         f"GradientBoosting{kind}()",
         lambda kind=kind: make(f"{ENS}.GradientBoosting{kind}", n_estimators=10),
         target=target,
-        refused="trees use several features",
+        refused="uses three features or more",
         because="pairs",
     )
 add(
     SK,
     "HistGradientBoostingClassifier()",
     lambda: make(f"{ENS}.HistGradientBoostingClassifier", max_iter=10),
-    refused="trees use several features",
+    refused="uses three features or more",
     because="pairs",
 )
 add(
@@ -468,14 +468,12 @@ add(
     target="count",
     means=np.exp,
 )
-add(EBM, "EBM(), binary", lambda: ebm(interactions="3x"), refused="interaction terms", because="pairs")
+add(EBM, "EBM(), binary", lambda: ebm(interactions="3x"))
 add(
     EBM,
     "EBM(), regression",
     lambda: ebm("Regressor", interactions="5x"),
     target="number",
-    refused="interaction terms",
-    because="pairs",
 )
 add(EBM, "Pipeline(StandardScaler, EBM)", lambda: scaled(ebm()))
 add(EBM, "Pipeline(ColumnTransformer, EBM)", lambda: pipe(columns(sparse_threshold=0), ebm()), table="mixed")
@@ -527,7 +525,7 @@ for package, model in ((XGB, xgb), (LGB, lgb), (CAT, cat)):
             **{"depth" if package == CAT else "max_depth": 4, "random_state": 0}
         ),
         target="bits",
-        refused="trees use several features",
+        refused="uses three features or more",
         because="pairs",
     )
     add(
@@ -744,7 +742,7 @@ def aplr(kind, target, level=0):
 
 add_fit("aplr", "APLRRegressor(max_interaction_level=0)", lambda: aplr("Regressor", "number"))
 add_fit("aplr", "APLRClassifier(max_interaction_level=0)", lambda: aplr("Classifier", "names"))
-add_fit("aplr", "APLRRegressor()", lambda: aplr("Regressor", "number", 1), refused="interaction terms", because="pairs")
+add_fit("aplr", "APLRRegressor()", lambda: aplr("Regressor", "number", 1))
 
 
 def gam(kind, target, **options):
