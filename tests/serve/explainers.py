@@ -77,3 +77,18 @@ class Dying(Told):
         import os
 
         os._exit(9)
+
+
+class Hungry(Told):
+    """An explainer that takes half a gigabyte for an explanation, in one piece or in a list that grows."""
+
+    def explain(self, row, radius):
+        if radius.max_changed == 1:
+            return bytearray(500_000_000)
+        pieces = []
+        while len(pieces) < 500:
+            pieces.append(bytearray(1_000_000))
+        return pieces
+
+    def sufficiency(self, row, radius, features):
+        return self.explainer.sufficiency(row, features, radius)

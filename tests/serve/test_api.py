@@ -1,6 +1,7 @@
 import asyncio
 import hashlib
 import json
+import multiprocessing
 import re
 import signal
 import subprocess
@@ -23,7 +24,7 @@ import httpx
 from present.models import HOSTILE, HOSTILE_ROW, MIXED_ROW, hostile, mixed, paired
 from present.pages import assert_harmless
 from pydantic import TypeAdapter
-from serve.explainers import Broken, Dying, Slow, Watched
+from serve.explainers import Broken, Dying, Hungry, Slow, Watched
 
 from suffice import AdditiveModel, Explainer, PiecewiseLinear, Question, Within
 from suffice.errors import ClaimError, ModelFileError
@@ -483,6 +484,23 @@ def test_a_worker_that_dies_is_replaced(tmp_path):
             assert_problem(one.post("/v1/explain", json={"row": MIXED_ROW, "radius": 1}), 503, "used up")
         found = one.post("/v1/check", json={"version": 1})
         assert_problem(found, 422, "not a certificate")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells a process how much memory it has")
+def test_a_question_has_so_much_memory(tmp_path):
+    with client_of(Hungry(MIXED, tmp_path), None, limits=Limits(workers=1, max_memory=200_000_000)) as one:
+        body = {"row": MIXED_ROW, "radius": 1}
+        for more in ({}, {"max_changed": 1}, {}):
+            found = one.post("/v1/explain", json=body | more)
+            assert_problem(found, 503, "used up the memory or the process that it was given; ask for less at once")
+        assert one.post("/v1/sufficiency", json=body | {"features": ["age"]}).status_code == 200
+
+
+def test_workers_run_before_the_first_request():
+    before = {process.pid for process in multiprocessing.active_children()}
+    with client_of(limits=Limits(workers=2)):
+        wait_until(lambda: len({process.pid for process in multiprocessing.active_children()} - before) == 4)
+    wait_until(lambda: {process.pid for process in multiprocessing.active_children()} <= before)
 
 
 def test_answers_are_limited():

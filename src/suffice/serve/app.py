@@ -82,6 +82,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        service.lanes.start()
         yield
         service.lanes.close()
 
@@ -115,7 +116,6 @@ class _Service:
         self.content = explainer.compiled.content if file is None else FilePath(file).read_bytes()
         self.table, self.limits = table, limits
         self.lanes = Lanes(Asker(explainer, self.content, self.hash, limits.max_answer), limits)
-
         self.sending = Sending(limits.max_unread)
 
     async def answer(

@@ -39,6 +39,11 @@ class Lanes:
                 pass
         return await self._slow.answer(path, body, deadline, math.inf)
 
+    def start(self) -> None:
+        """Start all workers, so that no request has to wait for one; without waiting here."""
+        self._quick.start()
+        self._slow.start()
+
     def close(self) -> None:
         """End all workers."""
         self._quick.close()
@@ -49,7 +54,7 @@ class _Lane:
     """A few workers, each asked from a thread that waits for it."""
 
     def __init__(self, asker: bytes, limits: Limits) -> None:
-        self._workers = [Worker(asker) for _ in range(limits.workers)]
+        self._workers = [Worker(asker, limits.max_memory) for _ in range(limits.workers)]
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             self._idle.put(worker)
@@ -74,6 +79,17 @@ class _Lane:
         try:
             worker.start()
             return worker.ask(path, body, deadline.left, most)
+        finally:
+            self._idle.put(worker)
+
+    def start(self) -> None:
+        for _ in self._workers:  # the one that has been idle the longest is the next
+            self._threads.submit(self._start_one)
+
+    def _start_one(self) -> None:
+        worker = self._idle.get()
+        try:
+            worker.start()
         finally:
             self._idle.put(worker)
 

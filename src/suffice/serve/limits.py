@@ -1,4 +1,4 @@
-"""What requests may cost: bytes, rows, seconds, connections; and the moment by which one is to be answered."""
+"""What requests may cost: bytes, rows, seconds, memory, connections; and the moment by which one is to be answered."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ class Limits:
         For one request, waiting included; the process that works on it is ended then.
     quick_seconds : float
         Of the processor, after which a question that is usually quick goes on among the slow ones.
+    max_memory : int
+        Bytes that a question may take, beyond what its process has when it starts; on Linux alone.
     workers : int
         Processes for quick questions, and as many for slow ones.
     max_waiting : int
@@ -48,6 +50,7 @@ class Limits:
     max_unread: int = 100_000_000
     max_seconds: float = 10.0
     quick_seconds: float = 1.0
+    max_memory: int = 2_000_000_000
     workers: int = 2
     max_waiting: int = 200
     max_connections: int = 256

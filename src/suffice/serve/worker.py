@@ -11,6 +11,7 @@ from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
 from typing import Any
 
 from suffice.errors import SufficeError
@@ -20,6 +21,7 @@ from suffice.serve.problems import ProblemError
 
 _SHARE = 0.9  # of the time that is left is for the search, so that what it found can still be sent
 _START_SECONDS = 120.0
+_TOO_MUCH = "the question used up the memory or the process that it was given; ask for less at once"
 _CPU_SIGNAL = getattr(signal, "SIGPROF", 0)
 _METHOD = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
 
@@ -38,10 +40,12 @@ class Worker:
     ----------
     asker : bytes
         As `packed` returns it.
+    max_memory : int
+        Bytes that a question may take.
     """
 
-    def __init__(self, asker: bytes) -> None:
-        self._asker = asker
+    def __init__(self, asker: bytes, max_memory: int) -> None:
+        self._asker, self._max_memory = asker, max_memory
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
         self._is_closed = False
@@ -57,7 +61,7 @@ class Worker:
             context.set_forkserver_preload([__name__])  # a worker then starts without importing anything
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(  # type: ignore[attr-defined]
-            target=_work, args=(self._asker, theirs), daemon=True
+            target=_work, args=(self._asker, self._max_memory, theirs), daemon=True
         )
         self._process.start()
         theirs.close()
@@ -65,7 +69,7 @@ class Worker:
             is_ready = self._pipe.poll(_START_SECONDS) and self._pipe.recv()
         except (EOFError, OSError):
             is_ready = False
-        if not is_ready:
+        if not is_ready or self._is_closed:
             self.end()
             raise RuntimeError("a worker did not start")
 
@@ -85,7 +89,7 @@ class Worker:
         except (EOFError, OSError):
             if self.end() == -_CPU_SIGNAL:
                 raise OverrunError from None
-            raise ProblemError(503, "the question used up what the server has; ask for less at once") from None
+            raise ProblemError(503, _TOO_MUCH) from None
         if answer is not None:
             assert isinstance(answer, bytes)
             return answer
@@ -115,11 +119,12 @@ def packed(asker: Asker) -> bytes:
     return bytes(ForkingPickler.dumps(asker))
 
 
-def _work(packed_asker: bytes, pipe: Connection) -> None:
+def _work(packed_asker: bytes, max_memory: int, pipe: Connection) -> None:
     """Answer one request after the other until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C goes to all; the server ends its workers itself
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     asker: Asker = ForkingPickler.loads(packed_asker)
+    _bound_memory(max_memory)
     with contextlib.suppress(EOFError, OSError):
         pipe.send(True)
         while True:
@@ -133,10 +138,23 @@ def _answered(asker: Asker, path: str, body: Any, seconds: float, cpu_seconds: f
             return asker.answer(path, body, Deadline(_SHARE * seconds)), None
     except ProblemError as problem:
         return None, (problem.status, problem.detail, problem.headers, problem.kind)
+    except MemoryError:
+        return None, (503, _TOO_MUCH, None, "")
     except SufficeError as error:
         return None, (422, str(error), None, type(error).__name__)
     except Exception:
         return None, traceback.format_exc()
+
+
+def _bound_memory(more: int) -> None:
+    """Let this process take so many bytes more, where the system tells how many it has; then it fails or ends."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        most = pages * resource.getpagesize() + more
+        resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 @contextlib.contextmanager
