@@ -500,6 +500,28 @@ def test_a_proof_of_too_many_steps_is_not_written(monkeypatch):
         explainer.explanations([2, 2, 2, 2], 2, unit="raw", minimal="subset").certificate()
 
 
+def test_ranges_speak_of_nothing_but_what_is_checked():
+    """Forged: a range with another code or an unchecked label, or around a code that is a number."""
+    mixed = Domain.categories("a", "b") | Domain.codes(MISSING)
+    shapes = [Table({"a": -5, "b": -5, MISSING: 5}), Table({-9: -5}, otherwise=Steps([], [1]))]
+    numbers = Domain.interval(-20, -10) | Domain.interval(0, 10) | Domain.codes(-9)
+    model = AdditiveModel(shapes, 0, features=[Feature("m", mixed), Feature("n", numbers)])
+    explainer = Explainer(model)
+    document = explainer.inflate([None, 0], "inf", features=["m"], immutable=["n"]).certificate().document
+    assert checked(model, explainer.inflate([None, 0], "inf", features=["m"], immutable=["n"])).startswith("Proven: ")
+    missing, label = {"missing": True}, {"label": "a"}
+    for values in ([missing, label], [label, missing], [label], [missing, {"label": "c"}], [missing, missing]):
+        forged = document | {"result": document["result"] | {"ranges": [{"feature": 0, "values": values}]}}
+        with pytest.raises(suffice_check.RejectedError, match="ranges"):
+            suffice_check.check(to_bytes(model), json.dumps(forged).encode())
+    with pytest.raises(suffice.CertificateError, match="special code or category -9 of 'n'"):
+        explainer.inflate([None, 0], "1/2", unit="raw", features=["n", "m"]).certificate()
+    ranges = [{"feature": 0, "values": [missing]}, {"feature": 1, "low": "-20", "high": "10"}]
+    forged = document | {"result": {"kind": "inflation", "ranges": ranges, "is_widest": False}}
+    with pytest.raises(suffice_check.RejectedError, match="a number lies between the ends"):
+        suffice_check.check(to_bytes(model), json.dumps(forged | {"evidence": {"inputs": []}}).encode())
+
+
 def test_a_number_of_sets_has_no_certificate():
     every = Explainer(ZOO).explanations(next(rows_of(1)), 1, unit="raw")
     with pytest.raises(suffice.CertificateError, match="list the sets"):
