@@ -8,8 +8,14 @@ from cli.commands import LINE, MODEL, answer, document, number, value, words
 from suffice import (
     MISSING,
     AdditiveModel,
+    PairLinear,
+    PairSteps,
+    PiecewiseLinear,
+    Product,
     Readout,
     ReluNetwork,
+    Steps,
+    Term,
 )
 from suffice.model.reading import file_hash
 
@@ -72,3 +78,25 @@ def test_info_of_other_tasks_and_shapes(folder):
     assert "classes" not in answer("info", "value.safetensors").stdout
     AdditiveModel([LINE], ties="negative").save("ties.safetensors")
     assert "0 (score up to 0), 1 (above 0)" in answer("info", "ties.safetensors").stdout
+
+
+def test_info_of_pairs(folder):
+    terms = [
+        Term("age", Steps([18], [0, 1])),
+        Term(("age", "pay"), PairSteps([18], [5], [[0, 1], [2, 3]])),
+        Term(("pay", "age"), PairLinear([0, 1], [0, 9], [[0, 1], [1, 2]]) * 2),
+        Term(("age", "debt"), Product(PiecewiseLinear([0], [0], 1, 1), Steps([0], [0, 1]))),
+    ]
+    AdditiveModel.of_terms(terms).save("pairs.safetensors")
+    assert document("info", "pairs.safetensors")["pairs"] == [
+        {"features": ["age", "pay"], "shape": ["table", "bilinear grid"], "cells": [[4, 4]]},
+        {"features": ["age", "debt"], "shape": ["broken line times steps"], "cells": [[1, 2]]},
+    ]
+    lines = answer("info", "pairs.safetensors").stdout.splitlines()
+    assert "pairs      2" in lines
+    assert [words(line) for line in lines[-3:]] == [
+        "pair shape cells",
+        "age pay table + bilinear grid 16",
+        "age debt broken line times steps 2",
+    ]
+    assert document("info", "model.safetensors")["pairs"] == []

@@ -162,3 +162,24 @@ def test_too_large_a_pair_is_named():
             max_pieces=250,
         )
     sentence(error)
+
+
+def test_what_does_not_know_pairs_yet_says_so():
+    from suffice.paper import Problem
+
+    explainer = Explainer(AdditiveModel([STEP, STEP], 5, features=["age", "pay"], pairs={("age", "pay"): GRID}))
+    why = explainer.explain([1, 1], 1, unit="raw")
+    asked = [
+        (why.certificate, suffice.CertificateError, "certificates cannot"),
+        (lambda: explainer.radius([1, 1], ["age"], unit="raw").certificate(), suffice.CertificateError, "certificates"),
+        (
+            lambda: explainer.explain([1, 1], 1, unit="raw", arithmetic="float32"),
+            suffice.ClaimError,
+            "arithmetic='float32'",
+        ),
+        (lambda: Problem(explainer.model), suffice.SufficeError, "the published algorithms"),
+    ]
+    for ask, kind, words in asked:
+        with pytest.raises(kind, match=f"{words}.* terms over two features yet.*'age' and 'pay'") as error:
+            ask()
+        sentence(error)
