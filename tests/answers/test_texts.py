@@ -139,13 +139,16 @@ def test_ends_of_ranges_are_rounded_inward():
         assert first <= told[0] <= told[1] <= last
 
 
-def test_inputs_that_break_a_claim_are_written_in_full():
-    """Six digits of 0.33333333 would still be on this side of a step at 0.3333333."""
-    explainer = Explainer(AdditiveModel([Steps(["0.3333333"], [-1, 1])], 0, features=["a"]))
+@pytest.mark.parametrize(("step", "row"), [("0.6666666", "0.6666667"), ("0.3333333", "0.3333334")])
+def test_inputs_that_break_a_claim_are_written_in_full(step, row):
+    """Six digits may lie on the other side of the step; so may a decimal whose float does not."""
+    explainer = Explainer(AdditiveModel([Steps([step], [-1, 1])], 0, features=["a"]))
     for ask in (explainer.contrast, explainer.counterfactual):
-        found = ask(["0.3333334"], "2e-7", unit="raw")
-        text = re.search(r"-> (?:about )?(\S+)$", str(found), re.MULTILINE)[1]
-        assert explainer.predict([text]) == 0 != explainer.predict(["0.3333334"])
+        text = re.search(r"-> (?:about )?(\S+)$", str(ask([row], "2e-7", unit="raw")), re.MULTILINE)[1]
+        assert explainer.predict([text]) == explainer.predict([float(text)]) == 0 != explainer.predict([row])
+    why = explainer.explain([row], "2e-7", unit="raw")
+    text = re.search(r"If a could also change: \S+ -> (\S+) would", str(why))[1]
+    assert explainer.predict([text]) == explainer.predict([float(text)]) == 0
 
 
 def test_ranges_of_nothing_say_so():
