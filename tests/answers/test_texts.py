@@ -1,11 +1,14 @@
 """What answers say, for no, one and two features, several parts, limits and very large numbers."""
 
+import re
 from fractions import Fraction
 
 import pytest
 
 import suffice
-from suffice import AdditiveModel, AtLeast, Explainer, PiecewiseLinear, Steps, Table
+from suffice import AdditiveModel, AtLeast, Explainer, PiecewiseLinear, Steps, Table, Within
+from suffice.model.domain import format_value
+from suffice.numbers.exact import rational
 
 ASKED = {"unit": "raw"}
 
@@ -83,3 +86,73 @@ def test_numbers_beyond_all_floats_are_shown():
     assert "margin a number near 1e+400" in str(why)
     assert "1e+400" in why._repr_html_()
     assert "inf" not in str(why)
+
+
+TINY = Fraction(25, 10**401)
+
+
+def test_a_number_that_is_not_0_is_never_written_as_0():
+    step = Steps([0], [-1, TINY])
+    explainer = Explainer(AdditiveModel([step, Steps([0], [0, 3 * TINY])], 0, features=["a", "b"]))
+    texts = [
+        str(explainer.explain([1, 1], 2, unit="raw")),
+        str(explainer.explain([1, 1], TINY, unit="raw")),
+        str(explainer.explain([1, 1], 2, unit="raw", claim=AtLeast(TINY))),
+        str(explainer.contrast([1, 1], 2, unit="raw", claim=AtLeast(2 * TINY))),
+        str(explainer.sufficiency([1, 1], ["a"], TINY, unit="raw", claim=Within(TINY))),
+        str(explainer.radius([TINY, 1], [], unit="raw")),
+        str(explainer.inflate([TINY, 1], TINY, unit="raw")),
+    ]
+    assert "2.5e-400" in texts[1]
+    assert "the score stays at or above 2.5e-400" in texts[2]
+    assert "the score stays within 2.5e-400" in texts[4]
+    assert "up to about 2.5e-400" in texts[5]
+    for text in texts:
+        assert not re.search(r"(margin|about|within|above|below|up to|lower\w* by|than) 0(?![.\d])", text), text
+    for sign in ("", "-"):
+        assert format_value(rational(f"{sign}1e-400")) == f"{sign}1e-400"
+        assert format_value(rational(f"{sign}9.9999996e-310")) == f"{sign}1e-309"
+    assert format_value(rational("12345678e-330")) == "1.23457e-323"
+    assert format_value(rational(0)) == "0"
+
+
+def test_the_slack_in_a_ball_is_only_bounded():
+    """In the ball of the 1-norm the two features together use 2.4 of the margin, in its box 4.8."""
+    line = PiecewiseLinear([0], [0], left_slope=1, right_slope=1)
+    why = Explainer(AdditiveModel([line, line], 0)).explain([3, 2], "2.4", unit="raw", norm=1)
+    assert "Slack: the free features use at most 4.8 of the margin; at least 0.2 is left." in str(why)
+
+
+def test_ends_of_ranges_are_rounded_inward():
+    line = PiecewiseLinear([0], [0], left_slope=1, right_slope=1)
+    explainer = Explainer(AdditiveModel([line], 0, task="regression", features=["a"]))
+    for low, high in [("2/3", "10/3"), ("-2/3", "1/3"), ("1.234564", "1234568"), ("-1e400/3", "2e-400/3")]:
+        first, last = (
+            Fraction(top) / Fraction(bottom or 1) for top, _, bottom in (low.partition("/"), high.partition("/"))
+        )
+        middle = (first + last) / 2
+        within = Within((last - first) / 2)
+        found = explainer.inflate([middle], 0, unit="raw", features=["a"], claim=within)
+        assert (found.ranges["a"].low, found.ranges["a"].high) == (first, last)
+        shown = re.search(r"in \[(.*), (.*)\]", str(found)).groups()
+        told = [Fraction(text.removeprefix("a number near ")) for text in shown]
+        assert first <= told[0] <= told[1] <= last
+
+
+@pytest.mark.parametrize(("step", "row"), [("0.6666666", "0.6666667"), ("0.3333333", "0.3333334")])
+def test_inputs_that_break_a_claim_are_written_in_full(step, row):
+    """Six digits may lie on the other side of the step; so may a decimal whose float does not."""
+    explainer = Explainer(AdditiveModel([Steps([step], [-1, 1])], 0, features=["a"]))
+    for ask in (explainer.contrast, explainer.counterfactual):
+        text = re.search(r"-> (?:about )?(\S+)$", str(ask([row], "2e-7", unit="raw")), re.MULTILINE)[1]
+        assert explainer.predict([text]) == explainer.predict([float(text)]) == 0 != explainer.predict([row])
+    why = explainer.explain([row], "2e-7", unit="raw")
+    text = re.search(r"If a could also change: \S+ -> (\S+) would", str(why))[1]
+    assert explainer.predict([text]) == explainer.predict([float(text)]) == 0
+
+
+def test_ranges_of_nothing_say_so():
+    explainer = Explainer(AdditiveModel([Steps([0], [0, 1])] * 2, 1))
+    assert "nothing is fixed, and the prediction stays the same whatever changes" in str(
+        explainer.inflate([1, 1], 2, unit="raw")
+    )

@@ -131,7 +131,7 @@ def test_an_approached_worst_case_is_told_from_an_attained_one():
     assert (outline(why, "x0").is_attained, outline(why, "x0").worst.y) == (True, -2)
     why = explainer.explain([3], radius=3, unit="raw")
     drawn = outline(why, "x0")
-    assert (drawn.is_attained, drawn.worst.y, drawn.drop) == (True, -12, 12)
+    assert (drawn.is_attained, drawn.worst.y, drawn.takes) == (True, -12, "12")
     falling = Explainer(
         AdditiveModel([PiecewiseLinear([0], [0], left_slope=-1, right_slope=-1) + Steps([1], [0, 9])], 50)
     )
@@ -157,7 +157,7 @@ def test_a_fall_without_bound_has_no_worst_case():
         ),
         "x0",
     )
-    assert (drawn.worst, drawn.drop) == (None, None)
+    assert (drawn.worst, drawn.takes) == (None, "any amount")
 
 
 # --- pictures ---------------------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def test_counterfactuals_count_changes_in_radii_and_leave_held_features_alone():
         "Region: within 10 of the row's value; b cannot change",
         "Proven: changing 1 feature can change the prediction; no fewer can; with so few changes, the largest change "
         "must exceed 0.4 radii.",
-        "  a  1 -> -3.00586",
+        "  a  1 -> -3.005859375",
     ]
     assert not explainer.counterfactual([1, 1], radius=1, unit="raw").is_possible
     with pytest.raises(suffice.RadiusError, match="every radius must be finite"):

@@ -10,7 +10,7 @@ from flint import fmpq
 
 from suffice.answers.answer import Answer, Status
 from suffice.answers.documents import cost_document, number_document, value_document
-from suffice.answers.words import approximately, break_it, counted, headline, spoken
+from suffice.answers.words import approximately, break_it, counted, headline, in_full
 from suffice.certificate.certify import certify_contrast
 from suffice.certificate.document import Certificate
 from suffice.certificate.radii import certify_counterfactual
@@ -133,8 +133,10 @@ class Contrast(Answer):
         return f"fewer than {self.lower_bound} cannot{counting}{because}"
 
     def _moves(self) -> Grid:
-        point, names = self.counterexample, self.model.names
-        rows = [Row((names[i], f"{format_value(self.row[i])} -> {spoken(point[names[i]])}")) for i in self.changed]
+        assert self.point is not None
+        changes = [f"{format_value(self.row[i])} -> {in_full(self.point[i])}" for i in self.changed]
+        names = (self.model.names[i] for i in self.changed)
+        rows = [Row((name, change)) for name, change in zip(names, changes, strict=True)]
         return Grid(("feature", "change"), tuple(rows))
 
     def _document(self) -> Json:

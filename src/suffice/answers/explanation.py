@@ -161,7 +161,10 @@ class Explanation(Answer):
 
     @property
     def slack(self) -> Fraction:
-        """What is left of the margin when the free features, as many as may change at once, do their worst."""
+        """What is left of the margin when the free features, as many as may change at once, do their worst.
+
+        In a ball it is what is left in the box around it, so that in the ball there may be more.
+        """
         return to_fraction(self._slack(self.tightest))
 
     def _slack(self, part: int) -> Rational:
@@ -347,6 +350,8 @@ class Explanation(Answer):
             some = "the free features" if few is None or few >= len(self.free) else f"{few} of the free features"
             use = "uses" if some.startswith("1 ") else "use"
             told = f"in the worst case {some} {use} {used} of the margin; {amount(self.slack)} is left."
+            if self.case.question.is_ball:  # the box around it was searched
+                told = f"{some} {use} at most {used} of the margin; at least {amount(self.slack)} is left."
             facts.append(Fact("Slack", told))
         strong = [f"{name} ({amount(self.drops[name])})" for name in self.strongest_free]
         each = ", each alone" if self.case.has_pairs else ""

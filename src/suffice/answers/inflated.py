@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from suffice.answers.answer import Answer, Status
 from suffice.answers.documents import number_document, value_document
-from suffice.answers.words import amount, headline, others, spoken, stays
+from suffice.answers.words import headline, inward, others, spoken, stays
 from suffice.certificate.document import Certificate
 from suffice.certificate.ranges import certify_ranges
 from suffice.core.case import Case
@@ -71,8 +71,8 @@ class Range(NamedTuple):
     def __str__(self) -> str:
         if self.values:
             return "one of " + ", ".join(spoken(value) for value in self.values)
-        low = "-∞" if self.low is None else amount(self.low)
-        high = "∞" if self.high is None else amount(self.high)
+        low = "-∞" if self.low is None else inward(self.low, is_low=True)
+        high = "∞" if self.high is None else inward(self.high, is_low=False)
         if self.is_integers:
             return f"the integers from {low} to {high}"
         return f"{'[' if self.has_low else '('}{low}, {high}{']' if self.has_high else ')'}"
@@ -135,7 +135,9 @@ class Inflated(Answer):
     def facts(self) -> Facts:
         """Return the range of each fixed feature."""
         moving = f", whatever {others(len(self.free))} within the region" if self.free else ""
-        proven = f"within these ranges, {stays(self.case)}{moving}:" if self.ranges else f"{stays(self.case)}{moving}."
+        proven = f"within these ranges, {stays(self.case)}{moving}:"
+        if not self.ranges:
+            proven = f"nothing is fixed, and {stays(self.case)} whatever changes within the region."
         rows = tuple(Row((name, f"in {range_}")) for name, range_ in self.ranges.items())
         table: list[Fact | Grid] = [Grid(("feature", "range"), rows)] if rows else []
         note = [Fact("Note", f"{self.caveat}.")] if self.caveat else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -31,6 +32,12 @@ def approximately(value: Fraction) -> str:
     return text if is_short and rational(text) == exact else f"about {text}"
 
 
+def inward(end: Fraction, *, is_low: bool) -> str:
+    """Return an end of a range in six digits, none of which lies outside: a range must not say too much."""
+    context = Context(prec=6, rounding=ROUND_CEILING if is_low else ROUND_FLOOR)
+    return format_value(rational(context.divide(Decimal(end.numerator), Decimal(end.denominator))))
+
+
 def spoken(value: Any) -> str:
     """Return a prediction, or a value of a feature, as people read it."""
     return amount(value) if isinstance(value, Fraction) else str(value)
@@ -41,7 +48,7 @@ def in_full(value: Value) -> str:
     if not isinstance(value, fmpq):
         return str(value)
     near = nearest_float(value)
-    if not math.isfinite(near):
+    if not math.isfinite(near) or (value and not near):
         return f"about {format_value(value)}"
     text = repr(near).removesuffix(".0")
     # A short decimal is exact too, such as 0.3, which no float is.

@@ -14,7 +14,7 @@ from flint import fmpq
 from suffice.core.constraint import Constraint, total
 from suffice.core.drops import Worst
 from suffice.model.domain import Domain
-from suffice.numbers.exact import ZERO, Rational, nearest_float
+from suffice.numbers.exact import ZERO, Rational, nearest_float, rational
 from suffice.numbers.values import Value
 from suffice.question.row import Row
 
@@ -68,7 +68,8 @@ def _short_value(worst: Worst, region: Domain, target: Rational) -> Value:
         return exact
     for digits in (2, 3, 4, 6, 9, 12, 17):
         near = float(f"{nearest_float(exact):.{digits}g}")
-        short = fmpq(*near.as_integer_ratio()) if math.isfinite(near) else exact
-        if region.holds(short) and worst.function(short) <= target:
-            return short
+        # What is shown of a float is a decimal, which whoever reads it may ask about: it has to do as well.
+        both = (rational(near), rational(repr(near))) if math.isfinite(near) else (exact,)
+        if all(region.holds(short) and worst.function(short) <= target for short in both):
+            return both[0]
     return exact

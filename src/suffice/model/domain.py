@@ -19,7 +19,7 @@ import numpy as np
 from flint import fmpq
 
 from suffice.errors import ModelError, NumberError
-from suffice.numbers.exact import Number, Rational, brief, nearest_float, rational
+from suffice.numbers.exact import Number, Rational, brief, in_digits, nearest_float, rational
 from suffice.numbers.values import MISSING, Label, Missing, Value
 from suffice.shapes.shape import Support
 
@@ -217,8 +217,7 @@ def format_value(value: Value) -> str:
     """Return a value as a person reads it; numbers rounded to six digits."""
     if not isinstance(value, fmpq):
         return str(value)
-    near = nearest_float(value)
-    return f"{near:.6g}" if math.isfinite(near) else brief(value)
+    return in_digits(value) if math.isfinite(nearest_float(value)) else brief(value)
 
 
 def is_missing(cell: object) -> bool:

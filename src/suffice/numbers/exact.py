@@ -26,6 +26,7 @@ ONE = fmpq(1)
 
 # Ten bytes of text ("1e99999999") can ask for a number of 40 megabytes; no quantity needs that many digits.
 _MOST_DIGITS = 5_000
+_SMALLEST_NORMAL = 2.0**-1022
 
 
 def rational(value: object) -> Rational:
@@ -72,19 +73,26 @@ def brief(value: object, most: int = 60) -> str:
     if isinstance(value, (int, fmpq, Fraction)) and not isinstance(value, bool):
         exact = rational(value)
         if exact.height_bits() > 200:
-            return f"a number near {_near(exact)}"
+            return f"a number near {in_digits(exact)}"
     text = " ".join(repr(value).split())
     return text if len(text) <= most else f"{text[:most]}..."
 
 
-def _near(value: Rational) -> str:
-    """Return a number in six digits, however large."""
+def in_digits(value: Rational, digits: int = 6) -> str:
+    """Return a number in so many digits, however large or small: one that is not 0 is never written as 0.
+
+    Examples
+    --------
+    >>> in_digits(rational("1/3")), in_digits(rational("1e400")), in_digits(rational("-2.5e-400"))
+    ('0.333333', '1e+400', '-2.5e-400')
+    """
     near = nearest_float(value)
-    if math.isfinite(near):
-        return f"{near:.6g}"
-    exponent = int((int(value.p).bit_length() - int(value.q).bit_length()) * math.log10(2))
-    mantissa, _, rest = f"{nearest_float(value / fmpq(10) ** exponent):.5e}".partition("e")
-    return f"{mantissa.rstrip('0').rstrip('.')}e+{exponent + int(rest)}"
+    if math.isfinite(near) and (abs(near) > _SMALLEST_NORMAL or not value):
+        return f"{near:.{digits}g}"
+    exponent = math.floor((int(value.p).bit_length() - int(value.q).bit_length()) * math.log10(2))
+    mantissa, _, rest = f"{nearest_float(value / fmpq(10) ** exponent):.{digits - 1}e}".partition("e")
+    whole = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return f"{whole}e{exponent + int(rest):+03d}"
 
 
 def to_fraction(value: Rational) -> Fraction:

@@ -15,7 +15,7 @@ from flint import fmpq
 
 from suffice.answers import Explanation
 from suffice.model.domain import Domain, Span, format_value
-from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
+from suffice.numbers.exact import ONE, ZERO, Rational, in_digits, nearest_float
 from suffice.numbers.values import Value
 from suffice.shapes import Pieces
 
@@ -51,7 +51,7 @@ class Outline(NamedTuple):
     row: Point
     worst: Point | None  # None where the margin falls without bound
     is_attained: bool  # whether some input takes the worst case, or values only come close to it
-    drop: float | None  # None where without bound
+    takes: str  # how far it lowers the margin, in words
 
 
 def outline(why: Explanation, feature: str, part: int | None = None) -> Outline:
@@ -83,7 +83,7 @@ def outline(why: Explanation, feature: str, part: int | None = None) -> Outline:
         row=point(why.row[i], here),
         worst=None if drop.is_infinite else point(worst.infimum.at, worst.infimum.value),
         is_attained=drop.is_attained,
-        drop=None if drop.is_infinite else nearest_float(drop.value),
+        takes="any amount" if drop.is_infinite else in_digits(drop.value, 3),
     )
 
 

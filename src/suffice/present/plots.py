@@ -22,7 +22,7 @@ from suffice.answers import Curve, Explanation
 from suffice.core.constraint import Constraint
 from suffice.errors import DataError
 from suffice.model.domain import format_value
-from suffice.numbers.exact import ZERO, nearest_float, rational
+from suffice.numbers.exact import ZERO, in_digits, nearest_float, rational
 from suffice.present.outline import Outline, outline
 
 try:
@@ -126,8 +126,7 @@ def _draw_bars(ax: Axes, bars: Sequence[_Bar], margin: float) -> None:
         ax.barh(y, end - bar.start, left=bar.start, height=0.72, facecolor=fill, edgecolor=line, linewidth=0.8)
         if bar.length is None or bar.start + bar.length > edge:
             ax.plot([edge], [y], marker=">", color=DARK, clip_on=False)
-        said = "any" if bar.length is None else f"{bar.length:.3g}"
-        ax.text(1.03, y, said, transform=ax.get_yaxis_transform(), fontsize=FONT, verticalalignment="center")
+        ax.text(1.03, y, bar.said, transform=ax.get_yaxis_transform(), fontsize=FONT, verticalalignment="center")
 
 
 def shape(why: Explanation, feature: str, ax: Axes | None = None, *, part: int | None = None) -> Axes:
@@ -283,6 +282,7 @@ class _Bar(NamedTuple):
     name: str
     start: float
     length: float | None  # None: without end
+    said: str  # the length, in words
     is_fixed: bool
     is_counted: bool  # whether its fall counts: not if others fall further and not all may move at once
 
@@ -300,12 +300,14 @@ def _bars(why: Explanation) -> list[_Bar]:
     for i in freed:
         drop = constraint.drops[i]  # of a free feature, so that it is finite
         start = ZERO if i in idle else fallen
-        bars.append(_Bar(why.model.names[i], nearest_float(start), nearest_float(drop.value), False, i not in idle))
+        length, said = nearest_float(drop.value), in_digits(drop.value, 3)
+        bars.append(_Bar(why.model.names[i], nearest_float(start), length, said, False, i not in idle))
         fallen = fallen if i in idle else fallen + drop.value
     for i in sorted(fixed, key=lambda i: (constraint.drops[i], i)):
         drop = constraint.drops[i]
-        length = None if drop.is_infinite else nearest_float(drop.value)
-        bars.append(_Bar(why.model.names[i], nearest_float(fallen), length, True, True))
+        end = None if drop.is_infinite else nearest_float(drop.value)
+        said = "any" if drop.is_infinite else in_digits(drop.value, 3)
+        bars.append(_Bar(why.model.names[i], nearest_float(fallen), end, said, True, True))
     return bars
 
 
@@ -333,7 +335,9 @@ def _merged(bars: list[_Bar], room: int) -> list[_Bar]:
             continue
         end = max(bar.start + length for bar, length in zip(joined, lengths, strict=True))
         what = f"{len(joined)} {'fixed' if is_fixed else 'free'}, {'each' if is_fixed else 'together'} at most"
-        one = _Bar(what, joined[0].start, end - joined[0].start, is_fixed, joined[-1].is_counted)
+        length = end - joined[0].start
+        said = f"{length:.3g}" if length else joined[-1].said
+        one = _Bar(what, joined[0].start, length, said, is_fixed, joined[-1].is_counted)
         at = bars.index(joined[0])
         bars = [*bars[:at], one, *bars[at + len(joined) :]]
     return bars
@@ -360,9 +364,8 @@ def _draw_outline(ax: Axes, drawn: Outline) -> None:
     ax.set_xlim(*drawn.window)
     ax.margins(y=0.15)
     _set_ticks(ax, drawn)
-    drop = "any amount" if drawn.drop is None else f"{drawn.drop:.3g}"
     name = fitted(short_label(drawn.name), 1.2 * size_in_points(ax)[0])
-    title = f"{name}\n{'fixed' if drawn.is_fixed else 'free'}: can take {drop}"
+    title = f"{name}\n{'fixed' if drawn.is_fixed else 'free'}: can take {drawn.takes}"
     literal(ax.set_title(title, fontsize=FONT, loc="left", fontweight="bold" if drawn.is_fixed else "normal"))
     ax.tick_params(labelsize=FONT - 1)
 

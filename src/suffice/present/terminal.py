@@ -19,7 +19,7 @@ from suffice.layout.facts import Fact
 from suffice.layout.visible import visible
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
-from suffice.numbers.exact import Rational, nearest_float
+from suffice.numbers.exact import Rational, in_digits
 from suffice.present.models import kinds, pair_kinds
 from suffice.question.documents import Json
 
@@ -195,4 +195,4 @@ def _file_facts(file: Json) -> dict[str, str]:
 
 
 def _short(value: Rational) -> str:
-    return f"{nearest_float(value):.4g}"
+    return in_digits(value, 4)

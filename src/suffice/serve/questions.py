@@ -135,7 +135,7 @@ def _can_be_drawn(drawn: PairOutline) -> bool:
 def _is_finite(shape: Outline) -> bool:
     """Whether a shape can be drawn: a number of 400 digits is no float."""
     points = (*(point for line in shape.lines for point in line), *shape.dots, shape.row, shape.worst or shape.row)
-    return math.isfinite(sum(abs(x) + abs(y) for x, y in (*points, *shape.region, shape.window)) + (shape.drop or 0.0))
+    return math.isfinite(sum(abs(x) + abs(y) for x, y in (*points, *shape.region, shape.window)))
 
 
 def _listed(every: Explanations, body: Any) -> Json:

@@ -25,7 +25,11 @@ function draw(tag, attributes = {}, ...children) {
 }
 
 const short = (number, digits = 4) => Number(number.toPrecision(digits)).toString();
-const amount = (number) => (number.exact === "inf" ? "any amount" : number.float === null ? number.exact : short(number.float));
+const amount = (number) => {
+  if (number.exact === "inf") return "any amount";
+  if (number.float === null) return number.exact;
+  return number.float === 0 && number.exact !== "0" ? "next to 0" : short(number.float);
+};
 
 // --- talking to the server --------------------------------------------------------------------------------------------
 
@@ -266,8 +270,7 @@ function shapePicture(shape) {
   const low = Math.min(...heights), high = Math.max(...heights);
   const x = scale(shape.window[0], shape.window[1], LEFT, WIDTH - RIGHT);
   const y = scale(low, high === low ? low + 1 : high, HEIGHT - BOTTOM - 8, TOP + 8);
-  const takes = shape.drop === null ? "any amount" : short(shape.drop);
-  const told = `${shape.name}: ${shape.is_fixed ? "fixed" : "free"}, can take ${takes} from the margin`;
+  const told = `${shape.name}: ${shape.is_fixed ? "fixed" : "free"}, can take ${shape.takes} from the margin`;
   const svg = frame(told);
   const band = (from, to) => draw("rect", { class: "region", x: x(from), y: TOP, width: Math.max(x(to) - x(from), 1), height: HEIGHT - TOP - BOTTOM });
   svg.append(...shape.region.map(([from, to]) => band(from, to)));
