@@ -201,7 +201,6 @@ def test_a_state_dict_comes_with_its_reference(folder):
             "is not a format read here: safetensors, EBM, XGBoost or CatBoost JSON, LightGBM text, PMML, a scorecard "
             "as JSON or CSV, or ONNX",
         ),
-        ("model.json", json.dumps({"ebm": {**EBM["ebm"], "terms": [PAIR]}}).encode(), "months & job"),
     ],
 )
 def test_other_files_are_refused_with_the_reason(folder, name, content, words):

@@ -86,6 +86,7 @@ def test_models_of_other_packages_can_be_sent_too(tmp_path):
     assert sent.model_hash == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+@pytest.mark.slow
 def test_questions_that_differ_in_one_radius_of_many_are_not_taken_for_each_other(tmp_path):
     import pickle
 

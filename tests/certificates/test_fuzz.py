@@ -182,6 +182,7 @@ def run(count, seed, names=NAMES):
     return verdicts, wrong
 
 
+@pytest.mark.slow
 def test_no_mutant_is_wrongly_accepted():
     verdicts, wrong = run(MUTANTS, SEED)
     assert not wrong, wrong[0]

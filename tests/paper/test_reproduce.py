@@ -14,6 +14,7 @@ import suffice
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "benchmarks" / "paper" / "reproduce.py"
+pytestmark = pytest.mark.slow
 
 
 def reproduce(folder, item, *more):

@@ -104,7 +104,7 @@ def test_three_hundred_slow_heads_keep_nobody_out():
     with serving(max_connections=40, max_per_client=30, head_seconds=600) as served, contextlib.ExitStack() as held:
         for _ in range(300):
             held.enter_context(connected(served.address, b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"))
-        assert len(served.server.server_state.connections) <= 30
+        wait_until(lambda: len(served.server.server_state.connections) <= 30)  # one that has to go goes a moment later
         assert httpx.post(f"{served.address}v1/explain", json=ASKED, timeout=60).status_code == 200
 
 

@@ -314,14 +314,15 @@ def _bars(why: Explanation) -> list[_Bar]:
 def _bars_of_pairs(why: Explanation, constraint: Constraint, freed: Sequence[int]) -> list[_Bar]:
     """Return bars of features that act together: what free ones add to those before, then fixed ones to all free."""
     names, falls = why.model.names, [constraint.fall(freed[:count]).value for count in range(len(freed) + 1)]
-    bars = [
-        _Bar(names[i], nearest_float(before), nearest_float(after - before), False, True)
-        for i, (before, after) in zip(freed, pairwise(falls), strict=True)
-    ]
+    bars = []
+    for i, (before, after) in zip(freed, pairwise(falls), strict=True):
+        length, said = nearest_float(after - before), in_digits(after - before, 3)
+        bars.append(_Bar(names[i], nearest_float(before), length, said, False, True))
     more = {i: constraint.fall([*freed, i]) for i in why.fixed}
     for i in sorted(why.fixed, key=lambda i: (more[i], i)):
-        length = None if more[i].is_infinite else nearest_float(more[i].value - falls[-1])
-        bars.append(_Bar(names[i], nearest_float(falls[-1]), length, True, True))
+        rest, is_endless = more[i].value - falls[-1], more[i].is_infinite
+        end, said = (None, "any") if is_endless else (nearest_float(rest), in_digits(rest, 3))
+        bars.append(_Bar(names[i], nearest_float(falls[-1]), end, said, True, True))
     return bars
 
 
