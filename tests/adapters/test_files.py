@@ -29,7 +29,6 @@ EBM = {
         ],
     },
 }
-PAIR = {"term_features": ["months", "job"], "scores": []}
 XGBOOST = {
     "learner": {
         "feature_names": ["a", "b"],
