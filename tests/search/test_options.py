@@ -130,7 +130,7 @@ def test_where_the_radius_is_looked_for_that_of_a_question_does_not_matter(searc
     assert found[0] == found[1] == found[2] == ASK[search](ROW).document()
 
 
-@pytest.mark.parametrize("option", ["fix", "free", "cost", "groups", "max_nodes", "max_seconds"])
+@pytest.mark.parametrize("option", ["fix", "free", "cost", "groups", "max_nodes"])
 def test_ranges_of_named_features_take_no_preferences(option):
     with pytest.raises(
         suffice.OptionError, match=f"'inflate' does not take the option '{option}' together with"

@@ -181,7 +181,9 @@ def test_a_search_keeps_to_the_time_of_the_request(tmp_path):
         assert explainer.asked[-1] == ("explain", 2)
         named = {"row": MIXED_ROW, "features": list(MIXED.model.names)}
         assert watched.post("/v1/inflate", json=named).status_code == 200
-        assert explainer.asked[-1] == ("inflate", 60)
+        name, seconds = explainer.asked[-1]
+        assert name == "inflate"
+        assert 15 < seconds <= 40
 
 
 def test_all_sets_can_be_listed_or_counted(client):
