@@ -147,7 +147,7 @@ def certify_relevance(
     def fits(features: Collection[int]) -> bool:
         return all(constraint.admits(features) for constraint in case.constraints)
 
-    trees = [cover.irrelevant(k, fits) for k in roles["irrelevant"]]
+    trees = cover.irrelevant(roles["irrelevant"], fits)
     said = {role: choices.features(items) for role, items in roles.items()}
     evidence = {"witnesses": witnesses, "sets": sets, "trees": trees}
     return write(case, result={"kind": "relevance", **said}, evidence=evidence, model_file=model_file)

@@ -22,15 +22,16 @@ _DIGITS = (12, 30, 60)  # bits of multipliers that are tried before exact ones
 
 
 class Nodes:
-    """Nodes of a tree as they are written, of which there may not be too many."""
+    """Nodes of a tree as they are written, of which all trees of a certificate together may not have too many."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: int = 0) -> None:
         self.written: list[Json] = []
+        self.before = before  # nodes of other trees
 
     def add(self, kind: str, content: object) -> None:
         """Write a node."""
         self.written.append({kind: content})
-        if len(self.written) > _MOST_NODES:
+        if self.before + len(self.written) > _MOST_NODES:
             raise CertificateError(
                 f"the proof would have more than {_MOST_NODES:,} steps; ask about a smaller radius, or fewer sets"
             )
@@ -214,9 +215,14 @@ class CoverTree:
 
     # --- no use -------------------------------------------------------------------------------------------------------
 
-    def irrelevant(self, item: int, fits: Callable[[Collection[int]], bool]) -> list[Json]:
-        """Return the tree which shows that freeing an item never breaks what holds with other items freed."""
-        nodes = Nodes()
+    def irrelevant(self, items: Sequence[int], fits: Callable[[Collection[int]], bool]) -> list[list[Json]]:
+        """Return for each item the tree which shows that freeing it never breaks what holds with others freed."""
+        trees: list[list[Json]] = []
+        for item in items:
+            trees.append(self._irrelevant(item, fits, Nodes(sum(map(len, trees)))))
+        return trees
+
+    def _irrelevant(self, item: int, fits: Callable[[Collection[int]], bool], nodes: Nodes) -> list[Json]:
         order = sorted(self.open - {item}, key=lambda k: (-max(nearest_float(row[k][0]) for row in self.sums), k))
         stack = [(0, frozenset[int]())]
         while stack:
