@@ -199,7 +199,11 @@ def test_a_state_dict_comes_with_its_reference(folder):
             b"hello",
             "is not a format read here: safetensors, EBM, XGBoost or CatBoost JSON, LightGBM text, or ONNX",
         ),
-        ("model.json", json.dumps({"ebm": {**EBM["ebm"], "terms": [PAIR]}}).encode(), "months & job"),
+        (
+            "model.json",
+            json.dumps({"ebm": {**EBM["ebm"], "terms": [PAIR]}}).encode(),
+            "'months' & 'job' have 0 slots, not 5 × 4",
+        ),
     ],
 )
 def test_other_files_are_refused_with_the_reason(folder, name, content, words):
