@@ -134,6 +134,8 @@ class Master:
             raise BudgetEnded
 
     def _relax(self, freed: Sequence[int], open_: Sequence[int]) -> Relaxed:
+        if not self.knapsacks:  # nothing stands against freeing all
+            return Relaxed(float(sum(self.costs[k] for k in open_)), None, np.ones(len(open_)))
         if self._floats is None:
             self._floats = Floats.of(self.knapsacks)
         return relax(self._floats, self.costs, freed, open_)

@@ -40,7 +40,8 @@ class ScenarioSearch:
         self.needed = tuple(k for k in problem.open if self._is_needed(k))
         self.items = tuple(k for k in problem.open if k not in set(self.needed))
         self.costs = tuple(problem.costs[k] for k in self.items)
-        Master((1,), Clock(1)).find(1)
+        with suppress(BudgetEnded):  # this only has all compiled that the search will run
+            Master((1,), Clock(1)).find(1)
         self.master = Master(self.costs, Clock(max_nodes, time.monotonic() + max_seconds))
         self.scenarios: list[tuple[int, Scenario]] = []
         self.wide: list[tuple[int, Scenario]] = []
