@@ -200,14 +200,11 @@ def test_a_state_dict_comes_with_its_reference(folder):
             "is not a format read here: safetensors, EBM, XGBoost or CatBoost JSON, LightGBM text, PMML, a scorecard "
             "as JSON or CSV, or ONNX",
         ),
-<<<<<<< HEAD
-=======
         (
             "model.json",
             json.dumps({"ebm": {**EBM["ebm"], "terms": [PAIR]}}).encode(),
             "'months' & 'job' have 0 slots, not 5 × 4",
         ),
->>>>>>> pairshapes
     ],
 )
 def test_other_files_are_refused_with_the_reason(folder, name, content, words):
