@@ -29,6 +29,7 @@ EBM = {
         ],
     },
 }
+PAIR = {"term_features": ["months", "job"], "scores": []}
 XGBOOST = {
     "learner": {
         "feature_names": ["a", "b"],
