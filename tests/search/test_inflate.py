@@ -86,7 +86,7 @@ def test_ranges_by_hand():
     inflated = explainer.inflate([1, 1, "u"], radius=2, features=["x1", "x2"], unit="raw")
     assert inflated.ranges["x1"] == suffice.Range(Fraction(1, 3), None, True, False, False, ())
     assert inflated.ranges["x2"].values == ("u",)  # the first range left no room
-    assert str(inflated.ranges["x1"]) == "[0.333333, ∞)"
+    assert str(inflated.ranges["x1"]) == "[0.333334, ∞)"  # rounded inward: 0.333333 is below a third
     inflated = explainer.inflate([1, 1, "u"], radius=2, features=["x2", "x1"], unit="raw")
     assert inflated.ranges["x2"].values == ("u", "v")
     assert inflated.ranges["x1"].low == Fraction(2, 3)
