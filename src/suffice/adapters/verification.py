@@ -9,11 +9,9 @@ taken.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,19 +19,15 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from suffice.adapters.draft import UNSEEN, Cell, Draft, Live
+from suffice.adapters.probes import Compiled, probes
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
 from suffice.numbers.exact import ZERO, nearest_float
 from suffice.numbers.values import Value
 from suffice.question.row import Row, by_feature, read_row
-from suffice.shapes import Pieces
 
-Compiled = tuple[tuple[Pieces, ...], ...]
-
-_PROBES = 256, 1024  # fewest and most rows of our own
 _LARGEST_EXPONENT = 600.0  # beyond it the float of an exponential may be infinite
-_CELLS = 500_000  # of these rows, unless the model is wider still
 _ALONE = 8  # rows asked about one by one
 
 
@@ -363,49 +357,12 @@ def _table(predictions: Any, rows: int, model: AdditiveModel) -> NDArray[np.floa
 
 
 def _probes(draft: Draft, pieces: Compiled, domains: Sequence[Domain]) -> list[Row]:
-    """Return rows that try every feature at its knots, beside and between them, far out, and at its labels.
-
-    Where there is room for them, each of these values is in some row.
-    """
-    random = np.random.default_rng(0)
-    fewest, most = _PROBES
-    columns = []
-    for domain, functions in zip(domains, pieces, strict=True):
-        numbers, labels = _numbers(domain, functions), _labels(domain)
-        some = random.permutation(len(numbers))[: max(most - len(labels), most // 2)]
-        columns.append([*(numbers[k] for k in sorted(some)), *labels])
-    room = max(_CELLS // len(columns), fewest // 4)
-    count = min(max(fewest, *map(len, columns)), most, room)
-    picks = [_shuffled(random, len(pool), count) for pool in columns]
-    rows = [tuple(pool[pick[k]] for pool, pick in zip(columns, picks, strict=True)) for k in range(count)]
+    """Return rows of our own; not those whose prediction is an exponential that floats cannot hold."""
+    rows = probes(draft.model, pieces, domains)
     if "exp" not in (draft.link, draft.predicts):
         return rows
     scores, _ = _exact(draft.model, pieces, rows)
     return [row for row, score in zip(rows, scores, strict=True) if abs(score).max() < _LARGEST_EXPONENT]
-
-
-def _shuffled(random: np.random.Generator, values: int, count: int) -> list[int]:
-    """Return places of values in chance order, none twice before all others were there."""
-    rounds = [random.permutation(values) for _ in range(0, count, values)]
-    return [int(k) for k in np.concatenate(rounds)[:count]]
-
-
-def _numbers(domain: Domain, functions: tuple[Pieces, ...]) -> list[Value]:
-    knots = sorted({nearest_float(knot) for one in functions for knot in one.knots})
-    ends = [nearest_float(end) for span in domain.spans for end in span[:2] if end is not None]
-    places = sorted({*knots, *ends}) or [0.0]
-    reach = max(places[-1] - places[0], 1.0)
-    floats = {*places, *((a + b) / 2 for a, b in pairwise(places))}
-    floats |= {math.nextafter(place, side) for place in places for side in (-math.inf, math.inf)}
-    floats |= {places[0] - 0.37 * reach, places[-1] + 0.41 * reach, places[0] - 9.3 * reach, places[-1] + 9.7 * reach}
-    if any(span.is_integers for span in domain.spans):
-        floats |= {float(round(place)) for place in floats if math.isfinite(place)}
-    exact = (fmpq(*value.as_integer_ratio()) for value in sorted(floats) if math.isfinite(value))
-    return [value for value in exact if domain.holds(value)]
-
-
-def _labels(domain: Domain) -> Sequence[Value]:
-    return (*domain.categories_, *domain.codes_)
 
 
 def _show(values: NDArray[np.float64]) -> str:
