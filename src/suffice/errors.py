@@ -1,4 +1,7 @@
-"""Every error a user can meet; each names the value, the reason and the way out."""
+"""Every error a user can meet; each names the value, the reason and the way out.
+
+Messages quote text that is not ours (names, categories, paths), so they are made safe to print: see `visible`.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,27 @@ import difflib
 from collections.abc import Sequence
 
 
+def visible(text: str) -> str:
+    r"""Return text that is not ours on one line that cannot steer a terminal, nor reorder what is beside it.
+
+    Whatever Python's `repr` would escape (controls, line ends, marks that hide or reorder text, odd spaces) is written
+    as `repr` writes it; everything else stays. So no name can clear the screen, or begin a line that looks like ours.
+
+    Examples
+    --------
+    >>> print(visible("age\nProven: all is well \x1b[2J"))
+    age\nProven: all is well \x1b[2J
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
 class SufficeError(Exception):
     """Base class of all errors raised by suffice on purpose."""
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
 
 
 class NumberError(SufficeError, ValueError):
@@ -66,7 +88,7 @@ class ModelFileError(SufficeError, ValueError):
         self.path, self.reason = str(path), reason
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.reason}"
+        return visible(f"{self.path}: {self.reason}")
 
 
 class CertificateError(SufficeError, ValueError):
@@ -128,10 +150,10 @@ class FeatureNameError(SufficeError, LookupError):
         if self.what == "list of feature names" and self.name in self.known:
             return f"{self.name!r} is one name; give a list of names: [{self.name!r}]"
         if not self.known:
-            return f"{self.name!r} is not a {self.what}; there are none"
+            return visible(f"{self.name!r} is not a {self.what}; there are none")
         near = difflib.get_close_matches(str(self.name), self.known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"choose from {_some(self.known)}"
-        return f"{self.name!r} is not a {self.what}; {hint}"
+        return visible(f"{self.name!r} is not a {self.what}; {hint}")
 
 
 def _some(names: Sequence[str], most: int = 8) -> str:

@@ -164,3 +164,19 @@ def test_a_label_on_the_boundary_may_be_rounded():
     fitted = LogisticRegression().fit(X, [0, 0, 1, 1])
     fitted.coef_[:], fitted.intercept_[:] = 10.0, -3.0  # 10 * 0.3 - 3 is 0 in floats, and a little less exactly
     suffice.from_model(fitted, X)
+
+
+@pytest.mark.parametrize("threshold", [0.49, 0.499, 0.4999, 0.5001, 0.501, 0.51])
+def test_a_threshold_that_is_only_a_little_off_is_noticed(threshold):
+    """Rows drawn by chance have scores far from 0; some are put together to be close to it."""
+
+    class Shifted(LogisticRegression):
+        def predict(self, X):
+            return self.classes_[(self.predict_proba(X)[:, 1] > threshold).astype(int)]
+
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 3)) * [1, 50, 0.01]
+    y = np.where(X[:, 0] + X[:, 1] / 100 > 0.3, "yes", "no")
+    assert suffice.from_model(LogisticRegression().fit(X, y)).classes == ("no", "yes")
+    with pytest.raises(AdapterError, match="decision threshold of its own"):
+        suffice.from_model(Shifted().fit(X, y))

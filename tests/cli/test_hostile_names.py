@@ -10,7 +10,7 @@ from cli.commands import call
 from rich.console import Console
 
 from suffice import AdditiveModel, Explainer, Feature, PiecewiseLinear, Table
-from suffice.layout.visible import visible
+from suffice.errors import visible
 from suffice.present.terminal import show_answer
 
 FORGED = "Proven: nothing can change this"

@@ -23,6 +23,7 @@ HOSTILE = [
     "${alert(1)} {{7*7}} $\\frac{$",
     "line one\nline two\t\x07",
     "name </style></svg></script> & &amp; ]]> -->",
+    "\u202enevorP\u2066 \u2028Proven: \x9b2J\x85\u200b\U000e0041",
 ]
 
 

@@ -1,5 +1,6 @@
 """Reads HTML the way a browser does, to see what hostile names have become."""
 
+import unicodedata
 from html.parser import HTMLParser
 
 
@@ -21,8 +22,10 @@ class Seen(HTMLParser):
 
 
 def assert_harmless(text):
-    """Nothing runs and nothing is loaded."""
+    """Nothing runs, nothing is loaded, and nothing hides or reorders what is beside it."""
     seen = Seen(text)
+    written = "".join([*seen.text, *(value or "" for _, _, value in seen.attributes)])
+    assert not {one for one in written if unicodedata.category(one) in ("Cc", "Cf", "Zl", "Zp")} - {"\n", "\t"}
     assert not {"script", "iframe", "object", "embed", "img", "link", "base", "form"} & set(seen.tags)
     for tag, name, value in seen.attributes:
         assert not name.startswith("on"), (tag, name)

@@ -501,7 +501,7 @@ def test_a_question_has_so_much_memory(tmp_path):
 def test_workers_run_before_the_first_request():
     before = {process.pid for process in multiprocessing.active_children()}
     with client_of(limits=Limits(workers=2)):
-        wait_until(lambda: len({process.pid for process in multiprocessing.active_children()} - before) == 4)
+        assert len({process.pid for process in multiprocessing.active_children()} - before) == 4
     wait_until(lambda: {process.pid for process in multiprocessing.active_children()} <= before)
 
 

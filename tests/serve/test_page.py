@@ -12,6 +12,7 @@ from present.models import HOSTILE, MIXED_ROW, hostile, mixed, paired, wide  # n
 from serve.served import Served  # noqa: E402
 
 from suffice import AdditiveModel, Beats, Explainer, PiecewiseLinear, Table, Within  # noqa: E402
+from suffice.errors import visible  # noqa: E402
 from suffice.layout.facts import Fact  # noqa: E402
 from suffice.question.claims import CLAIMS  # noqa: E402
 from suffice.search.registry import SEARCHES  # noqa: E402
@@ -290,7 +291,9 @@ def test_hostile_names_do_not_execute(browser, tmp_path):
                 ask(page, name)
         set_radius(page, 3)
         headers = page.locator("#features th").all_text_contents()
-        assert headers[: len(HOSTILE)] == HOSTILE
+        assert headers[: len(HOSTILE)] == [visible(name) for name in HOSTILE]
+        shown = page.locator("main").inner_text()
+        assert not [one for one in shown if not one.isprintable() and one not in "\n\t"]
         assert page.locator("img, iframe, main script").count() == 0
         with page.expect_download() as waiting:
             page.click("#report")

@@ -1,9 +1,14 @@
-"""Rows on which a model that was read is compared with its original: chosen where the two could differ."""
+"""Rows on which a model that was read is compared with its original: chosen where the two could differ.
+
+Each feature is tried at its knots, beside and between them, far out, and at its labels; and some rows are put together
+so that the score of two classes is as close to the decision as can be, on either side: a threshold that is only
+slightly off shows nowhere else.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -11,12 +16,16 @@ from flint import fmpq
 
 from suffice.model.compiled import Compiled
 from suffice.model.domain import Domain
-from suffice.numbers.exact import Rational, nearest_float
+from suffice.numbers.exact import ZERO, Rational, nearest_float
 from suffice.numbers.values import Value
 from suffice.question.row import Row
+from suffice.shapes import Pieces
 
 _FEWEST, _MOST = 256, 1024  # rows
 _CELLS = 500_000  # of these rows, unless the model is wider still
+_CLOSE = (1e-6, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3)  # scores at which rows near the decision aim, on either side
+_STARTS = 2  # for each of them
+_TURNED, _TRIED = 16, 64  # features that are chosen for it, and values of each
 
 
 def probes(compiled: Compiled, domains: Sequence[Domain]) -> list[Row]:
@@ -35,7 +44,61 @@ def probes(compiled: Compiled, domains: Sequence[Domain]) -> list[Row]:
     count = _MOST if compiled.pairs else max(_FEWEST, *map(len, columns))
     count = min(count, _MOST, room)
     picks = [_shuffled(random, len(pool), count) for pool in columns]
-    return [tuple(pool[pick[k]] for pool, pick in zip(columns, picks, strict=True)) for k in range(count)]
+    rows = [tuple(pool[pick[k]] for pool, pick in zip(columns, picks, strict=True)) for k in range(count)]
+    return [*rows, *_near_the_decision(compiled, domains, columns, rows)] if compiled.model.task == "binary" else rows
+
+
+def _near_the_decision(
+    compiled: Compiled, domains: Sequence[Domain], columns: Sequence[Sequence[Value]], rows: Sequence[Row]
+) -> list[Row]:
+    """Return rows with scores close to 0: features are chosen one after the other, each for the best sum so far.
+
+    Floats are good enough here: whatever row comes out, its score is computed exactly later.
+    """
+    random = np.random.default_rng(1)
+    order = random.permutation(len(columns))[:_TURNED].tolist()
+    tried = {i: [columns[i][k] for k in random.permutation(len(columns[i]))[:_TRIED]] for i in order}
+    own = {i: [compiled.pieces[i][0](value) for value in tried[i]] for i in order}
+    found = []
+    for start in (rows[k] for k in random.integers(len(rows), size=_STARTS).tolist()):
+        score = compiled.scores(start)[0]
+        for aim in (sign * close for close in _CLOSE for sign in (1, -1)):
+            row, total = list(start), score
+            for i in order:
+                joint = _joint(compiled, row, i)
+                parts = [part + joint(value) for part, value in zip(own[i], tried[i], strict=True)]
+                others = total - compiled.pieces[i][0](row[i]) - joint(row[i])
+                best = int(np.argmin([abs(nearest_float(others + part) - aim) for part in parts]))
+                row[i], total = tried[i][best], others + parts[best]
+            for i in order:
+                moved = _moved(compiled.pieces[i][0], domains[i], row[i], aim - nearest_float(total))
+                if moved is not None:
+                    row[i] = moved
+                    break
+            found.append(tuple(row))
+    return found
+
+
+def _joint(compiled: Compiled, row: Sequence[Value], i: int) -> Callable[[Value], Rational]:
+    """Return what the pairs of a feature add to the score, as a function of its value alone."""
+    pairs = [(pair, functions[0]) for pair, functions in compiled.pairs if i in pair]
+    others = [(a == i, function, row[b if a == i else a]) for (a, b), function in pairs]
+    return lambda value: sum(
+        (function(value, other) if first else function(other, value) for first, function, other in others), ZERO
+    )
+
+
+def _moved(function: Pieces, domain: Domain, value: Value, change: float) -> Value | None:
+    """Return a number at which a function has changed by about so much, if its slope there leads to one."""
+    if not isinstance(value, fmpq) or not math.isfinite(change):
+        return None
+    slope = nearest_float(function.slopes[function.segment_after(value)])
+    place = nearest_float(value) + change / slope if slope else math.inf
+    if not math.isfinite(place):
+        return None
+    moved = fmpq(*place.as_integer_ratio())
+    reached = nearest_float(function(moved) - function(value)) if domain.holds(moved) else math.inf
+    return moved if abs(reached - change) <= abs(change) / 2 else None
 
 
 def _knots(compiled: Compiled) -> list[set[Rational]]:

@@ -19,8 +19,7 @@ import typer
 from suffice.adapters.files import load_any as load_model
 from suffice.answers.documents import to_text
 from suffice.cli.options import AsJson, ModelPath, Quiet, TablePath, parameters_of, read_question, with_question
-from suffice.errors import DataError
-from suffice.layout.visible import visible
+from suffice.errors import DataError, visible
 from suffice.question.documents import Json
 from suffice.search.explain import explain
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
+from suffice.errors import visible
+
 
 class Fact(NamedTuple):
     """A sentence, and the word that stands before it."""
@@ -30,10 +32,10 @@ Facts: TypeAlias = tuple[Fact | Grid, ...]
 
 
 def facts_document(facts: Facts) -> list[dict[str, Any]]:
-    """Return facts as JSON has them."""
+    """Return facts as JSON has them: sentences to be shown, so that names in them are made visible."""
     return [
-        {"label": one.label, "text": one.text}
+        {"label": visible(one.label), "text": visible(one.text)}
         if isinstance(one, Fact)
-        else {"heads": list(one.heads), "rows": [list(row.cells) for row in one.rows]}
+        else {"heads": list(one.heads), "rows": [[visible(cell) for cell in row.cells] for row in one.rows]}
         for one in facts
     ]

@@ -1,4 +1,4 @@
-"""Facts as HTML, for notebooks and reports. Everything is escaped; there are no scripts.
+"""Facts as HTML, for notebooks and reports. Everything is escaped, marks that reorder text too; there are no scripts.
 
 `to_html` is what `_repr_html_` of an answer returns: self-contained, readable in light and dark notebooks.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from html import escape
 
+from suffice.errors import visible
 from suffice.layout.facts import Fact, Facts, Grid
 
 _MOST_ROWS = 12
@@ -23,6 +24,11 @@ STYLE = """
 """
 
 
+def escaped(text: str) -> str:
+    """Return text as it stands in HTML, whatever is in it."""
+    return escape(visible(text))
+
+
 def to_html(facts: Facts) -> str:
     """Return facts as one element, with its style."""
     return f'<div class="suffice"><style>{STYLE}</style>{facts_html(facts)}</div>'
@@ -35,11 +41,11 @@ def facts_html(facts: Facts, most_rows: int = _MOST_ROWS) -> str:
 
 def _fact(fact: Fact) -> str:
     kind = ' class="proven"' if fact.label == "Proven" else ""
-    return f"<p{kind}><strong>{escape(fact.label)}:</strong> {escape(fact.text)}</p>"
+    return f"<p{kind}><strong>{escaped(fact.label)}:</strong> {escaped(fact.text)}</p>"
 
 
 def _grid(grid: Grid, most: int) -> str:
-    heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in grid.heads)
+    heads = "".join(f'<th scope="col">{escaped(head)}</th>' for head in grid.heads)
     rows = "".join(f"<tr>{_cells(row.cells, row.share)}</tr>" for row in grid.rows[:most])
     more = f"<p>... and {len(grid.rows) - most} more</p>" if len(grid.rows) > most else ""
     head = f"<thead><tr>{heads}</tr></thead>" if any(grid.heads) else ""
@@ -48,7 +54,7 @@ def _grid(grid: Grid, most: int) -> str:
 
 def _cells(cells: tuple[str, ...], share: float | None) -> str:
     if share is None:
-        return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        return "".join(f"<td>{escaped(cell)}</td>" for cell in cells)
     *others, last = cells
     bar = f'<span class="bar" style="width:{6 * share:.3f}em"></span>'
-    return "".join(f"<td>{escape(cell)}</td>" for cell in others) + f'<td class="number">{bar}{escape(last)}</td>'
+    return "".join(f"<td>{escaped(cell)}</td>" for cell in others) + f'<td class="number">{bar}{escaped(last)}</td>'

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from suffice.errors import visible
 from suffice.layout.facts import Fact, Facts, Grid
-from suffice.layout.visible import visible
 
 _MOST_ROWS = 12
 

@@ -12,11 +12,10 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from html import escape
 
 from suffice.answers import Explanation
 from suffice.answers.words import in_full, region
-from suffice.layout.html import STYLE, facts_html
+from suffice.layout.html import STYLE, escaped, facts_html
 from suffice.model.domain import format_value
 from suffice.numbers.exact import rational
 from suffice.present import plots
@@ -89,7 +88,7 @@ def report(
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        f"<title>{escape(title)}</title><style>{STYLE}{_STYLE}</style>"
+        f"<title>{escaped(title)}</title><style>{STYLE}{_STYLE}</style>"
     )
     body = "\n".join(parts)
     return (
@@ -98,16 +97,16 @@ def report(
 
 
 def _summary(decisions: Sequence[Decision], facts: Mapping[str, str], title: str) -> str:
-    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(fact)}</dd>" for name, fact in facts.items())
+    listed = "".join(f"<dt>{escaped(name)}</dt><dd>{escaped(fact)}</dd>" for name, fact in facts.items())
     rows = "".join(
-        f'<tr><td><a href="#decision-{k}">{escape(one.title)}</a></td><td>{escape(_prediction(one.why))}</td>'
-        f"<td>{one.why.size} of {len(one.why.row)}</td><td>{escape(one.why.status.value)}</td>"
-        f"<td>{escape(', '.join(one.why.features) or 'none needed')}</td></tr>"
+        f'<tr><td><a href="#decision-{k}">{escaped(one.title)}</a></td><td>{escaped(_prediction(one.why))}</td>'
+        f"<td>{one.why.size} of {len(one.why.row)}</td><td>{escaped(one.why.status.value)}</td>"
+        f"<td>{escaped(', '.join(one.why.features) or 'none needed')}</td></tr>"
         for k, one in enumerate(decisions)
     )
     head = _head("decision", "prediction", "features that suffice", "status", "their names")
     table = f'<div class="wide"><table>{head}<tbody>{rows}</tbody></table></div>'
-    return f'<section class="summary"><h1>{escape(title)}</h1><dl>{listed}</dl>{table}{_overview(decisions)}</section>'
+    return f'<section class="summary"><h1>{escaped(title)}</h1><dl>{listed}</dl>{table}{_overview(decisions)}</section>'
 
 
 def _overview(decisions: Sequence[Decision]) -> str:
@@ -134,7 +133,7 @@ def _section(k: int, decision: Decision, shapes: int) -> str:
         both = "What two features take from the margin together, beyond what each takes alone: the darker, the more."
         pictures += _figure(plots.pairs(why, most=min(shapes, 6)), f"pairs-{k}", both)
     return (
-        f'<section id="decision-{k}"><h2>{escape(decision.title)}</h2>'
+        f'<section id="decision-{k}"><h2>{escaped(decision.title)}</h2>'
         f'<div class="suffice">{facts_html(why.facts())}</div>{pictures}'
         f"<h3>What is proven</h3>{_proof(why)}{_features(why)}{_attachment(k, decision)}</section>"
     )
@@ -142,8 +141,8 @@ def _section(k: int, decision: Decision, shapes: int) -> str:
 
 def _figure(drawn: plots.Drawn, name: str, caption: str) -> str:
     svg = plots.to_svg(drawn, name)
-    label = f'<svg role="img" aria-label="{escape(caption)}"'
-    return f"<figure>{label}{svg.removeprefix('<svg')}<figcaption>{escape(caption)}</figcaption></figure>"
+    label = f'<svg role="img" aria-label="{escaped(caption)}"'
+    return f"<figure>{label}{svg.removeprefix('<svg')}<figcaption>{escaped(caption)}</figcaption></figure>"
 
 
 def _proof(why: Explanation) -> str:
@@ -154,8 +153,8 @@ def _proof(why: Explanation) -> str:
     around = region(why.case.question, why.model)
     least = f"No set that the preferences allow costs less than {why.lower_bound}." if why.lower_bound else ""
     return (
-        f"<p>{escape(whenever)} every other feature is anywhere in its region ({escape(around)}), "
-        f"{escape(claim)}. {escape(least)} This holds for the real-valued function whose parameters are the exact "
+        f"<p>{escaped(whenever)} every other feature is anywhere in its region ({escaped(around)}), "
+        f"{escaped(claim)}. {escaped(least)} This holds for the real-valued function whose parameters are the exact "
         "numbers of the model file, without any tolerance.</p>"
     )
 
@@ -170,7 +169,7 @@ def _features(why: Explanation) -> str:
         worst = "not attained" if at is None else format_value(at)
         role = "fixed" if i in why.fixed else "free"
         cells = (name, format_value(why.row[i]), str(why.region[i]), role, amount, worst)
-        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+        rows.append("<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in cells) + "</tr>")
     lowers = f"{'alone ' if why.case.has_pairs else ''}lowers the margin by at most"
     head = _head("feature", "value", "region", "role", lowers, "at the value")
     return f'<div class="wide"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
@@ -202,7 +201,7 @@ def _how_to_check(has_certificates: bool) -> str:
 
 
 def _head(*titles: str) -> str:
-    return "<thead><tr>" + "".join(f'<th scope="col">{escape(title)}</th>' for title in titles) + "</tr></thead>"
+    return "<thead><tr>" + "".join(f'<th scope="col">{escaped(title)}</th>' for title in titles) + "</tr></thead>"
 
 
 def _prediction(why: Explanation) -> str:

@@ -14,9 +14,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from suffice.answers import Answer
-from suffice.errors import SufficeError
+from suffice.errors import SufficeError, visible
 from suffice.layout.facts import Fact
-from suffice.layout.visible import visible
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
 from suffice.numbers.exact import Rational, in_digits

@@ -82,7 +82,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        service.lanes.start()
+        await service.lanes.start()
         yield
         service.lanes.close()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any
 
@@ -39,10 +39,10 @@ class Lanes:
                 pass
         return await self._slow.answer(path, body, deadline, math.inf)
 
-    def start(self) -> None:
-        """Start all workers, so that no request has to wait for one; without waiting here."""
-        self._quick.start()
-        self._slow.start()
+    async def start(self) -> None:
+        """Start all workers, so that no request has to wait for one; one that does not start is tried again later."""
+        begun = [*self._quick.start(), *self._slow.start()]
+        await asyncio.gather(*map(asyncio.wrap_future, begun), return_exceptions=True)
 
     def close(self) -> None:
         """End all workers."""
@@ -82,9 +82,9 @@ class _Lane:
         finally:
             self._idle.put(worker)
 
-    def start(self) -> None:
-        for _ in self._workers:  # the one that has been idle the longest is the next
-            self._threads.submit(self._start_one)
+    def start(self) -> list[Future[None]]:
+        # The one that has been idle the longest is the next.
+        return [self._threads.submit(self._start_one) for _ in self._workers]
 
     def _start_one(self) -> None:
         worker = self._idle.get()

@@ -69,12 +69,26 @@ def serve(
     app = _app(model, explainer, table, limits, hosts, token)
     listener = _listen(host, port)
     place = f"[{host}]" if ":" in host else host
-    announce(f"http://{place}:{listener.getsockname()[1]}/  (stop with Ctrl+C)")
+    said = [f"http://{place}:{listener.getsockname()[1]}/  (stop with Ctrl+C)"]
     if token is not None:
-        announce("Requests need the token; the page asks for it, or takes it from #token=TOKEN after its address.")
+        said.append("Requests need the token; the page asks for it, or takes it from #token=TOKEN after its address.")
     if not is_loopback(host):
-        announce("Warning: other machines can reach this address, and nothing is encrypted.")
-    uvicorn.Server(configured(app, limits)).run(sockets=[listener])
+        said.append("Warning: other machines can reach this address, and nothing is encrypted.")
+    _Server(configured(app, limits), lambda: [announce(line) for line in said]).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which tells once it can answer."""
+
+    def __init__(self, config: uvicorn.Config, tell: Callable[[], object]) -> None:
+        super().__init__(config)
+        self._tell = tell
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then tell."""
+        await super().startup(sockets=sockets)
+        if self.started:
+            self._tell()
 
 
 def configured(app: ASGIApp, limits: Limits) -> uvicorn.Config:

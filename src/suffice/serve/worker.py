@@ -14,7 +14,7 @@ from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
 
-from suffice.errors import SufficeError
+from suffice.errors import SufficeError, visible
 from suffice.serve.asker import Asker
 from suffice.serve.limits import TOO_LONG, Deadline
 from suffice.serve.problems import ProblemError
@@ -142,8 +142,8 @@ def _answered(asker: Asker, path: str, body: Any, seconds: float, cpu_seconds: f
         return None, (503, _TOO_MUCH, None, "")
     except SufficeError as error:
         return None, (422, str(error), None, type(error).__name__)
-    except Exception:
-        return None, traceback.format_exc()
+    except Exception:  # the log is a text of lines; what a request says begins none
+        return None, "\n".join(visible(line) for line in traceback.format_exc().split("\n"))
 
 
 def _bound_memory(more: int) -> None:

@@ -10,9 +10,20 @@ const state = { model: null, features: [], answer: null, asking: null, timer: 0 
 
 // --- building elements ------------------------------------------------------------------------------------------------
 
+// Names may hold marks that hide or reorder what is beside them; these are shown as what they are, as in the terminal.
+const ENDS = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+function visible(text) {
+  return String(text).replace(/(?! )[\p{C}\p{Z}]/gu, (mark) => {
+    const code = mark.codePointAt(0);
+    const [letter, digits] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
+    return ENDS[mark] ?? `\\${letter}${code.toString(16).padStart(digits, "0")}`;
+  });
+}
+
 function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties)) element[name] = value;
+  for (const [name, value] of Object.entries(properties)) element[name] = name === "textContent" ? visible(value) : value;
   element.append(...children);
   return element;
 }
@@ -255,12 +266,12 @@ function scale(low, high, from, to) {
 }
 
 function frame(label) {
-  return draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label });
+  return draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": visible(label) });
 }
 
 function text(x, y, said, anchor = "middle") {
   const element = draw("text", { x, y, "text-anchor": anchor });
-  element.textContent = said;
+  element.textContent = visible(said);
   return element;
 }
 
@@ -341,7 +352,7 @@ function placeTicks(shape, x) {
     const said = tick.text.length > fits ? `${tick.text.slice(0, fits - 1)}…` : tick.text;
     const label = text(x(tick.x), bottom + (first.length && k % 2 ? 10 : 0), said);
     const full = draw("title");
-    full.textContent = tick.text;
+    full.textContent = visible(tick.text);
     label.append(full);
     return label;
   })];
@@ -374,8 +385,8 @@ function featureRow(feature, k) {
   const input = feature.domain.categories.length && !feature.domain.spans.length ? categoryInput(feature) : make("input", { type: "text", inputMode: "decimal", placeholder: "missing" });
   const role = make("select", {}, ...ROLES.map(([value, said]) => make("option", { value, textContent: said })));
   input.id = `value-${k}`;
-  input.setAttribute("aria-label", `Value of ${feature.name}`);
-  role.setAttribute("aria-label", `May ${feature.name} move?`);
+  input.setAttribute("aria-label", `Value of ${visible(feature.name)}`);
+  role.setAttribute("aria-label", `May ${visible(feature.name)} move?`);
   input.addEventListener("input", changed);
   role.addEventListener("change", changed);
   const one = { name: feature.name, input, role, cell: null, shown: null };
