@@ -87,12 +87,14 @@ class ScenarioSearch:
 
     def _breaks(self, freed: Iterable[int]) -> int | None:
         """Return the number of a new scenario that breaks a set; None if nothing does."""
-        features = self.problem.base + self.problem.choices.features(self.items[p] for p in freed)
+        some = tuple(freed)
+        features = self.problem.base + self.problem.choices.features(self.items[p] for p in some)
         for part, constraint in enumerate(self.problem.constraints):
             scenario = constraint.scenario(features)
             if scenario is not None:
                 self.scenarios.append((part, scenario))
                 self.master.add(knapsack(scenario, constraint, self.problem, self.items))
+                assert not self.master.knapsacks[-1].allows(some), "a scenario rules out the set that it breaks"
                 return len(self.scenarios) - 1
         return None
 
