@@ -75,10 +75,12 @@ def aplr():
     return pytest.importorskip("aplr", reason="APLR is not installed")
 
 
+@pytest.mark.parametrize("level", [0, 1])
 @pytest.mark.parametrize("classes", [0, 2, 3])
-def test_aplr(aplr, classes):
+def test_aplr(aplr, classes, level):
     X, score = data()
-    options = {"m": 60, "max_interaction_level": 0, "n_jobs": 1}
+    score = score + level * X[:, 0] * X[:, 1]
+    options = {"m": 60, "max_interaction_level": level, "n_jobs": 1}
     if classes == 0:
         fitted = aplr.APLRRegressor(**options)
         fitted.fit(X, score)
@@ -100,7 +102,11 @@ def test_aplr(aplr, classes):
         parts = [one.calculate_local_feature_contribution(numbers(rows)).sum(axis=1) for one in models]
         return np.stack([p + one.get_intercept() for p, one in zip(parts, models, strict=True)], axis=1)
 
-    check(f"APLR {classes}", model, ask, package="aplr")
+    assert bool(model.pairs) == (level == 1)
+    if level:  # what two features do together grows without end
+        check(f"APLR {classes} with pairs", model, ask, package="aplr", radii=(0.25, 0.5))
+    else:
+        check(f"APLR {classes}", model, ask, package="aplr")
     if classes:
         explainer = Explainer(model)
         rows = [row for row in X if classes == 2 or (np.abs(row) <= [1.5, 1.5, 3, 1.5]).all()][:80]
@@ -114,10 +120,10 @@ def test_aplr(aplr, classes):
 
 def test_aplr_refusals(aplr):
     X, score = data()
-    pairs = aplr.APLRRegressor(m=30, max_interaction_level=1, n_jobs=1)
-    pairs.fit(X, score + X[:, 0] * X[:, 1])
-    with pytest.raises(AdapterError, match=r"interaction terms \(.* & .*max_interaction_level=0"):
-        suffice.from_model(pairs)
+    triples = aplr.APLRRegressor(m=60, max_interaction_level=2, n_jobs=1)
+    triples.fit(X, score + 3 * X[:, 0] * X[:, 1] * X[:, 2])
+    with pytest.raises(AdapterError, match=r"a term over 3 features \(.* & .*max_interaction_level=1, or 0"):
+        suffice.from_model(triples)
     with pytest.raises(AdapterError, match="has no 'n_features_in_'"):
         suffice.from_model(aplr.APLRRegressor())
 

@@ -191,6 +191,29 @@ def test_a_pipeline_is_taken_over_in_the_users_columns(name):
     check(f"scikit-learn {name}", model, asking(pipeline), package="scikit-learn", radii=(3.0, np.inf))
 
 
+@pytest.mark.parametrize(
+    ("final", "classes"), [(LogisticRegression(max_iter=300), 2), (LogisticRegression(max_iter=300), 3), (Ridge(), 0)]
+)
+def test_products_of_columns_are_terms_over_two_features(final, classes):
+    X = frame()
+    products = PolynomialFeatures(2, interaction_only=True)
+    pipeline = make_pipeline(mixed(scaled(StandardScaler())), products, final).fit(X, target(X, classes))
+    model = suffice.from_model(pipeline)
+    assert model.names == tuple(NAMES)
+    over = {frozenset(model.names[k] for k in term.features) for term in model.pairs}
+    assert len(over) == 10  # every two of the five columns, one-hot groups too
+    check(f"scikit-learn products {classes}", model, asking(pipeline), package="scikit-learn", radii=(1.0, 3.0))
+
+
+def test_squares_of_categories_are_categories():
+    X = frame(missing=False)[["job", "plan"]]
+    pipeline = make_pipeline(encoder(), PolynomialFeatures(2), Ridge()).fit(X, target(frame(missing=False), 0))
+    model = suffice.from_model(pipeline)
+    assert {term.features for term in model.pairs} == {(0, 1)}
+    explainer, own = Explainer(model), pipeline.predict(X)
+    assert [float(explainer.score(X.iloc[k])) for k in range(40)] == pytest.approx(own[:40], abs=1e-9)
+
+
 @pytest.mark.parametrize("name", STEPPED)
 @pytest.mark.parametrize("constraint", ["no_interactions", "pairwise"])
 def test_boosting_sees_increasing_maps_only_through_its_thresholds(name, constraint):
@@ -294,9 +317,23 @@ REFUSED = {
         lambda: fitted(QuantileTransformer(n_quantiles=9, output_distribution="normal"), Ridge()),
         "'normal'.*smooth curve",
     ),
-    "products": (
+    "squares": (
         lambda: fitted(StandardScaler(), PolynomialFeatures(2), LogisticRegression()),
-        "PolynomialFeatures is not supported",
+        "square a number.*interaction_only=True",
+    ),
+    "products of three": (
+        lambda: fitted(PolynomialFeatures(3, interaction_only=True), Ridge()),
+        "multiply 3 columns.*degree=2",
+    ),
+    "products before a scaler": (
+        lambda: fitted(PolynomialFeatures(2, interaction_only=True), StandardScaler(), LogisticRegression()),
+        "PolynomialFeatures are read as the last step",
+    ),
+    "products before trees": (
+        lambda: fitted(
+            PolynomialFeatures(2, interaction_only=True), HistGradientBoostingClassifier(max_iter=3, max_depth=1)
+        ),
+        "boosted trees after PolynomialFeatures",
     ),
     "any function": (
         lambda: fitted(FunctionTransformer(np.log1p), LogisticRegression()),

@@ -2,7 +2,19 @@
 
 import random
 
-from suffice import MISSING, AdditiveModel, Domain, Explainer, Feature, PiecewiseLinear, Steps, Table
+from suffice import (
+    MISSING,
+    AdditiveModel,
+    Bins,
+    Domain,
+    Explainer,
+    Feature,
+    PairSteps,
+    PiecewiseLinear,
+    Product,
+    Steps,
+    Table,
+)
 
 HOSTILE = [
     "<script>document.title='owned'</script>",
@@ -26,6 +38,20 @@ def mixed() -> Explainer:
     ]
     shapes = [line, line.rescaled(40, 20), Table({"red": -1, "blue": 2, "green": "1/3"}), months]
     return Explainer(AdditiveModel(shapes, "1/7", features=features, classes=["no", "yes"]))
+
+
+def paired() -> Explainer:
+    """Return the same model with terms over two features: steps, a table with codes, a surface, a product."""
+    plain = mixed().model
+    colours, months = Bins(keys=["red", "blue", "green"]), Bins([5, 9], keys=[-9, MISSING])
+    pairs = {
+        ("colour", "months"): PairSteps(colours, months, [[0, 1, -1, 0, 2], [1, 0, 0, "1/3", 0], [0, 0, -2, 0, 1]]),
+        ("age", "income"): PairSteps([30, 60], [0], [[0, 1], ["1/2", 0], [-1, "1/7"]]),
+        ("months", "age"): PairSteps(months, [45], [[0, 1], [1, 0], [0, 0], [2, 2], [0, 1]]),
+        ("income", "colour"): Product(PiecewiseLinear([-2, 2], [-1, 1]), Table({"red": 1, "blue": 0, "green": -1})),
+    }
+    shapes = [term.shape for term in plain.mains]
+    return Explainer(AdditiveModel(shapes, 2, features=plain.features, classes=plain.classes, pairs=pairs))
 
 
 MIXED_ROW = {"income": "0.5", "age": 50, "colour": "green", "months": 7}

@@ -8,7 +8,7 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page is tried in a browser by playwright")
 pytest.importorskip("uvicorn", reason="the server needs uvicorn")
-from present.models import HOSTILE, hostile, mixed, wide  # noqa: E402
+from present.models import HOSTILE, MIXED_ROW, hostile, mixed, paired, wide  # noqa: E402
 from serve.served import Served  # noqa: E402
 
 from suffice import AdditiveModel, Beats, Explainer, PiecewiseLinear, Table, Within  # noqa: E402
@@ -456,3 +456,22 @@ def test_the_token_can_be_in_the_address_and_does_not_stay_there(browser, token_
         assert download.value.path().stat().st_size > 100
     assert download.value.path().read_bytes() == MIXED.compiled.content
     page.context.close()
+
+
+def test_pairs_of_features_are_drawn_as_maps(browser):
+    explainer = paired()
+    row = tuple(MIXED_ROW[name] for name in explainer.model.names)
+    served = Served(explainer, DataTable("t", explainer.model.names, (row,)))
+    page = opened(browser, served)
+    maps = page.locator("#shapes figure:has(rect.cell)")
+    assert maps.count() == len(explainer.pairs)
+    said = " ".join(maps.locator("figcaption").all_text_contents())
+    assert all(name in said for pair in explainer.pairs for name in pair)
+    assert maps.first.locator("rect.frame").count() >= 1
+    assert maps.first.locator("circle.here").count() == 1
+    assert "all free ones together" in page.locator("#drops th").all_text_contents()
+    assert page.complaints == []
+    assert page.locator("#together").is_visible()
+    assert not page.locator("#stacked").is_visible()
+    page.context.close()
+    served.close()

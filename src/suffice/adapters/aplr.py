@@ -1,5 +1,8 @@
-"""APLR: regressors and classifiers without interactions; sums of hinges `max(x - t, 0)`, `min(x - t, 0)` and lines.
+"""APLR: regressors and classifiers; sums of hinges `max(x - t, 0)`, `min(x - t, 0)` and lines, some of them gated.
 
+A term of an interaction is the hinge of one feature where those of some others are not 0, and 0 elsewhere. Where these
+gates are about one other feature the term is a product, of a broken line and a step function. APLR takes what is within
+2^-52 of 0 for 0 there, so that a gate opens at the first float whose distance from its knot is larger.
 The names of terms round their knots to six digits; the terms themselves do not. A regressor's own predictions are cut
 to the range of its training target unless it is told otherwise; what is taken over is the sum itself. Of several
 classes the one with the largest sigmoid wins, so that all large scores are alike to APLR: see `Draft.saturates`.
@@ -7,8 +10,8 @@ classes the one with the largest sigmoid wins, so that all large scores are alik
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from flint import fmpq
@@ -17,10 +20,12 @@ from numpy.typing import NDArray
 from suffice.adapters.assemble import IDENTITY, to_shape
 from suffice.adapters.cells import class_places, float_table, plain_classes
 from suffice.adapters.draft import Cell, Draft, Link, Live, Options, name_features, part
+from suffice.adapters.floats import first_at_least, last_at_most
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
+from suffice.model.term import Term
 from suffice.numbers.exact import ONE, ZERO, Rational, rational
-from suffice.shapes import Pieces
+from suffice.shapes import Pieces, Product
 from suffice.shapes.pieces import combine
 
 _LINKS: dict[str, Link] = {"identity": "score", "log": "exp", "logit": "sigmoid"}
@@ -36,11 +41,13 @@ def convert(obj: Any, options: Options) -> Draft:
     parts = [obj.get_logit_model(name) for name in (classes[1:] if len(classes) == 2 else classes)] or [obj]
     link = _link(obj, source) if not is_classifier else "score"
     read = [_read(one, count, source) for one in parts]
-    shapes = [to_shape([functions[k] for functions, _ in read]) for k in range(count)]
+    shapes = [to_shape([one.alone[k] for one in read]) for k in range(count)]
+    terms = [Term(k, shape) for k, shape in enumerate(shapes)]
+    terms += [term for j, one in enumerate(read) for term in _products(one.gated, j, len(read))]
     task = "regression" if not is_classifier else "binary" if len(classes) == 2 else "multiclass"
     features = name_features(None, count, options.features)
     known = options.classes or plain_classes(classes) or None
-    model = AdditiveModel(shapes, [offset for _, offset in read], task, features, known, ties="negative")
+    model = AdditiveModel.of_terms(terms, [one.intercept for one in read], task, features, known, ties="negative")
     live = _live(obj, parts, is_classifier=is_classifier)
     if not is_classifier:
         return Draft(model, source, live, link)
@@ -60,19 +67,87 @@ def _link(obj: Any, source: str) -> Link:
     return _LINKS[obj.link_function]
 
 
-def _read(obj: Any, count: int, source: str) -> tuple[list[Pieces], Rational]:
-    """Return the function of each feature, and the intercept."""
+class _Sum(NamedTuple):
+    """One score: the function of each feature, those under gates of another feature, and the intercept."""
+
+    alone: list[Pieces]
+    gated: Mapping[tuple[int, int], Sequence[tuple[Pieces, Pieces]]]  # by both features: functions, and their gates
+    intercept: Rational
+
+
+def _read(obj: Any, count: int, source: str) -> _Sum:
     parts: list[list[tuple[Rational, Pieces]]] = [[(ONE, Pieces.affine(ZERO, ZERO))] for _ in range(count)]
+    gated: dict[tuple[int, int], list[tuple[Pieces, list[tuple[Rational, Pieces]]]]] = {}
     for term in _terms(obj, source):
-        if term.given_terms:
-            raise AdapterError(
-                f"{source} has interaction terms ({term.predictor_affiliation} is one), which are not functions of one "
-                "feature; fit it with max_interaction_level=0"
-            )
-        if not 0 <= term.base_term < count:
+        base, gates = term.base_term, _gates(term, source)
+        if any(not 0 <= feature < count for feature in (base, *gates)):
             raise AdapterError(f"{source} has encoded columns of its own; encode categories before fitting it")
-        parts[term.base_term].append((rational(float(term.coefficient)), _hinge(term)))
-    return [combine(each) for each in parts], rational(float(obj.get_intercept()))
+        others = [feature for feature in gates if feature != base]
+        if len(others) > 1:
+            raise AdapterError(
+                f"{source} has a term over {len(others) + 1} features ({term.predictor_affiliation}), of which one or "
+                "two can be explained exactly; fit it with max_interaction_level=1, or 0"
+            )
+        weighted = rational(float(term.coefficient)), _through(_hinge(term), gates.get(base, ()))
+        if not others:
+            parts[base].append(weighted)
+            continue
+        gate = _through(Pieces.affine(ZERO, ONE), gates[others[0]])
+        known = gated.setdefault((base, others[0]), [])
+        same = next((functions for one, functions in known if one == gate), None)
+        if same is None:
+            known.append((gate, [weighted]))
+        else:
+            same.append(weighted)
+    summed = {pair: [(combine(functions), gate) for gate, functions in each] for pair, each in gated.items()}
+    return _Sum([combine(each) for each in parts], summed, rational(float(obj.get_intercept())))
+
+
+def _gates(term: Any, source: str) -> dict[int, list[Pieces]]:
+    """Return by feature what must not be 0 for a term to count, as functions that are 1 there and 0 elsewhere."""
+    found: dict[int, list[Pieces]] = {}
+    for given in term.given_terms:
+        if given.given_terms:
+            raise AdapterError(f"{source} has gates with gates of their own; fit it with max_interaction_level=1, or 0")
+        found.setdefault(given.base_term, []).append(_gate(given))
+    return found
+
+
+def _gate(given: Any) -> Pieces:
+    nothing = np.finfo(np.float64).eps
+    if np.isnan(given.split_point):
+        end = rational(float(nothing))
+        return Pieces((-end, end), (ZERO, ZERO, ZERO), (ONE, ZERO, ONE), (ZERO, ZERO))
+    knot, least = float(given.split_point), np.array([np.nextafter(nothing, np.inf)])
+    if given.direction_right:
+        (place,) = first_at_least(lambda values: values - knot, least)
+        return Pieces((place,), (ZERO, ZERO), (ZERO, ONE), (ONE,))
+    (place,) = last_at_most(lambda values: values - knot, -least)
+    return Pieces((place,), (ZERO, ZERO), (ONE, ZERO), (ONE,))
+
+
+def _through(function: Pieces, gates: Iterable[Pieces]) -> Pieces:
+    """Return a function where all gates are 1, and 0 elsewhere."""
+    for gate in gates:
+        knots = sorted({*function.knots, *gate.knots})
+        after = [None, *knots]  # a stretch begins there, or nowhere
+        open_ = [gate.offsets[0 if at is None else gate.segment_after(at)] for at in after]
+        here = [0 if at is None else function.segment_after(at) for at in after]
+        function = Pieces.tidy(
+            knots,
+            [function.slopes[k] * one for k, one in zip(here, open_, strict=True)],
+            [function.offsets[k] * one for k, one in zip(here, open_, strict=True)],
+            [function(knot) * gate(knot) for knot in knots],
+        )
+    return function
+
+
+def _products(gated: Mapping[tuple[int, int], Sequence[tuple[Pieces, Pieces]]], j: int, outputs: int) -> Iterable[Term]:
+    """Return the terms over two features of one of several scores."""
+    for pair, each in gated.items():
+        for function, gate in each:
+            own = [function if k == j else Pieces.affine(ZERO, ZERO) for k in range(outputs)]
+            yield Term(pair, Product(to_shape(own), to_shape([gate] * outputs)))
 
 
 def _terms(obj: Any, source: str) -> Sequence[Any]:

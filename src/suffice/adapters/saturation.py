@@ -8,13 +8,16 @@ float only if the scores differ by less than 1e-9, which the rounding of the sco
 
 from __future__ import annotations
 
+from itertools import product
+
 from suffice.adapters.draft import Saturation
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
 from suffice.model.domain import Domain
 from suffice.numbers.exact import ONE, Rational, rational
-from suffice.shapes import Pieces
+from suffice.numbers.values import Value
+from suffice.shapes import PairPieces, Pieces
 from suffice.shapes.pieces import combine
 
 _LIMIT = rational(16)
@@ -44,11 +47,31 @@ def _largest(compiled: Compiled, model: AdditiveModel, j: int, sign: Rational) -
         if part is None:
             return None
         total -= part
-    for _, tables in compiled.pairs:  # each at its largest, whether or not the same values reach it in all of them
-        if not tables[j].is_constant_in_cells:
+    for pair, functions in compiled.pairs:  # each at its largest, whether or not the same values reach it in all
+        corners = [_corners(functions[j], axis, model.domains[i]) for axis, i in enumerate(pair)]
+        if None in corners:
             return None
-        total += max(sign * value for value in tables[j].constants.flat)
+        reached = product(*corners)  # type: ignore[arg-type]
+        total += max(sign * functions[j].limit(row, x, column, y) for (row, x), (column, y) in reached)
     return total
+
+
+def _corners(function: PairPieces, axis: int, domain: Domain) -> list[tuple[int, Value]] | None:
+    """Return the cells of a variable with their ends on a domain, between which a bilinear function has its extremes.
+
+    None where it varies without end.
+    """
+    cells = function.axes[axis]
+    found: list[tuple[int, Value]] = [(cells.cell_of(v), v) for v in (*domain.categories_, *domain.codes_)]
+    for span in domain.spans:
+        for cell in cells.cells_between(span.low, span.high):
+            place = cells.interval(cell)
+            low = place.low if span.low is None else span.low if place.low is None else max(place.low, span.low)
+            high = place.high if span.high is None else span.high if place.high is None else min(place.high, span.high)
+            if function.varies[axis][cell] and (low is None or high is None):
+                return None
+            found += [(cell, end) for end in (low, high) if end is not None] or [(cell, rational(0))]
+    return found
 
 
 def _least(pieces: Pieces, domain: Domain) -> Rational | None:

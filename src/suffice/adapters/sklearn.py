@@ -18,6 +18,7 @@ from suffice.adapters.cells import class_places, plain_classes
 from suffice.adapters.draft import UNSEEN, Cell, Draft, Link, Options, name_features, part, with_domain
 from suffice.adapters.sklearn_column import Column, Columns, Finite, Numeric, Raw, Unused, as_number, used, value_of
 from suffice.adapters.sklearn_columns import transform
+from suffice.adapters.sklearn_products import Weights, expanded, product_terms
 from suffice.adapters.sklearn_trees import boosted, preprocessed, tree_pairs
 from suffice.adapters.trees import Placed
 from suffice.errors import AdapterError
@@ -45,15 +46,23 @@ class Ending(Protocol):
 def convert(obj: Any, options: Options) -> Draft:
     """Return the draft of a fitted estimator or pipeline."""
     whole, obj = obj, getattr(obj, "best_estimator_", obj)  # a finished search holds its best model
-    columns, final = _unroll(obj)
+    columns, powers, final = _unroll(obj)
     source = f"the {type(obj).__name__}"
     trees: Mapping[tuple[int, int], Sequence[Placed]] = {}
+    products: Sequence[tuple[Column, Column, Weights]] = ()
     endings: Sequence[Ending]
     if _home(final).startswith("sklearn.ensemble._hist"):
         columns = preprocessed(final, columns)
         endings, trees, intercept = boosted(final, len(used(columns)), f"the {type(final).__name__}")
     else:
-        endings, intercept = _linear(final, used(columns), f"the {type(final).__name__}")
+        count = len(used(columns)) if powers is None else int(powers.n_output_features_)
+        weights, intercept = _linear(final, count, f"the {type(final).__name__}")
+        if powers is not None:
+            unused = [column for column in columns if isinstance(column, Unused)]
+            many = expanded(powers, used(columns), weights)
+            columns, weights, products = [*many.columns, *unused], many.weights, many.products
+            intercept = [a + b for a, b in zip(intercept, many.constant, strict=True)]
+        endings = [_Weights(one) for one in weights]
     nothing = _Weights((ZERO,) * len(intercept))
     ended: list[tuple[Column, Ending]] = list(zip(used(columns), endings, strict=True))
     ended += [(column.column, nothing) for column in columns if isinstance(column, Unused)]
@@ -70,7 +79,9 @@ def convert(obj: Any, options: Options) -> Draft:
     features = [with_domain(feature, domain) for feature, domain in zip(features, domains, strict=True)]
     task, classes, link = _task(final, len(intercept))
     terms = [Term(place, shape) for place, shape in enumerate(shapes)]
-    terms += tree_pairs(trees, used(columns), endings, dict(zip(sources, domains, strict=True)), len(intercept))
+    by_source = dict(zip(sources, domains, strict=True))
+    terms += tree_pairs(trees, used(columns), endings, by_source, len(intercept))
+    terms += product_terms(products, by_source)
     # decision_function > 0 is the positive class, so a tie is the negative one; argmax takes the first of the largest.
     model = AdditiveModel.of_terms(terms, intercept, task, features, options.classes or classes, ties="negative")
     table = _tables(obj, sources, originals)
@@ -92,16 +103,20 @@ def _home(obj: Any) -> str:
     return next((module for module in modules if module.startswith("sklearn.")), "")
 
 
-def _unroll(obj: Any) -> tuple[Columns, Any]:
-    """Return the columns that come to the last step, and that step."""
+def _unroll(obj: Any) -> tuple[Columns, Any, Any]:
+    """Return the columns that come to the last step, polynomial features of them if any, and that step."""
     count = getattr(obj, "n_features_in_", None)
     if count is None:
         raise AdapterError(f"the {type(obj).__name__} is not fitted; fit it first")
     columns: Columns = [Raw(k) for k in range(int(count))]
     steps = [step for _, step in obj.steps] if type(obj).__name__ == "Pipeline" else [obj]
-    for step in steps[:-1]:
+    *before, final = steps
+    powers = before.pop() if before and type(before[-1]).__name__ == "PolynomialFeatures" else None
+    for step in before:
         columns = transform(step, columns)
-    return columns, steps[-1]
+    if powers is not None and _home(final).startswith("sklearn.ensemble"):
+        raise AdapterError("boosted trees after PolynomialFeatures are not read; give them the columns themselves")
+    return columns, powers, final
 
 
 def _names(obj: Any) -> list[str]:
@@ -142,7 +157,8 @@ class _Weights:
         return None if np.isnan(value) else [weight * rational(value) for weight in self.weights]
 
 
-def _linear(final: Any, columns: Sequence[Column], source: str) -> tuple[list[Ending], list[Rational]]:
+def _linear(final: Any, columns: int, source: str) -> tuple[list[Weights], list[Rational]]:
+    """Return the weights of each column, and where the scores start."""
     module = _home(final)
     if module.startswith("sklearn.model_selection._classification_threshold"):
         raise AdapterError(
@@ -162,8 +178,8 @@ def _linear(final: Any, columns: Sequence[Column], source: str) -> tuple[list[En
         raise AdapterError(f"{source} has the link {link!r}; the log link is supported")
     weights = np.atleast_2d(np.asarray(part(final, "coef_", source)))
     offsets = np.broadcast_to(np.atleast_1d(np.asarray(final.intercept_)), (len(weights),))
-    if weights.shape[1] != len(columns):
-        raise AdapterError(f"{source} has {weights.shape[1]} weights for {len(columns)} columns")
+    if weights.shape[1] != columns:
+        raise AdapterError(f"{source} has {weights.shape[1]} weights for {columns} columns")
     if getattr(final, "classes_", None) is None and len(weights) > 1:
         raise AdapterError(f"{source} predicts {len(weights)} numbers at once; fit one model for each")
     # Of several labels, classes_ numbers the labels: only what was binarised tells them from classes.
@@ -172,8 +188,8 @@ def _linear(final: Any, columns: Sequence[Column], source: str) -> tuple[list[En
         raise AdapterError(f"{source} decides {len(weights)} labels at once (multilabel); fit one model for each")
     if hasattr(final, "classes_") and len(weights) > 1 and len(weights) != len(final.classes_):
         raise AdapterError(f"{source} has {len(weights)} scores for {len(final.classes_)} classes")
-    endings: list[Ending] = [_Weights(tuple(rational(float(w)) for w in column)) for column in weights.T]
-    return endings, [rational(float(offset)) for offset in offsets]
+    every = [tuple(rational(float(w)) for w in column) for column in weights.T]
+    return every, [rational(float(offset)) for offset in offsets]
 
 
 # --- one function for each of the user's columns ----------------------------------------------------------------------

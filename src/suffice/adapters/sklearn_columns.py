@@ -58,6 +58,8 @@ def _transform(step: Any, columns: Sequence[Column]) -> Columns:
     if hasattr(step, "get_support") and type(step).__module__.startswith("sklearn.feature_selection"):
         chosen = zip(columns, step.get_support().tolist(), strict=True)
         return [column if is_kept else Unused(column.source, column) for column, is_kept in chosen]
+    if name == "PolynomialFeatures":
+        raise AdapterError("PolynomialFeatures are read as the last step before a linear model only; put them there")
     if name not in _STEPS:
         raise AdapterError(f"the transformer {name} is not supported; those that are: {', '.join(_STEPS)}, selectors")
     return _STEPS[name](step, columns)

@@ -117,8 +117,8 @@ class Explanation(Answer):
     def features(self) -> tuple[str, ...]:
         """Names of the fixed features: those first that can use up the largest share of a margin.
 
-        For a claim of one part that is the largest drop first, unless there are pair terms. One of several parts has a margin and drops for each, of
-        which `drops` shows the tightest.
+        For a claim of one part that is the largest drop first, unless there are pair terms. One of several parts has a
+        margin and drops for each, of which `drops` shows the tightest.
         """
         names = self.model.names
         return tuple(names[i] for i in self.fixed)

@@ -48,9 +48,11 @@ def in_full(value: Value) -> str:
     return text if value in (rational(near), rational(text)) else f"about {text}"
 
 
-def not_rational(more: Rational) -> str | None:
-    """Return how much further something reaches whose true end is not a rational number; None where it is the end."""
-    return f"the true end, which is not rational, lies less than {format_value(more)} beyond" if more else None
+def true_end(case: Case, more: Rational) -> str | None:
+    """Return how much further something reaches whose true end is only enclosed; None where it is known."""
+    # A rational sum never meets a threshold that is not; terms that vary in two features may end anywhere.
+    kind = "" if case.has_pairs else ", which is not rational,"
+    return f"the true end{kind} lies less than {format_value(more)} beyond" if more else None
 
 
 def counted(number: int, noun: str) -> str:

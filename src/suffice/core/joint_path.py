@@ -1,12 +1,12 @@
 """A region whose radius grows, for a model with pair terms: joint constraints at every radius, just above and below it.
 
-Between two radii at which an end of a region meets a knot, a cut of a pair term, an end of a domain or an integer, each
-label is either as it was or at an end that moves, where its feature's own part is affine in the radius. Pair terms that
-are constant on their cells do not change, so that the fall of a set is the largest of finitely many affine functions: it
-is convex. Where the margin is used up is then found by Newton's steps from above: the line of the worst labelling at a
-radius is nowhere above the fall, so that the radius where that line meets the margin is never too small, and each step
-takes another line. Where a pair term varies within its cells the fall is no such function, and the radius is enclosed by
-halving.
+Between two radii at which an end of a region meets a knot, a cut of a pair term, an end of a domain or an integer,
+each label is either as it was or at an end that moves, where its feature's own part is affine in the radius. Pair terms
+that are constant on their cells do not change, so that the fall of a set is the largest of finitely many affine
+functions: it is convex. Where the margin is used up is then found by Newton's steps from above: the line of the worst
+labelling at a radius is nowhere above the fall, so that the radius where that line meets the margin is never too small,
+and each step takes another line. Where a pair term varies within its cells the fall is no such function, and the radius
+is enclosed by halving.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class JointPath(RadiusPath):
         return self._on(self._within(start), extra)
 
     def _beside(self, landscape: Landscape, i: int, radius: Rational, rising: int) -> list[Spot]:
-        """Return the spots just beyond the two ends of a feature's region; `rising` is the edge of those that fall on."""
+        """Return the spots just beyond the ends of a feature's region; `rising` is the edge of those that fall on."""
         found = []
         for side, end, cell, slope, offset in self._beyond(landscape, i, radius):
             edge = 0 if not slope else rising if slope * side < 0 else -1
@@ -137,7 +137,7 @@ class JointPath(RadiusPath):
 
     @cached_property
     def events(self) -> dict[int, list[Rational]]:
-        """For each moving feature the radii above 0 at which an end of its region meets a knot, a cut or a span's end."""
+        """For each moving feature the radii above 0 at which an end of its region meets a knot, a cut or an end."""
         found = {}
         for i in self._moving:
             ladders = [landscape.ladders[i] for landscape in self.landscapes]

@@ -61,9 +61,9 @@ def outline(why: Explanation, feature: str, part: int | None = None) -> Outline:
     worst, drop = why.worst[part][i], why.constraints[part].drops[i]
     function, here = worst.function, worst.function(why.row[i])
     domain, region = why.model.domains[i], why.region[i]
-    window = _window(function, domain, region, why.row[i])
-    labels = _labels(domain, why.row[i], worst.infimum.at if not drop.is_infinite else None)
-    places = _places(labels, window)
+    window = window_of([*function.knots[:1], *function.knots[-1:]], domain, region, why.row[i])
+    labels = labels_of(domain, why.row[i], worst.infimum.at if not drop.is_infinite else None)
+    places = places_of(labels, window)
 
     runs, singles = _trace(function, domain, window)
 
@@ -77,9 +77,9 @@ def outline(why: Explanation, feature: str, part: int | None = None) -> Outline:
         is_fixed=i in why.fixed,
         lines=tuple(tuple(Point(nearest_float(x), nearest_float(y - here)) for x, y in run) for run in runs),
         dots=tuple(point(at, function(at)) for at in (*singles, *labels)),
-        region=tuple(_shown_span(span, window) for span in region.spans) if window else (),
+        region=tuple(shown_span(span, window) for span in region.spans) if window else (),
         ticks=tuple(Tick(places[label], format_value(label), region.holds(label)) for label in labels),
-        window=_shown_window(window, places),
+        window=shown_window(window, places),
         row=point(why.row[i], here),
         worst=None if drop.is_infinite else point(worst.infimum.at, worst.infimum.value),
         is_attained=drop.is_attained,
@@ -90,13 +90,15 @@ def outline(why: Explanation, feature: str, part: int | None = None) -> Outline:
 Window = tuple[Rational, Rational]
 
 
-def _window(function: Pieces, domain: Domain, region: Domain, at: Value) -> Window | None:
-    """Return which numbers to show: the region and as much again on either side, within the domain."""
+def window_of(corners: Sequence[Rational], domain: Domain, region: Domain, at: Value) -> Window | None:
+    """Return which numbers to show: the region and as much again on either side, within the domain.
+
+    Without ends it goes from the first of the corners, or the row, to the last.
+    """
     if not domain.spans:
         return None
     inner = region.spans or domain.spans
-    corners = [*function.knots[:1], *function.knots[-1:]]
-    corners += [at] if isinstance(at, fmpq) and at not in domain.codes_ else []
+    corners = [*corners, *([at] if isinstance(at, fmpq) and at not in domain.codes_ else [])]
     ends = [min(corners, default=ZERO) if span.low is None else span.low for span in inner]
     ends += [max(corners, default=ZERO) if span.high is None else span.high for span in inner]
     low, high = min(ends), max(ends)
@@ -157,7 +159,7 @@ def _is_dotted(shown: Span) -> bool:
     return shown.low == shown.high or (shown.is_integers and shown.high - shown.low < _MOST_DOTS)
 
 
-def _labels(domain: Domain, *needed: Value | None) -> tuple[Value, ...]:
+def labels_of(domain: Domain, *needed: Value | None) -> tuple[Value, ...]:
     """Return categories and codes to show: all if they are few, else the first, the row's and the worst."""
     every = (*domain.categories_, *domain.codes_)
     must = [label for label in every if label in needed]
@@ -165,7 +167,7 @@ def _labels(domain: Domain, *needed: Value | None) -> tuple[Value, ...]:
     return tuple(label for label in every if label in must or label in some)
 
 
-def _places(labels: Sequence[Value], window: Window | None) -> dict[Value, float]:
+def places_of(labels: Sequence[Value], window: Window | None) -> dict[Value, float]:
     """Return where labels are drawn: one after the other, to the right of the numbers if there are any."""
     if window is None:
         return {label: float(k) for k, label in enumerate(labels)}
@@ -177,7 +179,7 @@ def _step(window: Window | None) -> float:
     return 1.0 if window is None else nearest_float(window[1] - window[0]) / 6
 
 
-def _shown_window(window: Window | None, places: Mapping[Value, float]) -> tuple[float, float]:
+def shown_window(window: Window | None, places: Mapping[Value, float]) -> tuple[float, float]:
     """Return from where to where the axis goes, labels included."""
     if window is None:
         return -0.5, len(places) - 0.5
@@ -185,7 +187,8 @@ def _shown_window(window: Window | None, places: Mapping[Value, float]) -> tuple
     return low, max(places.values()) + _step(window) / 2 if places else high
 
 
-def _shown_span(span: Span, window: Window | None) -> tuple[float, float]:
+def shown_span(span: Span, window: Window | None) -> tuple[float, float]:
+    """Return what is shown of a span of numbers."""
     assert window is not None
     low, high = window
     start = low if span.low is None else max(low, span.low)

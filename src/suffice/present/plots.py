@@ -44,6 +44,8 @@ try:
         short_label,
         size_in_points,
     )
+    from suffice.present.pair_plot import pair as pair
+    from suffice.present.pair_plot import pairs as pairs
 except ImportError as error:  # pragma: no cover - the development environment has it
     raise DataError(f"pictures need matplotlib ({error}): pip install 'suffice[plot]'") from None
 
@@ -308,7 +310,7 @@ def _bars(why: Explanation) -> list[_Bar]:
 
 
 def _bars_of_pairs(why: Explanation, constraint: Constraint, freed: Sequence[int]) -> list[_Bar]:
-    """Return bars of features that act together: free ones one after the other, then what each fixed one adds to all."""
+    """Return bars of features that act together: free ones one by one, then what each fixed one adds to all of them."""
     names, falls = why.model.names, [constraint.fall(freed[:count]).value for count in range(len(freed) + 1)]
     bars = [
         _Bar(names[i], nearest_float(before), nearest_float(after - before), False, True)

@@ -20,6 +20,7 @@ from suffice.layout.html import STYLE, facts_html
 from suffice.model.domain import format_value
 from suffice.numbers.exact import rational
 from suffice.present import plots
+from suffice.present.pair_outline import strongest_pairs
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _STYLE = """
@@ -129,6 +130,9 @@ def _section(k: int, decision: Decision, shapes: int) -> str:
     if shapes:
         around = "How the margin changes when one feature moves: its exact shape, its region, the row, the worst case."
         pictures += _figure(plots.shapes(why, most=shapes), f"shapes-{k}", around)
+    if shapes and strongest_pairs(why, 1):
+        both = "What two features take from the margin together, beyond what each takes alone: the darker, the more."
+        pictures += _figure(plots.pairs(why, most=min(shapes, 6)), f"pairs-{k}", both)
     return (
         f'<section id="decision-{k}"><h2>{escape(decision.title)}</h2>'
         f'<div class="suffice">{facts_html(why.facts())}</div>{pictures}'

@@ -24,7 +24,7 @@ BUDGET = frozenset(BUDGETS)
 # Reasons that several searches share.
 BOX_ONLY = "balls are answered by the box around them, which can only prove that a set suffices"
 SET_IS_GIVEN = "you name the set, so there is nothing to choose"
-NO_SEARCH = "there is no search that could exceed a budget"
+NO_NODES = "one set is asked about, so that there are no nodes to count"
 ROUNDED_MINIMA = "rounding error is only bounded, so what is minimal for the deployed model is not known"
 
 

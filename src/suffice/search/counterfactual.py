@@ -49,7 +49,8 @@ def counterfactual(case: Case) -> Counterfactual:
     assert least is not None
     if possible.more:
         more = format_value(possible.more)
-        caveat = caveat or f"the true least change, which is not rational, is less than {more} larger"
+        kind = "" if case.has_pairs else ", which is not rational,"
+        caveat = caveat or f"the true least change{kind} is less than {more} larger"
     if any(case.charges):
         if first.cost > least.cost:  # how near an input of this cost may be, not one that changes less
             possible = nearest_break(closest, cheapest, first.cost)

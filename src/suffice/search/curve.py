@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suffice.answers.radius import Curve, Limit, Step
-from suffice.answers.words import listed, not_rational
+from suffice.answers.words import listed, true_end
 from suffice.core.case import Case, cost_of
 from suffice.core.constraint import Constraint
 from suffice.errors import PreferenceError
@@ -43,4 +43,4 @@ def curve(case: Case, until: Rational | None) -> Curve:
         Step(Limit.of(extent), cost_of(cover.cost, choices.unit), tuple(names[i] for i in cover.fixed))
         for extent, cover in stretches
     ]
-    return Curve(case, tuple(steps), not_rational(max(extent.more for extent, _ in stretches)))
+    return Curve(case, tuple(steps), true_end(case, max(extent.more for extent, _ in stretches)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suffice.answers.inflated import Inflated, Range
-from suffice.answers.words import listed, not_rational
+from suffice.answers.words import listed, true_end
 from suffice.core.case import Case
 from suffice.errors import ClaimError, OptionError
 from suffice.numbers.exact import ZERO
@@ -27,7 +27,7 @@ def inflate(case: Case, fixed: Sequence[int] | None) -> Inflated:
     """
     if fixed is None:
         return _inflated(case, explain.run(case).fixed)
-    for name in sorted(case.question.given & (PREFERENCES | BUDGET)):
+    for name in sorted(case.question.given & (PREFERENCES | {"max_nodes"})):
         raise OptionError(f"'inflate' does not take the option {name!r} together with features: {SET_IS_GIVEN}")
     return _inflated(case, fixed)
 
@@ -47,4 +47,4 @@ def _inflated(case: Case, fixed: Sequence[int]) -> Inflated:
         ranges[names[i]] = Range.of(found)
         ends += [found.low, found.high]
     more = max((end.more for end in ends), default=ZERO)
-    return Inflated(case, ranges, tuple(names[i] for i in freed), not_rational(more))
+    return Inflated(case, ranges, tuple(names[i] for i in freed), true_end(case, more))

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suffice.answers.radius import LargestRadius
-from suffice.answers.words import not_rational
+from suffice.answers.words import true_end
 from suffice.core.case import Case
-from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, NO_SEARCH, PREFERENCES, SET_IS_GIVEN, refuse, search
+from suffice.search.asking import ALWAYS, BOX_ONLY, NO_NODES, PREFERENCES, SET_IS_GIVEN, refuse, search
 from suffice.search.explain import check_charged
 
 
 @search(
     "radius",
-    honours=ALWAYS | {"max_changed", "arithmetic"},
-    refuses=refuse(PREFERENCES, SET_IS_GIVEN) | refuse(BUDGET, NO_SEARCH) | {"norm": BOX_ONLY},
+    honours=ALWAYS | {"max_changed", "arithmetic", "max_seconds"},
+    refuses=refuse(PREFERENCES, SET_IS_GIVEN) | {"max_nodes": NO_NODES, "norm": BOX_ONLY},
     takes_radius=False,
 )
 def radius(case: Case, fixed: Sequence[int]) -> LargestRadius:
@@ -27,7 +27,7 @@ def radius(case: Case, fixed: Sequence[int]) -> LargestRadius:
     path = case.path()
     exact = path.reach(freed)
     if case.question.arithmetic == "exact":
-        return LargestRadius(case, tuple(fixed), exact, not_rational(exact.more))
+        return LargestRadius(case, tuple(fixed), exact, true_end(case, exact.more))
     # What rounding takes within the exact radius bounds what it takes within any smaller one.
     charges = case.charges_over(path.region(exact.radius))
     charged = case.path([-charge for charge in charges])

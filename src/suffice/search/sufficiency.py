@@ -8,13 +8,13 @@ from suffice.answers.sufficiency import Sufficiency
 from suffice.core.case import Case
 from suffice.core.counterexamples import easiest_break
 from suffice.errors import UnsettledError
-from suffice.search.asking import ALWAYS, BUDGET, NO_SEARCH, PREFERENCES, SET_IS_GIVEN, refuse, search
+from suffice.search.asking import ALWAYS, NO_NODES, PREFERENCES, SET_IS_GIVEN, refuse, search
 
 
 @search(
     "sufficiency",
-    honours=ALWAYS | {"max_changed", "norm", "arithmetic"},
-    refuses=refuse(PREFERENCES, SET_IS_GIVEN) | refuse(BUDGET, NO_SEARCH),
+    honours=ALWAYS | {"max_changed", "norm", "arithmetic", "max_seconds"},
+    refuses=refuse(PREFERENCES, SET_IS_GIVEN) | {"max_nodes": NO_NODES},
 )
 def sufficiency(case: Case, fixed: Sequence[int]) -> Sufficiency:
     """Return whether fixing some features keeps the claim true, whatever the others do in the region."""

@@ -78,9 +78,11 @@ class ExplanationAnswer(_Answer):
 
 
 class OutlinedAnswer(ExplanationAnswer):
-    """An explanation, and what pictures of some features show."""
+    """An explanation, and what pictures of some features and of some pairs show."""
 
     outlines: list[dict[str, Any]]
+    pair_outlines: list[dict[str, Any]]
+    adds_up: bool  # whether free features together lower the margin by the sum of their drops
 
 
 class SufficiencyAnswer(_Answer):

@@ -17,6 +17,7 @@ from pydantic import Field
 from suffice.answers import Explanation, Explanations
 from suffice.explainer import Explainer
 from suffice.present.outline import Outline, outline
+from suffice.present.pair_outline import PairOutline, pair_outline, strongest_pairs
 from suffice.question.documents import Json
 from suffice.question.question import Question
 from suffice.search.asking import Search
@@ -26,6 +27,8 @@ from suffice.serve.bodies import Body, Cells, Names, Number, body_of, one_of, qu
 from suffice.serve.limits import Deadline
 
 Fields = Mapping[str, tuple[Any, Any]]
+
+_MOST_MAPS, _MOST_CELLS = 6, 10_000  # of pairs that are drawn, and of one of them
 
 _SET: Fields = {"features": (Names, Field(description="The set that is fixed, by name."))}
 
@@ -81,7 +84,7 @@ class Asked:
     def ask(self, explainer: Explainer, row: Any, question: Question, body: Body, deadline: Deadline) -> Any:
         """Return the answer; a search keeps to the time that is left."""
         own = {name: getattr(body, name) for name in self.own}
-        if "max_seconds" in self.search.honours and own.get("features") is None:  # of a given set nothing is searched
+        if "max_seconds" in self.search.honours:
             question = question.with_budget(max_seconds=min(question.budget.max_seconds, deadline.left))
         place = "radius" if self.search.takes_radius else "question"
         return getattr(explainer, self.name)(row, **{place: question}, **own)
@@ -96,13 +99,30 @@ def read_question(explainer: Explainer, body: Body) -> Question:
 
 
 def _explained(why: Explanation, body: Any) -> Json:
-    """Return an explanation, and outlines of some features."""
+    """Return an explanation, and outlines of some features and of some pairs of them."""
     shapes = [outline(why, name) for name in why.ranked[: body.outlines]]
-    return why.document() | {"outlines": [_outline_document(shape) for shape in shapes if _is_finite(shape)]}
+    maps = [pair_outline(why, names) for names in strongest_pairs(why, min(body.outlines, _MOST_MAPS))]
+    return why.document() | {
+        "outlines": [_outline_document(shape) for shape in shapes if _is_finite(shape)],
+        "pair_outlines": [_pair_document(one) for one in maps if _can_be_drawn(one)],
+        "adds_up": not why.case.compiled.oriented_pairs(why.inequalities[why.tightest].factors),
+    }
 
 
 def _outline_document(shape: Outline) -> Json:
     return shape._asdict() | {"ticks": [tick._asdict() for tick in shape.ticks]}
+
+
+def _pair_document(drawn: PairOutline) -> Json:
+    sides = [side._asdict() | {"ticks": [tick._asdict() for tick in side.ticks]} for side in drawn.sides]
+    return drawn._asdict() | {"sides": sides}
+
+
+def _can_be_drawn(drawn: PairOutline) -> bool:
+    """Whether a map of two features is of floats, and of few enough cells."""
+    edges = [end for side in drawn.sides for edge in side.edges for end in edge]
+    heights = [height for row in drawn.heights for height in row]
+    return len(heights) <= _MOST_CELLS and all(map(math.isfinite, (*edges, *heights)))
 
 
 def _is_finite(shape: Outline) -> bool:

@@ -183,7 +183,7 @@ function show(answer) {
   get("said").replaceChildren(...answer.facts.slice(0, end).map(factElement));
   get("notes").replaceChildren(...answer.facts.slice(end).map(factElement));
   showDrops(answer);
-  get("shapes").replaceChildren(...answer.outlines.map(shapePicture));
+  get("shapes").replaceChildren(...answer.outlines.map(shapePicture), ...answer.pair_outlines.map(pairPicture));
 }
 
 function factElement(fact) {
@@ -207,13 +207,20 @@ function showDrops(answer) {
   const rows = [];
   let start = 0;
   for (const name of ascending(answer.free)) {
-    rows.push({ name, start, end: Math.min(start + drop(name), fallen), kind: "" });
-    start = Math.min(start + drop(name), fallen);
+    const end = answer.adds_up ? Math.min(start + drop(name), fallen) : drop(name);
+    rows.push({ name, start, end, kind: "" });
+    start = answer.adds_up ? end : 0;
   }
-  for (const name of ascending(answer.features)) rows.push({ name, start: fallen, end: fallen + drop(name), kind: "fixed" });
+  // Where features act together each bar is that of the feature alone, and one more that of all free ones at once.
+  if (!answer.adds_up) rows.push({ name: "all free ones together", start: 0, end: fallen, kind: "", said: short(fallen) });
+  const first = answer.adds_up ? fallen : 0;
+  for (const name of ascending(answer.features)) rows.push({ name, start: first, end: first + drop(name), kind: "fixed" });
   const ends = rows.map((row) => row.end).filter(Number.isFinite);
   const reach = (margin > 0 ? Math.min(Math.max(margin, ...ends), 5 * margin) : Math.max(1e-9, ...ends)) * 1.05;
   get("parts").hidden = answer.parts.length < 2;
+  get("stacked").hidden = !answer.adds_up;
+  get("together").hidden = answer.adds_up;
+  get("maps").hidden = !answer.pair_outlines.length;
   get("margin").textContent = `margin ${amount(answer.margin)}`;
   rows.reverse(); // what matters most on top
   get("drops").tBodies[0].replaceChildren(...rows.map((row) => dropRow(row, answer, margin, reach)));
@@ -228,7 +235,7 @@ function dropRow(row, answer, margin, reach) {
   limit.style.left = share(margin);
   const track = make("div", { className: "track", ariaHidden: "true" }, bar, limit);
   const name = make("th", { scope: "row", textContent: row.kind ? `${row.name} (fixed)` : row.name });
-  return make("tr", { className: row.kind }, name, make("td", { textContent: amount(answer.drops[row.name]) }), make("td", {}, track));
+  return make("tr", { className: row.kind }, name, make("td", { textContent: row.said ?? amount(answer.drops[row.name]) }), make("td", {}, track));
 }
 
 // --- pictures ---------------------------------------------------------------------------------------------------------
@@ -274,6 +281,43 @@ function shapePicture(shape) {
     svg.append(draw("polygon", { class: kind, points: `${a - 5},${b - 4} ${a + 5},${b - 4} ${a},${b + 5}` }));
   }
   return make("figure", { className: shape.is_fixed ? "fixed" : "" }, svg, make("figcaption", { textContent: told }));
+}
+
+// What two features do together: the darker, the more they take from the margin beyond what each takes alone.
+function pairPicture(pair) {
+  const [first, second] = pair.sides;
+  const heights = pair.heights.flat();
+  const low = Math.min(...heights), high = Math.max(...heights);
+  const x = scale(first.window[0], first.window[1], LEFT, WIDTH - RIGHT);
+  const y = scale(second.window[0], second.window[1], HEIGHT - BOTTOM, TOP);
+  const role = (side) => `${side.name} (${side.is_fixed ? "fixed" : "free"})`;
+  const worst = pair.worst === null ? "" : `, ${short(pair.worst)} in the worst case of all`;
+  const told = `${role(first)} and ${role(second)}: change the margin by ${short(low)} to ${short(high)}${worst}`;
+  const svg = frame(told);
+  const box = (kind, [left, right], [bottom, top], more) =>
+    draw("rect", { class: kind, x: x(left), y: y(top), width: Math.max(x(right) - x(left), 0.5), height: Math.max(y(bottom) - y(top), 0.5), ...more });
+  const share = scale(low, high === low ? low + 1 : high, 1, 0.05);
+  first.edges.forEach((across, i) => second.edges.forEach((along, j) => svg.append(box("cell", across, along, { "fill-opacity": share(pair.heights[i][j]) }))));
+  for (const across of reached(first)) for (const along of reached(second)) svg.append(box("frame", across, along));
+  svg.append(...placeTicks({ ...first, lines: first.region }, x), ...sideTicks(second, y));
+  if (first.worst !== null && second.worst !== null) {
+    const [a, b] = [x(first.worst), y(second.worst)];
+    svg.append(draw("polygon", { class: pair.is_attained ? "worst" : "worst open", points: `${a - 5},${b - 4} ${a + 5},${b - 4} ${a},${b + 5}` }));
+  }
+  svg.append(draw("circle", { class: "here", cx: x(first.row), cy: y(second.row), r: 4.5 }));
+  return make("figure", {}, svg, make("figcaption", { textContent: told }));
+}
+
+function reached(side) {
+  const inside = side.ticks.filter((tick) => tick.is_in_region).map((tick) => tick.x);
+  return [...side.region, ...side.edges.filter(([from, to]) => inside.some((at) => from <= at && at <= to))];
+}
+
+function sideTicks(side, y) {
+  const ends = side.region.length || !side.ticks.length ? [[side.window[0], short(side.window[0], 3)]] : [];
+  if (!side.ticks.length) ends.push([side.window[1], short(side.window[1], 3)]);
+  const names = side.ticks.map((tick) => [tick.x, tick.text.length > 7 ? `${tick.text.slice(0, 6)}…` : tick.text]);
+  return [...ends, ...names].map(([at, said]) => text(LEFT - 4, y(at) + 4, said, "end"));
 }
 
 function heightTicks(low, high, y) {
