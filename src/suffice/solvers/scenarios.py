@@ -16,7 +16,7 @@ from suffice.core.constraint import Scenario
 from suffice.errors import BudgetEnded
 from suffice.question.budget import Clock
 from suffice.solvers.knapsacks import knapsack, limit
-from suffice.solvers.master import Master
+from suffice.solvers.master import Master, prepare
 from suffice.solvers.problem import Problem
 from suffice.solvers.proofs import Branch, Cover, Scenarios, Surrogate, Tree
 
@@ -40,7 +40,7 @@ class ScenarioSearch:
         self.needed = tuple(k for k in problem.open if self._is_needed(k))
         self.items = tuple(k for k in problem.open if k not in set(self.needed))
         self.costs = tuple(problem.costs[k] for k in self.items)
-        Master((1,), Clock(1)).find(1)
+        prepare()
         self.master = Master(self.costs, Clock(max_nodes, time.monotonic() + max_seconds))
         self.scenarios: list[tuple[int, Scenario]] = []
         self.wide: list[tuple[int, Scenario]] = []
