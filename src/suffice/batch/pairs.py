@@ -8,7 +8,7 @@ is told by another float: the least one that is past the cut. So no look-up ever
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from flint import fmpq
@@ -16,19 +16,23 @@ from flint import fmpq
 from suffice.batch import pair_kernel as kernel
 from suffice.batch.answering import Answers, LeaveOpen, Mask, Plan, predicted_classes
 from suffice.batch.lookup import WIDER, Floats
+from suffice.batch.plan import Parts, has_one_part, known_parts
 from suffice.core.case import landscape_of
 from suffice.core.landscape import Landscape
 from suffice.model.compiled import Compiled
 from suffice.model.domain import Domain
 from suffice.numbers.exact import ZERO, Rational, nearest_float, rational
 from suffice.numbers.values import Value
-from suffice.question.claim import NO_CLASS, Part
+from suffice.question.claim import NO_CLASS
 from suffice.question.question import Question
 from suffice.shapes.axis import Axis, Cut, Interval
 
 
-def pair_plan(compiled: Compiled, question: Question, parts: Mapping[int, tuple[Part, ...]]) -> Plan:
-    """Return the plan of a claim of one part over one score; one that leaves all open where units are of no use."""
+def make_pair_plan(compiled: Compiled, question: Question) -> Plan:
+    """Return the plan of a claim of one part over one score; one that leaves every row open where it is none such."""
+    parts = known_parts(compiled, question)
+    if parts is None or not has_one_part(compiled, parts):
+        return LeaveOpen()
     landscape = landscape_of(compiled, (1,))
     if not (all(landscape.tables.is_table) and all(map(_is_simple, compiled.model.domains))):
         return LeaveOpen()
@@ -46,9 +50,7 @@ def _is_simple(domain: Domain) -> bool:
 class _Pairs:
     """Claims of one part over one score."""
 
-    def __init__(
-        self, compiled: Compiled, question: Question, parts: Mapping[int, tuple[Part, ...]], landscape: Landscape
-    ) -> None:
+    def __init__(self, compiled: Compiled, question: Question, parts: Parts, landscape: Landscape) -> None:
         model = self.model = compiled.model
         self.landscape, self.tables = landscape, landscape.tables
         self.turned = self.tables._replace(values=-self.tables.values)

@@ -25,24 +25,29 @@ from suffice.question.question import BUDGETS, Question
 
 def make_plan(compiled: Compiled, question: Question) -> Plan:
     """Return the plan for a question; one that leaves every row open where the kernel does not know the question."""
-    if question.given - {"immutable", *BUDGETS}:
+    parts = known_parts(compiled, question)
+    if parts is None:
         return LeaveOpen()
-    parts = _parts_by_class(compiled.model, question.claim)
-    every = [part for some in parts.values() for part in some]
-    if any(part.gap for part in every):
-        return LeaveOpen()
-    is_one = len(compiled.model.intercept) == 1 and all(len(some) < 2 for some in parts.values())
-    is_one &= not any(part.is_relative for part in every)
-    if compiled.model.pairs:
-        from suffice.batch.pairs import pair_plan
-
-        return pair_plan(compiled, question, parts) if is_one else LeaveOpen()
-    if is_one:
+    if has_one_part(compiled, parts):
         return _OnePart(compiled, question, parts)
     return _SeveralParts(compiled, question, parts)
 
 
 Parts = Mapping[int, tuple[Part, ...]]
+
+
+def known_parts(compiled: Compiled, question: Question) -> Parts | None:
+    """Return the inequalities for each class that may be predicted; None for a question that no kernel knows."""
+    if question.given - {"immutable", *BUDGETS}:
+        return None
+    parts = _parts_by_class(compiled.model, question.claim)
+    return None if any(part.gap for some in parts.values() for part in some) else parts
+
+
+def has_one_part(compiled: Compiled, parts: Parts) -> bool:
+    """Whether a claim has one part at most whatever is predicted, over one score, against a given value."""
+    is_relative = any(part.is_relative for some in parts.values() for part in some)
+    return len(compiled.model.intercept) == 1 and all(len(some) < 2 for some in parts.values()) and not is_relative
 
 
 def _parts_by_class(model: AdditiveModel, claim: Claim) -> Parts:

@@ -19,6 +19,7 @@ import numpy as np
 from suffice.batch import kernel
 from suffice.batch.answering import Answers, Plan
 from suffice.batch.cells import Source, read_source
+from suffice.batch.pairs import make_pair_plan
 from suffice.batch.plan import end_to_end, make_plan
 from suffice.batch.result import BatchResult
 from suffice.errors import BudgetError, ClaimError, DataError, PreferenceError, RowError
@@ -40,7 +41,8 @@ def batch_question(compiled: Compiled, question: Question) -> BatchQuestion:
     with _LOCK:
         plan = plans.get(key)
         if plan is None:
-            plan = plans[key] = make_plan(compiled, question)
+            make = make_pair_plan if compiled.model.pairs else make_plan
+            plan = plans[key] = make(compiled, question)
         plans.move_to_end(key)
         while len(plans) > _MOST_PLANS:
             plans.popitem(last=False)

@@ -16,7 +16,7 @@ from suffice.core.constraint import Scenario
 from suffice.errors import BudgetEnded
 from suffice.question.budget import Clock
 from suffice.solvers.knapsacks import knapsack, limit
-from suffice.solvers.master import Master
+from suffice.solvers.master import Master, prepare
 from suffice.solvers.problem import Problem
 from suffice.solvers.proofs import Branch, Cover, Scenarios, Surrogate, Tree
 
@@ -40,8 +40,7 @@ class ScenarioSearch:
         self.needed = tuple(k for k in problem.open if self._is_needed(k))
         self.items = tuple(k for k in problem.open if k not in set(self.needed))
         self.costs = tuple(problem.costs[k] for k in self.items)
-        with suppress(BudgetEnded):  # this only has all compiled that the search will run
-            Master((1,), Clock(1)).find(1)
+        prepare()
         self.master = Master(self.costs, Clock(max_nodes, time.monotonic() + max_seconds))
         self.scenarios: list[tuple[int, Scenario]] = []
         self.wide: list[tuple[int, Scenario]] = []
@@ -88,12 +87,14 @@ class ScenarioSearch:
 
     def _breaks(self, freed: Iterable[int]) -> int | None:
         """Return the number of a new scenario that breaks a set; None if nothing does."""
-        features = self.problem.base + self.problem.choices.features(self.items[p] for p in freed)
+        some = tuple(freed)
+        features = self.problem.base + self.problem.choices.features(self.items[p] for p in some)
         for part, constraint in enumerate(self.problem.constraints):
             scenario = constraint.scenario(features)
             if scenario is not None:
                 self.scenarios.append((part, scenario))
                 self.master.add(knapsack(scenario, constraint, self.problem, self.items))
+                assert not self.master.knapsacks[-1].allows(some), "a scenario rules out the set that it breaks"
                 return len(self.scenarios) - 1
         return None
 
