@@ -10,7 +10,7 @@ from suffice.core.radius_path import Extent, RadiusPath
 from suffice.errors import BudgetError, Undecided
 from suffice.numbers.exact import ONE, ZERO, Rational, brief
 from suffice.solvers.cheapest_break import Break
-from suffice.solvers.proofs import Cover, Scenarios, Tree
+from suffice.solvers.proofs import Cover, Proof
 
 
 class Stretch(NamedTuple):
@@ -18,7 +18,7 @@ class Stretch(NamedTuple):
 
     reach: Extent
     cover: Cover
-    proof: Tree | Scenarios  # that from where it begins nothing costs less
+    proof: Proof  # that from where it begins nothing costs less
 
 
 def sizes_by_radius(
