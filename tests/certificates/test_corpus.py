@@ -346,7 +346,7 @@ def damaged():
         scale = f"{10**3999 + 2 * k + 1}/{10**3998 + 2 * k + 3}"
         long = {"kind": "rescaled", "shape": long, "center": "0", "scale": scale}
     yield "long scales inside each other", changed(put(["terms", 1, "shape"], long))
-    for depth in (600, 2000, 10**5):  # too deep for evaluating, for reading, or even for JSON
+    for depth in (1000, 2000, 10**5):  # too deep for any Python, for reading, or even for JSON
         levels = '{"kind":"sum","parts":[' * depth + json.dumps(document["terms"][1]["shape"]) + "]}" * depth
         text = json.dumps(document | {"terms": [*document["terms"][:1], "HERE", *document["terms"][2:]]})
         term = f'{{"features":[1],"shape":{levels}}}'
