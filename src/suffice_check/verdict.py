@@ -11,7 +11,7 @@ from typing import Any
 from suffice_check.certificate import Certificate, Proof, Radius, Range, Step, read_certificate
 from suffice_check.claims import inequalities
 from suffice_check.core import Around, Constraint, Part, Witness
-from suffice_check.model import Domain, Model, Span, read_model
+from suffice_check.model import Domain, Model, read_model
 from suffice_check.ordered import ZERO, Number, total
 from suffice_check.question import choices, indices, radii, regions
 from suffice_check.reading import RejectedError, Value, unreadable
@@ -335,9 +335,6 @@ def in_range(domain: Domain, one: Range) -> Domain:
         return Domain([], one.values, [])
     if (one.low is not None and one.low.edge < 0) or (one.high is not None and one.high.edge > 0):
         raise RejectedError("ranges", "an end is on the wrong side")
-    between = Span(one.low, one.high, is_integers=False)
-    if any(isinstance(x, Number) and between.holds(x) for x in (*domain.categories, *domain.codes)):
-        raise RejectedError("ranges", "a category or code that is a number lies between the ends of one")
     return Domain([cut for span in domain.spans if (cut := span.cut(one.low, one.high)) is not None], [], [])
 
 
