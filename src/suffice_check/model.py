@@ -23,7 +23,7 @@ from suffice_check.reading import (
     value,
     whole,
 )
-from suffice_check.shapes import Changed, Outputs, Shape
+from suffice_check.shapes import Changed, Outputs, Remembered, Shape
 
 _MOST_HEADER = 10**8
 _MOST_TENSOR = 2**40
@@ -82,7 +82,7 @@ class Feature(NamedTuple):
 
     name: str
     domain: Domain
-    shape: Changed
+    shape: Remembered
     deviation: Fraction | None
 
     def part(self, x: Value) -> Outputs:
@@ -196,7 +196,8 @@ def _feature(document: Any, shape: Shape) -> Feature:
         raise ValueError("a feature needs a name, values that are listed once, and no deviation below 0")
     if any(isinstance(v, Number) and span.holds(v) for v in listed for span in read.spans):
         raise ValueError("a value is both a number and a category or code")
-    return Feature(name, read, Changed(shape, center=number(center), scale=number(scale)), spread)
+    changed = Changed(shape, center=number(center), scale=number(scale))
+    return Feature(name, read, Remembered(changed), spread)
 
 
 def _span(low: Any, high: Any, is_integers: Any) -> Span:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from suffice_check.certificate import Radius, Range, Step
+from suffice_check.model import Span
 from suffice_check.ordered import Number
 from suffice_check.question import regions
 from suffice_check.verdict import ONE, Proven
@@ -146,7 +147,11 @@ class Sentence:
     def _in(self, one: Range) -> str:
         if one.values is not None:
             return f"one of {listed(map(show_value, one.values), self.most)}"
-        return f"in {show_interval(one.low, one.high, is_exact=False)}"
+        domain = self.proven.model.features[one.feature].domain
+        between, others = Span(one.low, one.high, is_integers=False), (*domain.categories, *domain.codes)
+        apart = [show_value(x, is_exact=True) for x in others if isinstance(x, Number) and between.holds(x)]
+        without = f" without {listed(apart, self.most)}" if apart else ""
+        return f"in {show_interval(one.low, one.high, is_exact=False)}{without}"
 
     def _whatever(self) -> str:
         if not self.moving:

@@ -223,6 +223,10 @@ def test_deep_nesting_and_long_numbers_are_refused(text):
     assert refused(GOOD, text).startswith("the certificate: ")
 
 
+def test_long_integers_are_refused_whatever_python_would_read():
+    assert "an integer of 4001 digits" in refused(GOOD, b"1" * 4001)
+
+
 def test_a_file_beyond_the_limit_is_not_read(tmp_path):
     large = tmp_path / "large.json"
     with large.open("wb") as file:
@@ -332,6 +336,10 @@ def damaged():
     yield "equal numbers for classes", changed(put(["classes"], [1, 1.0]))
     yield "lists for classes", changed(put(["classes"], ["no", [[]]]))
     yield "infinite class", changed(put(["classes"], ["no", "HERE"])).replace(b'\\"HERE\\"', b"   1e999")
+    yield "not a number for a class", changed(put(["classes"], ["no", "HERE"])).replace(b'\\"HERE\\"', b"     NaN")
+    yield "category listed twice", changed(put(["features", 3, "domain", "categories"], [{"label": "red"}] * 2))
+    alike = {"name": "a", "thresholds": ["1", "-1"], "slopes": [["1"]] * 3, "offsets": ["0"] * 3}
+    yield "thresholds that fall", changed(put(activation, alike))
     yield "cuts of two rows", changed(put(["terms", 1, "shape", "cuts"], {"numbers": [["2", "5"], ["7", "8"]]}))
     yield "text for thresholds", changed(put([*activation, "thresholds"], "0"))
     yield "text for offsets", changed(put([*activation, "offsets"], "00"))
