@@ -12,10 +12,7 @@ from oracles import cannot_be_free, enough, subsets
 from strategies import numeric_cases, wishes
 
 import suffice
-from suffice import (
-    AdditiveModel,
-    Explainer,
-)
+from suffice import AdditiveModel, Domain, Explainer, Feature, Steps, Table
 
 TINY = Fraction(1, 10**12)
 SAMPLES = [Fraction(k, 3) for k in range(19)]
@@ -63,6 +60,16 @@ def test_a_curve_by_hand():
     ]
     assert curve.at(4).cost == 1
     assert curve.at(4 + TINY).cost == 2
+
+
+def test_a_curve_tells_what_only_the_whole_domain_needs():
+    shape = Table({suffice.MISSING: -9}, otherwise=Steps([0], [1, 1]))
+    domain = Domain.interval(-3, 3) | Domain.codes(suffice.MISSING)
+    curve = Explainer(AdditiveModel([shape], features=[Feature("a", domain)])).curve([0], unit="raw")
+    assert [" ".join(line.split()) for line in str(curve).splitlines()[2:]] == [
+        "any radius: 0 features",
+        "the whole domain: 1 feature a",
+    ]
 
 
 def test_a_curve_needs_somewhere_to_go():

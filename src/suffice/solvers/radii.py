@@ -118,7 +118,7 @@ def nearest_break(
         nearer = path.at(reach.radius) if reach.is_attained else path.below(reach.radius)
         other = cheapest(nearer)
         if other is None or other.cost > cost:
-            beyond = reach.radius + 2 * reach.more
+            beyond = min(ONE, reach.radius + 2 * reach.more)  # at 1 they do, if nowhere before
             at = path.above(beyond) if reach.is_attained and not reach.more else path.at(beyond)
             found = _breaking(at, best)._replace(lower_bound=lower_bound)
             # Only a bound rules out what is nearer; a search that ended early shows a cost, not that none is less.
