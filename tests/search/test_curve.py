@@ -12,7 +12,7 @@ from oracles import cannot_be_free, enough, subsets
 from strategies import numeric_cases, wishes
 
 import suffice
-from suffice import AdditiveModel, Domain, Explainer, Feature, Steps, Table
+from suffice import AdditiveModel, Domain, Explainer, Feature, PiecewiseLinear, Product, Steps, Table
 
 TINY = Fraction(1, 10**12)
 SAMPLES = [Fraction(k, 3) for k in range(19)]
@@ -70,6 +70,16 @@ def test_a_curve_tells_what_only_the_whole_domain_needs():
         "any radius: 0 features",
         "the whole domain: 1 feature a",
     ]
+
+
+def test_a_curve_may_end_within_the_enclosure_of_a_stretch():
+    line, domain = PiecewiseLinear([0], [0], 1, 1), Domain.interval(-3, 3)
+    features, pairs = [Feature("a", domain), Feature("b", domain)], {("a", "b"): Product(line, line * "1/8")}
+    model = AdditiveModel([Steps([1], [1, -1]), Steps([2], [0, 0])], features=features, pairs=pairs)
+    first, last = Explainer(model).curve([0, 0], until=1, unit="raw").steps
+    assert (first.cost, first.limit.is_attained) == (0, True)
+    assert 1 - TINY < first.limit.radius < 1
+    assert last == ((1, True), 1, ("a",))
 
 
 def test_a_curve_needs_somewhere_to_go():
