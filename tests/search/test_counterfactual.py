@@ -175,3 +175,14 @@ def test_a_break_at_the_very_end_of_the_region_is_found_though_its_radius_is_onl
     nearest = Explainer(model).counterfactual([0, 0], 1, unit="raw")
     assert (nearest.features, nearest.counterexample) == (("a",), {"a": 1, "b": 0})
     assert 1 - TINY < nearest.least_change <= 1
+
+
+def test_a_feature_whose_pair_term_alone_falls_may_be_the_nearest():
+    # Up to 1 the own part of `a` is flat, but its pair term falls; `c` jumps at 1, as cheaply but further away.
+    domain, line, flat = Domain.interval(-3, 3), PiecewiseLinear([0], [0], 1, 1), Steps([3], [0, 0])
+    features, pairs = [Feature(name, domain) for name in "abc"], {("a", "b"): Product(line, Steps([3], ["-10/9"] * 2))}
+    model = AdditiveModel([flat, flat, Steps([1], [0, -5])], 1, features=features, pairs=pairs)
+    nearest = Explainer(model).counterfactual([0, 0, 0], 1, unit="raw")
+    assert nearest.features == ("a",)
+    assert Fraction(9, 10) - TINY < nearest.least_change <= Fraction(9, 10)
+    assert nearest.status is Status.BOUNDED

@@ -82,6 +82,19 @@ def test_a_curve_may_end_within_the_enclosure_of_a_stretch():
     assert last == ((1, True), 1, ("a",))
 
 
+def test_right_after_a_stretch_pair_terms_count_with_own_parts():
+    # Beyond 1/2 the own part of `a` falls as fast as its pair term rises. Freed with `b` it uses up the whole margin,
+    # and no more, at every radius.
+    own, rising = PiecewiseLinear([0, "1/2"], [0, -1], 0, -1), PiecewiseLinear(["1/2"], [0], 0, 1)
+    shapes = [own, Steps(["1/4"], [0, -2]), PiecewiseLinear([0], [0], 0, "-1/2")]
+    features = [Feature(name, Domain.interval(-9, 9)) for name in "abc"]
+    model = AdditiveModel(shapes, 3, features=features, pairs={("a", "b"): Product(rising, Steps([9], [1, 1]))})
+    explainer = Explainer(model)
+    assert explainer.is_sufficient([0, 0, 0], ["c"], 6, unit="raw")
+    curve = explainer.curve([0, 0, 0], until=6, unit="raw", cost={"b": 5})
+    assert [step.cost for step in curve.steps] == [0, 1]
+
+
 def test_a_curve_needs_somewhere_to_go():
     explainer = Explainer(AdditiveModel([RISING], 1))
     with pytest.raises(suffice.RadiusError, match="must be above 0"):

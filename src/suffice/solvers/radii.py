@@ -36,7 +36,7 @@ def sizes_by_radius(
     proof = cover.proof  # made where the stretch begins
     while True:
         fixed = set(cover.fixed)
-        reach = path.reach([i for i in range(len(path.row)) if i not in fixed], known)
+        reach = path.end_of_stretch(path.reach([i for i in range(len(path.row)) if i not in fixed], known))
         if until is not None and (reach.radius is None or reach.radius + 2 * reach.more >= until):
             is_last = reach.radius is None or reach.radius > until or (reach.radius == until and reach.is_attained)
             last = cover if is_last else _best(solve, path.at(until), until)
