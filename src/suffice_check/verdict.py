@@ -243,7 +243,10 @@ class Proven:
         self, necessary: list[int], relevant: list[int], irrelevant: list[int],
         witnesses: list[list[Witness]], sets: list[list[int]], trees: Trees,
     ) -> None:  # fmt: skip
-        """Freed alone, a necessary item breaks the claim; a set shows a relevant one; a tree rules an item out."""
+        """Freed alone, a necessary item breaks the claim; a set shows a relevant one; a tree rules an item out.
+
+        Some allowed set suffices: of none, all of this would be true.
+        """
         around = self._around()
         cover = self._cover(around, witnesses)
         roles = [self._open_items(listed) for listed in (necessary, relevant, irrelevant)]
@@ -251,6 +254,7 @@ class Proven:
             raise RejectedError("features", "one has two roles, or a relevant one has no set")
         if len(trees) != len(roles[2]):
             raise RejectedError("tree", "there must be one for each irrelevant item")
+        around.check_sufficient([i for k in self.choices.open | self.choices.fix for i in self.choices.items[k]])
         if not all(cover.breaks([k]) for k in roles[0]):
             raise RejectedError("necessary", "a feature is not shown to break the claim alone")
         for k, one in zip(roles[1], sets, strict=True):
