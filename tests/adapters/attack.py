@@ -163,6 +163,7 @@ def _explanations(model, original, explainer, rows, scores, theirs, pools, draw,
             low, high = (end if original.means is None else original.means(end) for end in (low, high))
             assert ((np.array(given) >= low - 1e-9) & (np.array(given) <= high + 1e-9)).all()
             assert np.isfinite(mine).all()
+            broken += _left_range(model, original, why, scores[k, 0], spread)
         else:
             assert set(given) == {theirs[k]}, "an explanation does not hold"
             broken += _counterexamples(model, original, explainer, why, theirs[k])
@@ -170,6 +171,16 @@ def _explanations(model, original, explainer, rows, scores, theirs, pools, draw,
         if explained == most:
             break
     return explained, broken
+
+
+def _left_range(model, original, why, score, spread):
+    """How many inputs that break an explanation of a regression were seen to take the original out of its range."""
+    low, high = (np.array(score + side * spread * (1 - 1e-6)) for side in (-1, 1))
+    low, high = (end if original.means is None else original.means(end) for end in (low, high))
+    points = [why.counterexample(name) for name in why.features]
+    given = original.predict(model, [[_plain(point[name]) for name in model.names] for point in points])
+    assert all(one <= low or one >= high for one in given), "a counterexample changes too little"
+    return len(given)
 
 
 def _why(model, explainer, row, score):

@@ -19,6 +19,7 @@ from suffice.core.graph import Graph
 from suffice.core.ground import Ground
 from suffice.core.labelling import DONE, ENOUGH, OVERFLOW, exact_search, search
 from suffice.errors import BudgetEnded
+from suffice.numbers.compiling import has_compiler
 from suffice.numbers.exact import Rational
 
 FAR = 1 << 61  # beyond every sum in units
@@ -26,7 +27,7 @@ FAR = 1 << 61  # beyond every sum in units
 _MOST_WORK = 2_000_000_000  # entries of tables that one search may visit: seconds
 _FAIR_WORK = 10_000_000  # and before it takes what it has found, where that will do
 LEAST_WORK = 40_000_000  # and what it may visit however late it is
-_RATE, _EXACT_RATE = 200_000_000, 500_000  # entries visited in a second, compiled and in plain Python
+_RATE, _PLAIN_RATE = 200_000_000, 500_000  # entries visited in a second, compiled and in plain Python
 
 
 class Found(NamedTuple):
@@ -79,8 +80,8 @@ def sight(
         return _alone(ground, next(iter(freed)), low)
     graph = ground.graph if moves is None else ground.graph._replace(moves=moves)
     labels, listed = np.zeros(graph.features, dtype=np.int64), np.zeros(len(graph.own), dtype=np.bool_)
-    is_free, limit, whole = free_features(ground, freed), ground.landscape.limit, _work(ground, _RATE, work)
-    for within in (whole,) if fair == FAR else (min(_FAIR_WORK, whole), whole):
+    is_free, limit, whole = free_features(ground, freed), ground.landscape.limit, _work(ground, work)
+    for within in (whole,) if fair == FAR else (min(_work(ground, _FAIR_WORK), whole), whole):
         how, is_above, best, *_ = search(graph, is_free, most, low, enough, False, within, limit, labels, listed)
         if how == OVERFLOW:
             return None
@@ -115,7 +116,7 @@ def worst(ground: Ground, freed: Collection[int], most: int, moves: Any = None, 
     # Among labellings within the error of the largest sum, units do not tell: only labels of such are left.
     graph = ground.graph if moves is None else ground.graph._replace(moves=moves)
     is_free, listed = free_features(ground, freed), np.zeros(len(graph.own), dtype=np.bool_)
-    low, within = seen.sum - 2 * ground.error - 1, _work(ground, _RATE, work)
+    low, within = seen.sum - 2 * ground.error - 1, _work(ground, work)
     how, *_ = search(graph, is_free, most, low, FAR, True, within, ground.landscape.limit, seen.labels.copy(), listed)
     if how != DONE:  # then only some of them are listed
         listed[:] = True
@@ -131,8 +132,8 @@ def ceiling(ground: Ground, freed: Collection[int], most: int, *, work: int) -> 
         return None
     graph = ground.graph
     labels, listed = np.zeros(graph.features, dtype=np.int64), np.zeros(len(graph.own), dtype=np.bool_)
-    limit, is_free = ground.landscape.limit, free_features(ground, freed)
-    how, _, _, bound, *_ = search(graph, is_free, most, -1, FAR, False, work, limit, labels, listed)
+    limit, is_free, within = ground.landscape.limit, free_features(ground, freed), _work(ground, work)
+    how, _, _, bound, *_ = search(graph, is_free, most, -1, FAR, False, within, limit, labels, listed)
     if how == OVERFLOW:
         return None
     # In exact whole numbers labels that are approached take a little away; a whole step makes up for it.
@@ -152,7 +153,7 @@ def _exactly(
     if moves is not None:
         graph = graph._replace(moves=moves[alive])
     chosen, left = np.zeros(graph.features, dtype=np.int64), np.zeros(len(graph.own), dtype=np.bool_)
-    beyond, within = _beyond(graph), _work(ground, _EXACT_RATE, work)
+    beyond, within = _beyond(graph), _work(ground, work, is_plain=True)
     how, is_above, *_ = exact_search(graph, is_free, most, -1, beyond, False, within, beyond, chosen, left)
     if how != DONE:
         raise BudgetEnded
@@ -167,8 +168,9 @@ def _beyond(graph: Graph) -> int:
     return size << 64
 
 
-def _work(ground: Ground, rate: int, work: int | None) -> int:
-    """Return how many entries of tables a search may visit: a given number of compiled ones, or in the time left."""
+def _work(ground: Ground, work: int | None, *, is_plain: bool = False) -> int:
+    """Return how many entries of tables a search may visit: so many, or in the time left; fewer in plain Python."""
+    rate = _PLAIN_RATE if is_plain or not has_compiler() else _RATE
     if work is not None:
         return work * rate // _RATE
     left = ground.deadline - time.monotonic()
