@@ -40,7 +40,7 @@ class Part:
 
     def __init__(self, feature: Feature, here: Outputs, inequalities: Sequence[Inequality], many: int) -> None:
         self.name, self.shape, self.inequalities, self.many = feature.name, feature.shape, inequalities, many
-        self.here = [inequality.of(here) for inequality in inequalities]
+        self.here, self.count = [inequality.of(here) for inequality in inequalities], range(len(inequalities))
 
     def fall(self, c: int, at: Value) -> Number:
         """Return by how much an inequality falls at a place."""
@@ -62,21 +62,25 @@ class Part:
 
     def drops(self, region: Domain) -> list[Number | None]:
         """Return the largest fall of each inequality over a region; None where there is none."""
-        count = range(len(self.inequalities))
-        found = [max([ZERO, *(self.fall(c, at) for at in (*region.categories, *region.codes))]) for c in count]
-        endless: set[int] = set()
-        for span in region.spans:
-            pieces = self.shape.pieces(span.low and span.low.value, span.high and span.high.value)
-            for at in _places(span, pieces.knots):
-                line = pieces.cell(at.value, int(at.edge))
-                found = [max(found[c], self._fall(c, at, line)) for c in count]
-            for side, end, line_ in ((-1, span.low, pieces.cells[0]), (1, span.high, pieces.cells[-1])):
-                if end is None and line_ is not None:
-                    endless |= {c for c in count if side * self.inequalities[c].of(line_.slopes) < 0}
-        return [None if c in endless else found[c] for c in count]
+        labels = [[ZERO, *(self.fall(c, at) for at in (*region.categories, *region.codes))] for c in self.count]
+        each = [*zip(*labels, strict=True), *(self.over(span) for span in region.spans)]
+        return [None if None in falls else max(falls) for falls in zip(*each, strict=True)]
+
+    def over(self, span: Span) -> list[Number | None]:
+        """Return the largest fall of each inequality over a span; None where there is none."""
+        pieces = self.shape.pieces(span.low and span.low.value, span.high and span.high.value)
+        lines = [(at, pieces.cell(at.value, int(at.edge))) for at in places(span, pieces.knots)]
+        found: list[Number | None] = [
+            max((self._fall(c, at, line) for at, line in lines), default=ZERO) for c in self.count
+        ]
+        for side, end, line_ in ((-1, span.low, pieces.cells[0]), (1, span.high, pieces.cells[-1])):
+            if end is None and line_ is not None:
+                endless = [side * inequality.of(line_.slopes) < 0 for inequality in self.inequalities]
+                found = [None if is_endless else fall for is_endless, fall in zip(endless, found, strict=True)]
+        return found
 
 
-def _places(span: Span, knots: list[Fraction]) -> Iterator[Number]:
+def places(span: Span, knots: list[Fraction]) -> Iterator[Number]:
     """Yield places of a span of which one has the largest fall, for a function that is affine between knots."""
     first = 0 if span.low is None else bisect_right(knots, span.low.value)
     last = len(knots) if span.high is None else bisect_left(knots, span.high.value)
@@ -152,9 +156,13 @@ class Around:
         if self.few is not None and counted > self.few:
             raise RejectedError("input", f"it changes {counted} features, more than are allowed to change at once")
         for c, constraint in enumerate(self.constraints):
-            if total(self.parts[i].fall(c, places[i]) for i in changed) > constraint.loose:
+            if self.fall(c, places, changed) > constraint.loose:
                 return
         raise RejectedError("input", "the claim holds there, or does not fail by enough")
+
+    def fall(self, c: int, places: Sequence[Value], changed: Collection[int]) -> Number:
+        """Return by how much an inequality falls if some features go to places of theirs."""
+        return total(self.parts[i].fall(c, places[i]) for i in changed)
 
     def witnessed(self, witnesses: Sequence[Sequence[Witness]]) -> list[list[Number]]:
         """Return, for each inequality and feature, a fall that a witness of the region shows; 0 without one."""
