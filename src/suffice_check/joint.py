@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import lcm
-from operator import add, sub
+from operator import sub
 from typing import Any, NamedTuple
 
 from suffice_check.core import Around, places
@@ -91,18 +91,23 @@ class Joint(Around):
         fall = self.parts[i].fall(c, at)
         return Number(fall.value, -1) if isinstance(at, Number) and at.edge and self.varies(i, at) else fall
 
-    def levels(self, c: int, edge: Edge, firsts: Sequence[Value], seconds: Sequence[Value]) -> list[list[Fraction]]:
-        """Return what the terms of two features add to an inequality at all places of two lists."""
-        of = self.constraints[c].inequality.of
-        found = [[Fraction(0)] * len(seconds) for _ in firsts]
-        for term in self.terms.get(edge, ()):
+    def anchored(self, c: int, edge: Edge, firsts: Sequence[Value], seconds: Sequence[Value]) -> Anchored:
+        """Return what two features do to an inequality at all places of two lists, of which the row comes first."""
+        factors, grids = self.constraints[c].inequality.factors, []
+        for term in self.terms[edge]:
             if term.features == edge:
-                grid = term.shape.grid(firsts, seconds)
+                grids.append(term.shape.grid(firsts, seconds))
             else:
                 turned = term.shape.grid(seconds, firsts)
-                grid = [[row[k] for row in turned] for k in range(len(firsts))]
-            found = [[a + of(b) for a, b in zip(*rows, strict=True)] for rows in zip(found, grid, strict=True)]
-        return found
+                grids.append([[row[k] for row in turned] for k in range(len(firsts))])
+        used = [(factor, j, grid) for grid in grids for j, factor in enumerate(factors) if factor]
+        under = lcm(*{entry[j].denominator for _, j, grid in used for row in grid for entry in row})
+        levels = [[0] * len(seconds) for _ in firsts]
+        for factor, j, grid in used:
+            for row, entries in zip(levels, grid, strict=True):
+                for k, entry in enumerate(entries):
+                    row[k] += factor * entry[j].numerator * (under // entry[j].denominator)
+        return Anchored(under, levels)
 
     def fall(self, c: int, places: Sequence[Value], changed: Collection[int]) -> Number:
         """Return by how much an inequality falls if some features go to places of theirs."""
@@ -118,20 +123,23 @@ class Joint(Around):
         for i, j in self.terms:
             if i in alone or j in alone:
                 lists = [[self.row[k], *([places[k]] if k in alone else [])] for k in (i, j)]
-                table = Anchored(self.levels(c, (i, j), *lists))
+                table = self.anchored(c, (i, j), *lists)
                 for k, falls in ((i, table.first), (j, table.second)):
                     if k in alone:
-                        alone[k] = total([alone[k], Number(falls[1])])
+                        alone[k] = total([alone[k], Number(Fraction(falls[1], table.under))])
                 if i in alone and j in alone:
-                    both[i, j] = table.together[1][1]
+                    both[i, j] = Fraction(table.together[1][1], table.under)
         return alone, both
 
 
 class Anchored:
-    """What two features do to an inequality, seen from the row, which comes first: each alone, and both beyond that."""
+    """What two features do to an inequality, seen from the row, which comes first: each alone, and both beyond that.
 
-    def __init__(self, levels: list[list[Fraction]]) -> None:
-        here = levels[0][0]
+    All are integers, over one denominator.
+    """
+
+    def __init__(self, under: int, levels: list[list[int]]) -> None:
+        here, self.under = levels[0][0], under
         self.first, self.second = [here - row[0] for row in levels], [here - one for one in levels[0]]
         self.together = [
             [here - level - a - b for level, b in zip(row, self.second, strict=True)]
@@ -148,7 +156,7 @@ class Bounds:
         self.around, self.bins = around, bins
         self._labels: dict[int, list[Label]] = {}
         self._own: dict[Edge, list[Number]] = {}
-        self._tables: dict[tuple[int, Edge], tuple[int, list[list[int]]]] = {}
+        self._tables: dict[tuple[int, Edge], Anchored] = {}
 
     # --- labels -------------------------------------------------------------------------------------------------------
 
@@ -163,7 +171,7 @@ class Bounds:
         yield Label(around.row[i], 0, [ZERO] * len(around.constraints))
         for span in region.spans:
             for cell in self._cells(i, span):
-                at = cell.low or cell.high or ZERO
+                at = cell.low or (Number(cell.high.value - 1) if cell.high else ZERO)
                 if around.varies(i, at):
                     for place in self._corners(i, cell):
                         # What is only approached there is approached by the sum as well, or is a value in between.
@@ -173,7 +181,8 @@ class Bounds:
                     yield Label(at, 1 + bisect_right(cuts, at), part.over(cell))
         first = 2 + len(cuts) if region.spans else 1
         for k, at_ in enumerate((*region.categories, *region.codes)):
-            yield Label(at_, first + k, [part.fall(c, at_) for c in part.count])
+            if at_ != around.row[i]:
+                yield Label(at_, first + k, [part.fall(c, at_) for c in part.count])
 
     def groups(self, i: int) -> int:
         """Return how many groups the labels of a feature are in."""
@@ -228,21 +237,17 @@ class Bounds:
             sums, at = [fall.value for fall in known], [label.at for label in labels]
             for edge in (edge for edge in around.terms if i in edge):
                 lists = [at if k == i else [around.row[k]] for k in edge]
-                table = Anchored(around.levels(c, edge, *lists))
-                sums = list(map(add, sums, table.first if i == edge[0] else table.second))
+                table = around.anchored(c, edge, *lists)
+                falls_ = table.first if i == edge[0] else table.second
+                sums = [one + Fraction(fall, table.under) for one, fall in zip(sums, falls_, strict=True)]
             self._own[c, i] = [Number(value, fall.edge) for value, fall in zip(sums, known, strict=True)]
         return self._own[c, i]
 
-    def table(self, c: int, edge: Edge) -> tuple[int, list[list[int]]]:
-        """Return what labels of two features do beyond what they do alone: integers, and what they are to be over."""
+    def table(self, c: int, edge: Edge) -> Anchored:
+        """Return what labels of two features do."""
         if (c, edge) not in self._tables:
             first, second = ([label.at for label in self.labels(i)] for i in edge)
-            table = Anchored(self.around.levels(c, edge, first, second)).together
-            under = lcm(*(one.denominator for row in table for one in row))
-            self._tables[c, edge] = (
-                under,
-                [[one.numerator * (under // one.denominator) for one in row] for row in table],
-            )
+            self._tables[c, edge] = self.around.anchored(c, edge, first, second)
         return self._tables[c, edge]
 
     # --- messages -----------------------------------------------------------------------------------------------------
@@ -301,7 +306,7 @@ class Bounds:
 
     def _most(self, c: int, edge: Edge, left: dict[int, frozenset[int]], step: Step) -> Fraction:
         """Return the most that two labels do together beyond what they do alone, less their messages."""
-        under, table = self.table(c, edge)
+        under, table = self.table(c, edge).under, self.table(c, edge).together
         scale = lcm(under, step.unit.denominator)
         factor, sent = scale // under, step.edges.get(edge, ([], []))
         each = [

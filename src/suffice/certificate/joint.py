@@ -100,7 +100,7 @@ def certify_explanation(
         scenarios, tree = least(case, both, lower_bound, proof)
     except BudgetEnded:
         raise in_time(case) from None
-    how = Written(holds, len(case.row))
+    how = Written(case.model, holds)
     evidence = {
         "bins": how.bins,
         "messages": [how.steps(one) for one in holds],
@@ -142,7 +142,7 @@ def certify_contrast(
         fewer = unchanged(sides(case).inner, choices, lower_bound - 1)
     except BudgetEnded:
         raise in_time(case) from None
-    how = Written(fewer, len(case.row))
+    how = Written(case.model, fewer)
     result = {"kind": "contrast", "changed": list(changed), "lower_bound": str(choices.unit * lower_bound)}
     evidence = {
         "input": [place_document(x) for x in point],
@@ -215,7 +215,7 @@ def certify_sets(
             tree = trees.cheapest(cover.cost)
     except BudgetEnded:
         raise in_time(case) from None
-    how = Written([one for proofs in holds for one in proofs], len(case.row))
+    how = Written(case.model, [one for proofs in holds for one in proofs])
     result = {
         "kind": "explanations",
         "minimal": "subset" if cover is None else "size",

@@ -15,12 +15,14 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from flint import fmpq
 
+from suffice.certificate.cuts import file_cuts, shortened
 from suffice.certificate.witnesses import Ordered, total
 from suffice.core.graph import graph
 from suffice.core.ground import Ground
 from suffice.core.joint import Joint
 from suffice.core.labelling import sweep
 from suffice.errors import CertificateError
+from suffice.model.additive import AdditiveModel
 from suffice.numbers.compiling import as_python
 from suffice.numbers.exact import ZERO, Rational
 from suffice.question.documents import Json
@@ -61,7 +63,7 @@ class Groups:
         self.starts: list[Start] = [*([None] if None in starts.values() else [])]
         self.starts += sorted({start for start in starts.values() if start is not None})
         order = {start: k for k, start in enumerate(self.starts)}
-        self.has_numbers = bool(region.spans)
+        self.spans, self.has_numbers = region.spans, bool(region.spans)
         self.numbers = max(len(self.starts), 1) if self.has_numbers else 0
         self.count = 1 + self.numbers + len(labels)
         first = 1 + self.numbers
@@ -324,10 +326,10 @@ def fits(most: int | None) -> Close:
 class Written:
     """Proofs as one certificate writes them: with the same groups of numbers for all, and no more than they need."""
 
-    def __init__(self, proofs: Sequence[Proof], count: int) -> None:
-        self.proofs = proofs
+    def __init__(self, model: AdditiveModel, proofs: Sequence[Proof]) -> None:
+        self.model, self.proofs = model, proofs
         self.starts: list[list[tuple[Rational, int]]] = []
-        for i in range(count):
+        for i in range(len(model.names)):
             each = [proof.groups[i] for proof in proofs if i in proof.groups]
             every = sorted({start for groups in each for start in groups.starts if start is not None})
             self.starts.append([start for start in every if not self._is_idle(i, start, every)])
@@ -351,9 +353,21 @@ class Written:
     def bins(self) -> list[list[str]]:
         """For each feature the numbers that part its groups."""
         return [
-            [f"{value}{'+e' if side > 0 else '-e' if side < 0 else ''}" for value, side in starts]
-            for starts in self.starts
+            [f"{value}{'+e' if side > 0 else '-e' if side < 0 else ''}" for value, side in self._short(i)]
+            for i in range(len(self.starts))
         ]
+
+    def _short(self, i: int) -> list[tuple[Rational, int]]:
+        """Return the starts of a feature's groups as shorter numbers that part the same labels of the checker."""
+        cuts = file_cuts(self.model, i)
+        if cuts is None or not self.starts[i]:
+            return self.starts[i]
+        # A cell's label is where the cell begins, or where the region does, or at the first integer.
+        spans = [span for proof in self.proofs if i in proof.groups for span in proof.groups[i].spans]
+        places = cuts.union(span.low for span in spans if span.low is not None)
+        if any(span.is_integers for span in spans):
+            places |= {fmpq(place.ceil()) for place in places}
+        return [(value if side else shortened(value, places), side) for value, side in self.starts[i]]
 
     def steps(self, proof: Proof) -> list[Json]:
         """Return the nodes of a proof."""
@@ -366,6 +380,9 @@ class Written:
             edges = []
             for (i, j), sent in sorted(step.edges.items()):
                 both = [[one[g] for g in self._from(proof, k)] for k, one in zip((i, j), sent, strict=True)]
+                # What one side gets more and the other less, all labels alike, says nothing: most are then 0.
+                usual = max(sorted(set(both[0])), key=both[0].count)
+                both = [[one - usual for one in both[0]], [one + usual for one in both[1]]]
                 if any(map(any, both)):
                     edges.append([i, j, *(one if any(one) else [] for one in both)])
             found.append({"messages": {"unit": str(step.unit), "edges": edges, "tree": list(step.tree)}})
