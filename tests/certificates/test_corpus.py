@@ -20,7 +20,7 @@ import suffice_check
 from suffice import AdditiveModel, Domain, Explainer, Feature, PiecewiseLinear, Steps, Table, Within
 from suffice.model.reading import file_hash
 from suffice.model.writing import to_bytes
-from suffice_check import network, verdict
+from suffice_check import checker, network
 from suffice_check.__main__ import main
 from suffice_check.model import Tensors
 from suffice_check.network import Activation, Network, Tensor, read_layer
@@ -346,7 +346,7 @@ def test_what_needs_too_much_memory_is_refused(monkeypatch, capsys):
     def fail(content):
         raise MemoryError
 
-    monkeypatch.setattr(verdict, "read_model", fail)
+    monkeypatch.setattr(checker, "read_model", fail)
     assert main([str(MODELS_BY_NAME["positive"]), str(VALID["one_inequality"])]) == 2
     assert capsys.readouterr().err == "Cannot read the files, for there is not enough memory: MemoryError\n"
 
@@ -559,8 +559,8 @@ def test_the_checker_runs_as_a_program():
 
 
 def test_several_certificates_are_checked_with_one_reading_of_the_model(capsys, monkeypatch):
-    reads, read_model = [], verdict.read_model
-    monkeypatch.setattr(verdict, "read_model", lambda content: reads.append(1) or read_model(content))
+    reads, read_model = [], checker.read_model
+    monkeypatch.setattr(checker, "read_model", lambda content: reads.append(1) or read_model(content))
     good, bad = str(VALID["one_inequality"]), str(INVALID["subtree_missing"])
     broken = str(MALFORMED["empty"])
     model = str(MODELS_BY_NAME["positive"])

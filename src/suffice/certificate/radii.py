@@ -23,7 +23,7 @@ def radius_text(radius: Rational | None, edge: int) -> str:
     return f"{radius}{'+e' if edge > 0 else '-e' if edge < 0 else ''}"
 
 
-@certifies
+@certifies("radius")
 def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: PathLike | None) -> Certificate:
     """Return the proof that a set suffices up to a radius, and no further."""
     path, charges = case.path(), None
@@ -53,7 +53,7 @@ def _beyond(reach: Extent) -> tuple[Rational | None, int]:
     return reach.radius, int(reach.is_attained)
 
 
-@certifies
+@certifies("curve")
 def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike | None) -> Certificate:
     """Return the proof of each stretch: a set suffices up to its end, and from its start on no cheaper one does."""
     path, choices = case.path(), case.question.choices
@@ -79,7 +79,7 @@ def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike
     return write(case, result={"kind": "curve", "steps": steps}, evidence={"proofs": proofs}, model_file=model_file)
 
 
-@certifies
+@certifies("counterfactual")
 def certify_counterfactual(
     case: Case,
     changed: Sequence[int],
