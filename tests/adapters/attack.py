@@ -18,6 +18,7 @@ import pandas
 from peers import UNSEEN, knots_of, pool, reachable
 
 from suffice import MISSING, Explainer, Within, from_model
+from suffice.errors import RadiusError
 
 ROWS, CHANGES, EXPLAINED = 300, 400, 4
 RADIUS = 2.0
@@ -176,7 +177,10 @@ def _why(model, explainer, row, score):
     for radius in (math.inf, RADIUS):
         for spread in spreads:
             claim = {} if spread is None else {"claim": Within(spread)}
-            why = explainer.explain(row, radius, unit="raw", **claim)
+            try:
+                why = explainer.explain(row, radius, unit="raw", **claim)
+            except RadiusError:  # what two features add together may go on for ever
+                continue
             if 0 < why.size < len(row):
                 return why, radius, spread
     return None, None, None
