@@ -598,7 +598,15 @@ add(
     lambda: xgb(enable_categorical=True),
     table="categories",
     target="bits",
-    refused="splits by categories",
+    precision=1e-4,
+)
+add(
+    XGB,
+    "categories, depth 2",
+    lambda: xgb(enable_categorical=True, max_depth=2, n_estimators=10, max_cat_to_onehot=1),
+    table="categories",
+    target="bits",
+    precision=1e-4,
 )
 add(LGB, "categories", lgb, table="categories", target="bits")
 add(LGB, "poisson", lambda: lgb("Regressor", objective="poisson"), target="count", means=np.exp)

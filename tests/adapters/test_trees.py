@@ -146,6 +146,50 @@ def test_xgboost_refusals(xgboost):
         suffice.from_model({"learner": {"gradient_booster": {}}})
 
 
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("values", [["blue", "green", "grey", "red"], [10, 20, 30, 40]])
+def test_xgboost_categories_have_their_names(xgboost, values, depth):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    random = np.random.default_rng(0)
+    X = pandas.DataFrame({"a": data()[:, 0], "b": pandas.Categorical(random.choice(values, 500), categories=values)})
+    X.loc[random.random(500) < 0.1, "b"] = None
+    y = (np.nan_to_num(X["a"]) + X["b"].isin(values[1:3]) + 2 * X["b"].isna() > 0.7).astype(int)
+    options = {"max_depth": depth, "n_estimators": 30, "enable_categorical": True, "max_cat_to_onehot": 1}
+    fitted = xgboost.XGBClassifier(n_jobs=1, **options).fit(X, y)
+    model = suffice.from_model(fitted)
+    assert {float(v) if isinstance(v, int) else v for v in values} <= {
+        v if isinstance(v, str) else float(v) for v in model.domains[1].categories_
+    }
+    assert bool(model.pairs) == (depth == 2)
+
+    def ask(rows):
+        table = pandas.DataFrame(rows, columns=["a", "b"])
+        table["a"] = table["a"].astype(float)
+        table["b"] = pandas.Categorical(table["b"], categories=values)
+        return fitted.predict(table, output_margin=True)
+
+    name = f"XGBoost categories {'named' if isinstance(values[0], str) else 'of numbers'}, depth {depth}"
+    check(name, model, ask, package="xgboost-cpu", precision=1e-6)
+    saved = json.loads(bytes(fitted.get_booster().save_raw("json")))
+    assert same_functions(suffice.from_model(saved), model)
+    assert same_functions(suffice.from_model(fitted.get_booster(), task="binary"), model)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_xgboost_codes_are_categories_too(xgboost, depth):
+    X = np.column_stack([data()[:, 0], np.random.default_rng(0).integers(0, 6, 500)])
+    y = (np.nan_to_num(X[:, 0]) + np.isin(X[:, 1], [1, 4]) > 0.5).astype(int)
+    options = {"max_depth": depth, "n_estimators": 20, "enable_categorical": True, "max_cat_to_onehot": 1}
+    fitted = xgboost.XGBClassifier(n_jobs=1, feature_types=["q", "c"], **options).fit(X, y)
+    model = suffice.from_model(fitted)
+
+    def ask(rows):
+        cells = [[np.nan if c is None else 40.0 if c == "???" else c for c in row] for row in rows]
+        return fitted.predict(np.array(cells, dtype=float), output_margin=True)
+
+    check(f"XGBoost codes, depth {depth}", model, ask, package="xgboost-cpu", precision=1e-6)
+
+
 # --- LightGBM ---------------------------------------------------------------------------------------------------------
 
 
