@@ -610,8 +610,13 @@ add(
 )
 add(LGB, "categories", lgb, table="categories", target="bits")
 add(LGB, "poisson", lambda: lgb("Regressor", objective="poisson"), target="count", means=np.exp)
+add(CAT, "cat_features", lambda: cat(cat_features=["job"]), table="mixed", target="bits")
 add(
-    CAT, "cat_features", lambda: cat(cat_features=["job"]), table="mixed", target="bits", refused="categorical features"
+    CAT,
+    "cat_features, one-hot, depth 2",
+    lambda: cat(cat_features=["job"], one_hot_max_size=9, depth=2, max_ctr_complexity=1),
+    table="mixed",
+    target="bits",
 )
 
 # --- ONNX -------------------------------------------------------------------------------------------------------------

@@ -440,6 +440,49 @@ def test_catboost_predicts_with_its_best_rounds(catboost):
     assert [explainer.predict(row) for row in X[:100]] == fitted.predict(X[:100]).tolist()
 
 
+@pytest.mark.parametrize(("depth", "onehot"), [(1, 2), (1, 10), (2, 10), (2, 2)])
+def test_catboost_categories_are_those_of_the_reference(catboost, depth, onehot):
+    """With few categories it asks about each, with more about numbers that it made of the target."""
+    random = np.random.default_rng(0)
+    columns = [data()[:, 0].tolist(), random.choice(["red", "green", "blue", "grey"], 500).tolist()]
+    columns.append(random.integers(1, 6, 500).tolist())
+    X = [list(row) for row in zip(*columns, strict=True)]
+    y = [int(np.nan_to_num(a) + (b in ("red", "grey")) + (c in (2, 4)) + random.normal(0, 0.2) > 0.9) for a, b, c in X]
+    quiet = {"verbose": 0, "allow_writing_files": False, "thread_count": 1, "cat_features": [1, 2]}
+    fitted = catboost.CatBoostClassifier(
+        iterations=30, depth=depth, one_hot_max_size=onehot, max_ctr_complexity=1, **quiet
+    ).fit(X, y)
+    model = suffice.from_model(fitted, X)
+    assert set(model.domains[1].categories_) == {"red", "green", "blue", "grey"}
+    assert {float(c) for c in model.domains[2].categories_} == {1.0, 2.0, 3.0, 4.0, 5.0}
+    assert bool(model.pairs) == (depth == 2)
+
+    def ask(rows):
+        cells = [
+            [np.nan if a is None else a, b, "???" if c == "???" else int(c)]
+            for a, b, c in rows
+        ]  # fmt: skip
+        return fitted.predict(cells, prediction_type="RawFormulaVal")
+
+    name = f"CatBoost categories, depth {depth}, {'one-hot' if onehot > 2 else 'by the target'}"
+    check(name, model, ask, package="catboost")
+
+
+def test_catboost_categories_without_their_names_are_refused(catboost, tmp_path):
+    X, y = [["a", 1.0], ["b", 2.0], ["c", 3.0], ["a", 4.0]] * 20, [0, 1, 1, 0] * 20
+    quiet = {"verbose": 0, "allow_writing_files": False, "thread_count": 1, "iterations": 5}
+    fitted = catboost.CatBoostClassifier(depth=1, cat_features=[0], **quiet).fit(X, y)
+    fitted.save_model(str(tmp_path / "model.json"), format="json")
+    for given, reference in ((fitted, None), (tmp_path / "model.json", X)):
+        with pytest.raises(AdapterError, match=r"keeps no names; give the fitted model with reference rows"):
+            suffice.from_model(given, reference)
+    joined = catboost.CatBoostClassifier(depth=2, cat_features=[0, 1], one_hot_max_size=1, **quiet)
+    X = [[letter, number] for letter in "abcd" for number in "1234" for _ in range(20)]
+    y = [("abcd".index(letter) + int(number)) % 2 for letter, number in X]
+    with pytest.raises(AdapterError, match="joins categories with other features before it splits; train it with"):
+        suffice.from_model(joined.fit(X, y), X)
+
+
 def test_a_catboost_with_a_threshold_of_its_own_is_refused(catboost, tmp_path):
     X, y = data(), target(data())
     quiet = {"verbose": 0, "allow_writing_files": False, "thread_count": 1}

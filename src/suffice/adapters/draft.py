@@ -98,6 +98,7 @@ class Options:
     task: str | None = None
     classes: Sequence[Any] | None = None
     layout: Any = None
+    rows: Any = None  # those of the reference, for a model that does not say what categories there are
 
 
 def part(obj: Any, name: str, what: str) -> Any:

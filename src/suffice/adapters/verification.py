@@ -19,6 +19,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from suffice.adapters.cells import listed
 from suffice.adapters.draft import FLOAT32, UNSEEN, Cell, Draft, Live
 from suffice.adapters.probes import probes
 from suffice.errors import AdapterError
@@ -95,7 +96,7 @@ def verify(draft: Draft, reference: Any = None, domains: Sequence[Domain] | None
 
 def read_rows(model: AdditiveModel, rows: Any) -> list[Row]:
     """Return the rows of a reference, exactly as the original would read them."""
-    values = [_read(model, row) for row in _listed(rows)]
+    values = [_read(model, row) for row in listed(rows)]
     if not values:
         raise AdapterError("the reference has no rows; give some, with what the model predicts for them")
     return values
@@ -358,15 +359,6 @@ def split(reference: Any) -> tuple[Any, Any]:
             raise AdapterError(f"a reference must be rows, or a pair (rows, predictions), got {len(reference)} items")
         return reference
     return reference, None
-
-
-def _listed(rows: Any) -> list[Any]:
-    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):  # a pandas table, without importing pandas
-        return [dict(zip(rows.columns, cells, strict=True)) for cells in rows.to_numpy(dtype=object).tolist()]
-    array = rows.detach().cpu().numpy() if hasattr(rows, "detach") else rows
-    if isinstance(array, (str, bytes, Mapping)) or not isinstance(array, Iterable) or getattr(array, "ndim", 2) == 0:
-        raise AdapterError(f"a reference must be rows, or a pair (rows, predictions), got a {type(rows).__name__}")
-    return list(array)
 
 
 def _read(model: AdditiveModel, given: Any) -> Row:

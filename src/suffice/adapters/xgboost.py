@@ -321,7 +321,8 @@ def _tables(obj: Any, categories: Mapping[int, Categories]) -> Callable[[Any], A
     def numbers(rows: Any) -> NDArray[np.float64]:
         if not categories or isinstance(rows, np.ndarray):
             return float_table(rows)
-        return float_table([[categories[k].unseen if c == UNSEEN else c for k, c in enumerate(row)] for row in rows])
+        cells: Any = [[categories[k].unseen if c == UNSEEN else c for k, c in enumerate(row)] for row in rows]
+        return float_table(cells)
 
     def frame(rows: Any) -> Any:
         import pandas
