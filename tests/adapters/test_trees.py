@@ -476,11 +476,24 @@ def test_catboost_categories_without_their_names_are_refused(catboost, tmp_path)
     for given, reference in ((fitted, None), (tmp_path / "model.json", X)):
         with pytest.raises(AdapterError, match=r"keeps no names; give the fitted model with reference rows"):
             suffice.from_model(given, reference)
-    joined = catboost.CatBoostClassifier(depth=2, cat_features=[0, 1], one_hot_max_size=1, **quiet)
-    X = [[letter, number] for letter in "abcd" for number in "1234" for _ in range(20)]
-    y = [("abcd".index(letter) + int(number)) % 2 for letter, number in X]
-    with pytest.raises(AdapterError, match="joins categories with other features before it splits; train it with"):
-        suffice.from_model(joined.fit(X, y), X)
+
+
+def test_catboost_categories_that_are_joined_before_a_split_are_refused():
+    from suffice.adapters.catboost_categories import _column
+
+    alone = [{"cat_feature_index": 1, "combination_element": "cat_feature_value"}]
+    info = {
+        "float_features": [{"borders": [1.0, 2.0]}],
+        "categorical_features": [{"flat_feature_index": 1, "values": [7]}, {"flat_feature_index": 4}],
+        "ctrs": [{"borders": [0.5], "elements": alone}, {"borders": [0.5, 0.7], "elements": [*alone, *alone]}],
+    }
+    assert _column({"split_type": "OneHotFeature", "cat_feature_index": 0}, info, "it") == 1
+    assert _column({"split_type": "OnlineCtr", "split_index": 3}, info, "it") == 4
+    for index in (4, 5):
+        with pytest.raises(AdapterError, match="joins categories with other features before it splits; train it with"):
+            _column({"split_type": "OnlineCtr", "split_index": index}, info, "it")
+    with pytest.raises(AdapterError, match="has a split of type OnlineCtr"):
+        _column({"split_type": "OnlineCtr", "split_index": 6}, info, "it")
 
 
 def test_a_catboost_with_a_threshold_of_its_own_is_refused(catboost, tmp_path):
