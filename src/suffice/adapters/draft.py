@@ -70,6 +70,8 @@ class Draft:
         not the logistic function; it increases.
     curve : function, optional
         What the original's `predict` makes of the score of a regression, where no link says it.
+    hint : str
+        What else to look for where the original says otherwise.
     """
 
     model: AdditiveModel
@@ -87,6 +89,7 @@ class Draft:
     cut: Rational = ZERO
     response: Callable[[NDArray[Any]], NDArray[Any]] | None = None
     curve: Callable[[NDArray[Any]], NDArray[Any]] | None = None
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

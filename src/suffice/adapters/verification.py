@@ -161,7 +161,7 @@ def _compare(
         raise AdapterError(
             f"what was read from {draft.source} gives {_show(mine)} in row {row} "
             f"({_show_row(draft.model, rows[row])}), but {whose} {'says' if whose == draft.source else 'say'} "
-            f"{_show(theirs)}; {_told_as_chances(draft, exact, given) or hint}{_scale(draft)}"
+            f"{_show(theirs)}; {_told_as_chances(draft, exact, given) or hint + draft.hint}{_scale(draft)}"
         )
     return Check(len(rows), error)
 
