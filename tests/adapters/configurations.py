@@ -802,6 +802,39 @@ add(
 )
 
 
+IM = "imodels"
+for kind, target in (("Classifier", "names"), ("Regressor", "number")):
+    add(
+        IM,
+        f"SLIM{kind}",
+        lambda kind=kind: scaled(make(f"imodels.SLIM{kind}")),
+        target="bits" if kind[0] == "C" else target,
+    )
+    add(IM, f"TreeGAM{kind}", lambda kind=kind: make(f"imodels.TreeGAM{kind}"), target=target)
+    add(
+        IM,
+        f"FIGS{kind}(max_rules=5)",
+        lambda kind=kind: make(f"imodels.FIGS{kind}", max_rules=5, random_state=0),
+        target="bits" if kind[0] == "C" else target,
+    )
+add(
+    IM,
+    "RuleFitClassifier",
+    lambda: make("imodels.RuleFitClassifier", random_state=0),
+    target="bits",
+    refused="by rules or trees over several columns",
+)
+
+
+def igann():
+    model = make("igann.IGANN", task="regression", n_estimators=5)
+    model.fit(data()["numbers"], data()["number"])
+    return Original(model, data()["numbers"])
+
+
+add_fit("igann", "IGANN", igann, refused="smooth activations", because="curves")
+
+
 def aplr(kind, target, level=0):
     model = make(f"aplr.APLR{kind}", max_interaction_level=level, m=40)
     X = data()["numbers"].set_axis(["x0", "x1", "x2"], axis=1)

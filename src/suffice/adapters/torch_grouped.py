@@ -40,8 +40,8 @@ def read_grouped(
     found = [one for part in leaves if (one := activation(part)) is not None]
     if len(found) != len(layers) - 1:
         raise AdapterError(
-            f"the module has {len(layers)} convolutions, but {len(found)} activations that can be seen; put one between "
-            "each two of them, as a module of its own"
+            f"the module has {len(layers)} convolutions, but {len(found)} activations that can be seen; put one "
+            "between each two of them, as a module of its own"
         )
     weights = [state.take(f"{name}.weight")[..., 0] for name, _ in layers]
     biases = [state.take_if_there(f"{name}.bias") for name, _ in layers]
