@@ -100,6 +100,7 @@ class Model(NamedTuple):
     classes: list[Any]
     intercept: list[Fraction]
     features: list[Feature]
+    logit_offset: Fraction | None  # added to the score of two classes it is the logit; None: no such probability
 
 
 def read_model(content: bytes) -> Model:
@@ -160,8 +161,10 @@ class Tensors:
 
 
 def _model(document: Any, tensors: Tensors) -> Model:
-    version, task, ties, classes, intercept, features, bases, terms = fields(
-        document, "version", "task", "ties", "classes", "intercept", "features", "bases", "terms"
+    if isinstance(document, dict):
+        document = {"logit_offset": "0", **document}
+    version, task, ties, classes, intercept, features, bases, terms, offset = fields(
+        document, "version", "task", "ties", "classes", "intercept", "features", "bases", "terms", "logit_offset"
     )
     if version != 1 or type(version) is not int:
         raise ValueError(f"version {version} of the format is not known")
@@ -182,7 +185,10 @@ def _model(document: Any, tensors: Tensors) -> Model:
     outputs = {feature.shape.outputs for feature in read}
     if outputs != {len(scores)} or len({feature.name for feature in read}) != len(read):
         raise ValueError("shapes need an output for each score, and features names of their own")
-    return Model(task, ties, classes, scores, read)
+    logit_offset = None if offset is None else number(offset)
+    if task != "binary" and logit_offset != 0:
+        raise ValueError("a logit_offset is for models of two classes")
+    return Model(task, ties, classes, scores, read, logit_offset)
 
 
 def _feature(document: Any, shape: Shape) -> Feature:

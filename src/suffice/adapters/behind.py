@@ -55,7 +55,8 @@ def put_behind(
     features = [Feature(called[k]) for k in sources]
     mains = [one.part for one in made]
     together = pairs_behind(pairs, columns, sources, mains, called)
-    whole = new_model(mains, model.intercept, model.task, features, model.classes or None, model.ties, together)
+    classes, offset = model.classes or None, model.logit_offset
+    whole = new_model(mains, model.intercept, model.task, features, classes, model.ties, together, offset)
     table = table_maker(names, count, sources, [one.originals for one in made])
     live = inner.live
 

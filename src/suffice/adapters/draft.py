@@ -151,4 +151,11 @@ def with_facts(model: AdditiveModel, domains: Mapping[str, Domain], spread: Mapp
         )
         for f, known in zip(model.features, model.domains, strict=True)
     ]
-    return AdditiveModel.of_terms(model.terms, model.intercept, model.task, features, model.classes or None, model.ties)
+    return renamed(model, features, model.classes or None)
+
+
+def renamed(model: AdditiveModel, features: Sequence[Feature], classes: Sequence[Any] | None) -> AdditiveModel:
+    """Return a model with other features, one for each of its own, and other names for its classes."""
+    return AdditiveModel.of_terms(
+        model.terms, model.intercept, model.task, features, classes, model.ties, model.logit_offset
+    )

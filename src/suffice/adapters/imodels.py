@@ -66,7 +66,9 @@ def _draft(obj: Any, bare: Bare, options: Options, source: str, scores: Any, *, 
     features = name_features(names, len(names), options.features)
     classes = plain_classes(obj.classes_) if hasattr(obj, "classes_") else None
     task = "regression" if classes is None else "binary" if len(bare.intercept) == 1 else "multiclass"
-    model = new_model(bare.parts, bare.intercept, task, features, options.classes or classes, bare.ties, bare.pairs)
+    offset = None if task == "binary" and not has_chances else ZERO
+    known = options.classes or classes
+    model = new_model(bare.parts, bare.intercept, task, features, known, bare.ties, bare.pairs, offset)
     named = names if hasattr(obj, "feature_names_in_") else None
     table = table_maker(named, len(names), range(len(names)), [{}] * len(names))
     chances: Live | None = (lambda rows: np.asarray(obj.predict_proba(table(rows)))) if has_chances else None

@@ -14,7 +14,7 @@ import numpy as np
 
 from suffice.adapters.behind import put_behind
 from suffice.adapters.column import Column, Columns, Raw
-from suffice.adapters.draft import FLOAT32, MOST_UNNAMED, Draft, Link, Options, name_features
+from suffice.adapters.draft import FLOAT32, MOST_UNNAMED, Draft, Link, Options, name_features, renamed
 from suffice.adapters.onnx_columns import KINDS, OPERATIONS, TEXT, WHOLE, Table, Tensor, row_of
 from suffice.adapters.onnx_operations import OPERATIONS as OF_NETWORKS
 from suffice.adapters.onnx_running import DOMAINS, Feed, is_told, labels, live
@@ -68,9 +68,7 @@ def convert(obj: Any, options: Options, source: str) -> Draft:
     known = model.classes
     answers = None if model.task == "regression" else labels(obj, place + 1, inner.classes, source, feed)
     asked = live(obj, scores, range(place + 1), feed)
-    named = AdditiveModel.of_terms(
-        model.terms, model.intercept, model.task, model.features, options.classes or known or None, model.ties
-    )
+    named = renamed(model, model.features, options.classes or known or None)
     return replace(draft, model=named, live=asked, link=link, precision=FLOAT32, answers=answers)
 
 
@@ -218,4 +216,4 @@ def _with_kinds(model: AdditiveModel, kinds: Sequence[int], names: Sequence[str]
         is_whole = kind in WHOLE and domain.spans
         kept = feature.domain or (Domain.integers() if is_whole else domain)
         made.append(Feature(feature.name, kept, feature.center, feature.scale, feature.deviation))
-    return AdditiveModel.of_terms(model.terms, model.intercept, model.task, made, model.classes or None, model.ties)
+    return renamed(model, made, model.classes or None)

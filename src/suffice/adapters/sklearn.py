@@ -59,14 +59,16 @@ def convert(obj: Any, options: Options) -> Draft:
     features = name_features(names, len(names), options.features)
     task, classes, link = _task(obj, len(bare.intercept))
     # decision_function > 0 is the positive class, so a tie is the negative one; argmax takes the first of the largest.
-    model = new_model(parts, bare.intercept, task, features, options.classes or classes, bare.ties, pairs)
+    has_chances = _has_chances(obj, task)
+    offset = None if task == "binary" and not has_chances else ZERO
+    model = new_model(parts, bare.intercept, task, features, options.classes or classes, bare.ties, pairs, offset)
     table = table_maker(None if named is None else names, len(names), range(len(names)), originals)
     return Draft(
         model,
         source,
         lambda rows: bare.score(obj, table(rows)) if bare.score is not None else _score(obj, table(rows), task),
         link,
-        chances=(lambda rows: np.asarray(obj.predict_proba(table(rows)))) if _has_chances(obj, task) else None,
+        chances=(lambda rows: np.asarray(obj.predict_proba(table(rows)))) if has_chances else None,
         answers=lambda rows: _answer(obj.predict(table(rows)), classes),
         table=table,
     )

@@ -345,7 +345,8 @@ _LINKS: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
 
 def _probability(model: AdditiveModel) -> dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
     if model.task == "binary":
-        return {"sigmoid": _sigmoid}
+        offset = 0.0 if model.logit_offset is None else nearest_float(model.logit_offset)
+        return {"sigmoid": lambda scores: _sigmoid(scores + offset)}
     return {"softmax": _softmax} if model.task == "multiclass" else {}
 
 
