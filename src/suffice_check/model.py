@@ -104,6 +104,7 @@ class Model(NamedTuple):
     intercept: list[Fraction]
     features: list[Feature]
     pairs: list[PairTerm]
+    logit_offset: Fraction | None  # added to the score of two classes it is the logit; None: no such probability
 
 
 def read_model(content: bytes) -> Model:
@@ -164,8 +165,10 @@ class Tensors:
 
 
 def _model(document: Any, tensors: Tensors) -> Model:
-    version, task, ties, classes, intercept, features, bases, terms = fields(
-        document, "version", "task", "ties", "classes", "intercept", "features", "bases", "terms"
+    if isinstance(document, dict):
+        document = {"logit_offset": "0", **document}
+    version, task, ties, classes, intercept, features, bases, terms, offset = fields(
+        document, "version", "task", "ties", "classes", "intercept", "features", "bases", "terms", "logit_offset"
     )
     if version not in (1, 2) or type(version) is not int:
         raise ValueError(f"version {version} of the format is not known")
@@ -192,7 +195,10 @@ def _model(document: Any, tensors: Tensors) -> Model:
     outputs = {feature.shape.outputs for feature in read} | {pair.shape.outputs for pair in pairs}
     if outputs != {len(scores)} or len({feature.name for feature in read}) != len(read):
         raise ValueError("shapes need an output for each score, and features names of their own")
-    return Model(task, ties, classes, scores, read, pairs)
+    logit_offset = None if offset is None else number(offset)
+    if task != "binary" and logit_offset != 0:
+        raise ValueError("a logit_offset is for models of two classes")
+    return Model(task, ties, classes, scores, read, pairs, logit_offset)
 
 
 def _feature(document: Any, shape: Shape) -> Feature:

@@ -178,7 +178,7 @@ def told(model, answer, change=lambda document: None, *, is_full=False):
     """What the checker says of an answer, after a change to its certificate."""
     document = json.loads(answer.certificate().text)
     change(document)
-    proven = verdict.Checker(to_bytes(model)).check(json.dumps(document).encode())
+    proven = checker.Checker(to_bytes(model)).check(json.dumps(document).encode())
     return "\n".join(Sentence(proven, is_full=True).lines()) if is_full else Sentence(proven).text()
 
 
