@@ -20,6 +20,8 @@ from suffice.answers import (
 from suffice.certificate.document import Certificate
 from suffice.errors import (
     AdapterError,
+    AssertionFileError,
+    BoxError,
     BudgetError,
     CellBudgetError,
     CertificateError,
@@ -67,10 +69,12 @@ __all__ = [
     "Activation",
     "AdapterError",
     "AdditiveModel",
+    "AssertionFileError",
     "AtLeast",
     "AtMost",
     "Beats",
     "Bins",
+    "BoxError",
     "BudgetError",
     "CellBudgetError",
     "Certificate",
