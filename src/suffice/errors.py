@@ -72,6 +72,10 @@ class BoxError(SufficeError, ValueError):
     """A box of inputs has a condition that cannot be read, or that no value of its feature meets."""
 
 
+class ProfileError(SufficeError, ValueError):
+    """A row has nothing to be compared with: the reference is unknown, or there is none of that kind."""
+
+
 class AssertionFileError(SufficeError, ValueError):
     """A file of assertions cannot be read, or an assertion in it does not fit the model."""
 

@@ -72,7 +72,7 @@ def some_claim(small):
 
 
 @pytest.mark.parametrize("pairs", [False, True])
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 6))])
 def test_a_verdict_is_that_of_going_through_the_box(block, pairs):
     for seed in range(100 * block, 100 * block + (100 if not pairs else 40)):
         small = Small(seed, pairs=pairs, most=3)

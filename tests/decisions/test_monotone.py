@@ -46,7 +46,7 @@ def is_perverse(small, row, i, direction, outcome):
 
 
 @pytest.mark.parametrize("pairs", [False, True])
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 6))])
 def test_a_verdict_is_that_of_comparing_neighbours(block, pairs):
     for seed in range(1000 + 100 * block, 1000 + 100 * block + (100 if not pairs else 40)):
         small = Small(seed, pairs=pairs, most=3)

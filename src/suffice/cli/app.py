@@ -23,6 +23,7 @@ from suffice.cli.convert import convert_command
 from suffice.cli.demo import demo_command
 from suffice.cli.fit import fit_command
 from suffice.cli.options import AsJson, ModelPath, file_facts
+from suffice.cli.portfolio import reasons_command, stability_command, unaffected_command
 from suffice.cli.questions import question_commands
 from suffice.cli.report import report_command
 from suffice.cli.serve import serve_command
@@ -107,6 +108,9 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "fit": fit_command,
     **question_commands(),
     "test": assertions_command,
+    "unaffected": unaffected_command,
+    "stability": stability_command,
+    "reasons": reasons_command,
     "report": report_command,
     "serve": serve_command,
     "batch": batch_command,

@@ -21,11 +21,12 @@ from suffice.errors import DataError, NumberError
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
 from suffice.model.domain import Domain
-from suffice.numbers.exact import nearest_float
+from suffice.numbers.exact import brief, nearest_float
 from suffice.numbers.values import Value
 from suffice.question.box import Box
 from suffice.question.claim import Claim
 from suffice.question.claims import Same, Within, is_true
+from suffice.question.documents import read_class
 from suffice.question.question import Question
 from suffice.question.row import Row, read_row
 from suffice.tables.reading import DataTable
@@ -140,3 +141,21 @@ def each_value(column: Any, domain: Domain, of: Callable[[Value], Found], otherw
         except (TypeError, NumberError):  # a list, a word: such a row is not readable
             found.append(otherwise)
     return found
+
+
+def right_rows(portfolio: Portfolio, labels: Any) -> Mask:
+    """Return which rows are predicted to be of the class that they are labelled with."""
+    model = portfolio.compiled.model
+    given = list(labels)
+    if not model.classes:
+        raise DataError("labels are compared with predicted classes, and a regression has none")
+    if len(given) != len(portfolio):
+        raise DataError(f"there must be one label for each row: {len(portfolio)} rows, {len(given)} labels")
+    index: dict[Any, int] = {}
+    for label in set(given):
+        found = read_class(model, label.item() if isinstance(label, np.generic) else label)
+        if found not in model.classes:
+            known = ", ".join(str(name) for name in model.classes[:8])
+            raise DataError(f"the label {brief(label)} is not a class of the model ({known})")
+        index[label] = model.classes.index(found)
+    return np.asarray(portfolio.decided.answers.classes == np.array([index[label] for label in given], dtype=np.int64))

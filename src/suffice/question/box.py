@@ -81,7 +81,7 @@ class Box:
 
     def anchor(self) -> Row:
         """Return an input of the box."""
-        return tuple(_some_value(domain) for domain in self.region)
+        return tuple(some_value(domain) for domain in self.region)
 
     def __str__(self) -> str:
         each = [f"{self.names[i]} is {'in ' if self.region[i].spans else ''}{self.region[i]}" for i in self.conditions]
@@ -162,7 +162,8 @@ def _cut(span: Span, low: Rational | None, high: Rational | None) -> Span | None
     return None if is_empty else found
 
 
-def _some_value(domain: Domain) -> Value:
+def some_value(domain: Domain) -> Value:
+    """Return a value of a domain."""
     for span in domain.spans:
         return span.low if span.low is not None else span.high if span.high is not None else ZERO
     return (*domain.categories_, *domain.codes_)[0]
