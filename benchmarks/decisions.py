@@ -53,7 +53,9 @@ def measure(name, folder):
     load, groups = SETS[name]
     data = load(folder)
     frame = data.frame
-    model = ExplainableBoostingClassifier(interactions=0, outer_bags=2, random_state=0, n_jobs=1).fit(frame, data.target)
+    model = ExplainableBoostingClassifier(interactions=0, outer_bags=2, random_state=0, n_jobs=1).fit(
+        frame, data.target
+    )
     explainer = Explainer(from_model(model, frame))
     additive = explainer.model
     print(f"\n{name}: {len(frame)} rows, {len(additive.features)} features, classes {additive.classes}")

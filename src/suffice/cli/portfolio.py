@@ -88,8 +88,7 @@ def reasons_command(
     if bool(row) == (outcome is not None):
         raise typer.BadParameter("give either rows or a decision", param_hint="--row, --outcome")
     explainer, data = Explainer(load_model(model)), read_table(table)
-    portfolio = explainer._portfolio(data)
-    assert portfolio is not None
+    portfolio = explainer.portfolio(data)
     given: dict[str, Any] = {"immutable": immutable or [], "groups": groups_of(group or [])}
     against: Any = portfolio.row(_row_number(reference, len(portfolio))) if reference.isdigit() else reference
     if outcome is not None:

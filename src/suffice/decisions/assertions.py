@@ -141,7 +141,7 @@ def assertions_of(document: Mapping[str, Any], path: str) -> tuple[Assertion, ..
 
 def run_assertions(explainer: Decisions, assertions: Sequence[Assertion], table: Any = None) -> TestReport:
     """Return what becomes of assertions; one that cannot be settled is reported, and the others go on."""
-    portfolio = explainer._portfolio(table)
+    portfolio = None if table is None else explainer.portfolio(table)
     found = []
     for one in assertions:
         try:

@@ -166,7 +166,8 @@ def check(compiled: Compiled, box: Box, question: Question, winner: int, portfol
         violations = tuple(portfolio.breaks(question.claim, winner, among).tolist())
         if rows:
             anchor = portfolio.row(violations[0] if violations else int(among.argmax()))
-    point, margin = tuple(anchor), None
+    point: tuple[Value, ...] | None = tuple(anchor)
+    margin: Fraction | None = None
     if is_true(question.claim, compiled.model, compiled.scores(anchor), winner):
         found = sufficiency.of(Case.of(compiled, question, anchor, region=box.region, winner=winner), ())
         point, margin = found.point, _worst_margin(found.case)

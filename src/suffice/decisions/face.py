@@ -150,8 +150,7 @@ class Decisions:
             raise OptionError("by must name at least one feature, for which to ask whether it matters")
         held = [name for i, name in enumerate(model.names) if i not in moving]
         question = Question.read(model, radius, unit=unit, claim=claim, immutable=held)
-        portfolio = self._portfolio(table)
-        assert portfolio is not None
+        portfolio = self.portfolio(table)
         return unaffected(portfolio, question, moving)
 
     def stability(
@@ -187,8 +186,7 @@ class Decisions:
         if not asked:
             raise RadiusError("radii must list at least one radius")
         questions = [Question.read(self.compiled.model, one, unit=unit, claim=claim, immutable=held) for one in asked]
-        portfolio = self._portfolio(table)
-        assert portfolio is not None
+        portfolio = self.portfolio(table)
         right = None if labels is None else right_rows(portfolio, labels)
         return stability(portfolio, questions, [one if isinstance(one, str) else brief(one) for one in asked], right)
 
@@ -277,8 +275,7 @@ class Decisions:
         from suffice.decisions.reference import read_reference
 
         winner = self._winner("reasons_batch", outcome, is_needed=True)
-        portfolio = self._portfolio(table)
-        assert portfolio is not None
+        portfolio = self.portfolio(table)
         question = Question.read(self.compiled.model, math.inf, unit="raw", immutable=immutable, groups=groups)
         against = read_reference(self.compiled, reference, winner, portfolio)
         return reasons_batch(portfolio, question, against, winner)
@@ -291,7 +288,25 @@ class Decisions:
         is_default = outcome is None and not is_needed and len(classes) == 2
         return class_index(self.compiled.model, classes[1] if is_default else outcome, what)
 
-    def _portfolio(self, table: Any) -> Portfolio | None:
+    def portfolio(self, table: Any) -> Portfolio:
+        """Return a table read once, to be passed to several questions in place of it.
+
+        Parameters
+        ----------
+        table : NumPy array, pandas or Polars DataFrame, Arrow table
+
+        Returns
+        -------
+        Portfolio
+
+        Raises
+        ------
+        DataError, FeatureNameError
+            If the table lacks a feature's column, has one that is none, or is not a table.
+        """
         from suffice.decisions.rows import Portfolio
 
-        return table if table is None or isinstance(table, Portfolio) else Portfolio(self.compiled, table)
+        return table if isinstance(table, Portfolio) else Portfolio(self.compiled, table)
+
+    def _portfolio(self, table: Any) -> Portfolio | None:
+        return None if table is None else self.portfolio(table)

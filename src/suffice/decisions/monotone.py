@@ -259,9 +259,9 @@ class _Walk:
                 target = one.infimum.value + amount / (2 * len(worst))
                 point[other] = one.value_at_most(target)
         before, after = self._inputs(point, start, end)
-        ends = [None if one.is_far else to_fraction(one.place) for one in (start, end)]
-        is_endless = amount is None or None in ends
-        return Fall(*ends, None if is_endless else to_fraction(amount), before, after)
+        first, last = (None if one.is_far else to_fraction(one.place) for one in (start, end))
+        is_endless = amount is None or first is None or last is None
+        return Fall(first, last, None if amount is None or is_endless else to_fraction(amount), before, after)
 
     def _inputs(self, point: Sequence[Value], start: Station, end: Station) -> tuple[tuple[Value, ...], ...]:
         """Return two inputs that differ in the feature alone; ever closer to limits until the score falls."""

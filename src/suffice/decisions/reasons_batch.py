@@ -149,8 +149,10 @@ def _by_floats(
         after = np.minimum(first + 1, count - 1)
         ahead = falls[each, first] - falls[each, after] > (doubts.max(axis=1) * 2) * WIDER
         is_last = first == count - 1
-        settled = is_enough & (ahead | is_last) & ~portfolio.decided.was_exact[rows]
-        never = surely_not[:, -1] & ~portfolio.decided.was_exact[rows]
+        # What floats do not know of one feature may be more than they know of all others.
+        is_known_whole = np.isfinite(drops + doubts).all(axis=1) & ~portfolio.decided.was_exact[rows]
+        settled = is_enough & (ahead | is_last) & is_known_whole
+        never = surely_not[:, -1] & is_known_whole
     sizes[settled], sizes[never] = first[settled] + 1, 0
     return sizes, order
 

@@ -6,16 +6,17 @@ In: a compiled model and how users name a reference. Out: one exact value for ea
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
 
 from flint import fmpq
 
 from suffice.core.drops import bound_drops
-from suffice.decisions.rows import Portfolio
+from suffice.decisions.rows import Portfolio, each_value
 from suffice.errors import ProfileError
 from suffice.model.compiled import Compiled
 from suffice.model.domain import Domain
-from suffice.numbers.values import Value
+from suffice.numbers.values import MISSING, Value
 from suffice.question.box import some_value
 from suffice.question.row import Row, read_row
 
@@ -73,16 +74,18 @@ def _best(compiled: Compiled, winner: int) -> Row:
 
 def _typical(portfolio: Portfolio, other: int) -> Row:
     """Return the middle number, or the most frequent label, of each feature among the rows of a class."""
-    chosen = portfolio.predicts(other) & portfolio.readable()
-    rows = [portfolio.row(k) for k in chosen.nonzero()[0].tolist()]
-    if not rows:
+    chosen = (portfolio.predicts(other) & portfolio.readable()).nonzero()[0].tolist()
+    if not chosen:
         name = portfolio.compiled.model.classes[other]
         raise ProfileError(f"no row of the table is decided {name}, so that there is no typical one")
-    each = zip(portfolio.compiled.model.domains, zip(*rows, strict=True), strict=True)
-    return tuple(_middle(domain, values) for domain, values in each)
+    found, unread = [], cast("Value", MISSING)  # rows that cannot be read are not chosen
+    for domain, column in zip(portfolio.compiled.model.domains, portfolio.source.columns, strict=True):
+        values = each_value(column, domain, lambda value: value, otherwise=unread)
+        found.append(_middle(domain, [values[k] for k in chosen]))
+    return tuple(found)
 
 
-def _middle(domain: Domain, values: tuple[Value, ...]) -> Value:
+def _middle(domain: Domain, values: Sequence[Value]) -> Value:
     labels = {*domain.categories_, *domain.codes_}
     numbers = sorted(value for value in values if isinstance(value, fmpq) and value not in labels)
     if 2 * len(numbers) >= len(values):

@@ -75,10 +75,6 @@ class Box:
         )
         return cls(model.names, region, tuple(model.index(name) for name in given))
 
-    def holds(self, row: Row) -> bool:
-        """Whether a row is in the box."""
-        return all(self.region[i].holds(row[i]) for i in self.conditions)
-
     def anchor(self) -> Row:
         """Return an input of the box."""
         return tuple(some_value(domain) for domain in self.region)
