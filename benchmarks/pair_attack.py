@@ -45,7 +45,8 @@ def fitted(model, name):
 def aplr():
     rows, y = table("diabetes")
     model = make("aplr.APLRRegressor", m=60)
-    model.fit(rows.to_numpy(), y.astype(np.float64), X_names=list(rows.columns))
+    model.fit(rows.to_numpy(), y.astype(np.float64))
+    rows = rows.set_axis([f"x{k}" for k in range(rows.shape[1])], axis=1)  # it knows no names
     return Original(model, rows, predict=lambda asked: model.predict(asked.to_numpy(), False))
 
 
