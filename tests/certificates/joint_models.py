@@ -7,6 +7,7 @@ few, so that falls and margins meet; mains jump and slope, so that some falls ar
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, combinations
 from typing import Any, NamedTuple
@@ -46,6 +47,18 @@ class Known(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         return self.explainer.model.names
+
+    def within(self, radius: Fraction) -> Known:
+        """Return the same with a region of a finite radius: codes stay, and are not reached."""
+        lines = []
+        for line, x in zip(self.lines, self.row, strict=True):
+            if line.low is None:
+                lines.append(line if radius else replace(line, labels=()))
+            elif x is MISSING:
+                lines.append(replace(line, low=None, high=None, labels=()))
+            else:
+                lines.append(replace(line, low=max(LOW, x - radius), high=min(HIGH, x + radius), labels=()))
+        return self._replace(lines=lines)
 
     def holds(self, most: int | None = None) -> dict[tuple[int, ...], bool]:
         """Return for each set of freed features whether the claim holds whatever they do."""

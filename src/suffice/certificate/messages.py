@@ -326,8 +326,12 @@ def fits(most: int | None) -> Close:
 class Written:
     """Proofs as one certificate writes them: with the same groups of numbers for all, and no more than they need."""
 
-    def __init__(self, model: AdditiveModel, proofs: Sequence[Proof]) -> None:
-        self.model, self.proofs = model, proofs
+    def __init__(self, model: AdditiveModel, proofs: Sequence[Proof], *, is_short: bool = True) -> None:
+        self.model, self.proofs, self.is_short = (
+            model,
+            proofs,
+            is_short,
+        )  # short numbers need regions with ends of theirs
         self.starts: list[list[tuple[Rational, int]]] = []
         for i in range(len(model.names)):
             each = [proof.groups[i] for proof in proofs if i in proof.groups]
@@ -359,7 +363,7 @@ class Written:
 
     def _short(self, i: int) -> list[tuple[Rational, int]]:
         """Return the starts of a feature's groups as shorter numbers that part the same labels of the checker."""
-        cuts = file_cuts(self.model, i)
+        cuts = file_cuts(self.model, i) if self.is_short else None
         if cuts is None or not self.starts[i]:
             return self.starts[i]
         # A cell's label is where the cell begins, or where the region does, or at the first integer.
