@@ -207,3 +207,11 @@ def test_what_is_no_truth_value_is_not_taken_for_one(field, value):
     document["result"][field] = value
     with pytest.raises(suffice_check.UnreadableError):
         suffice_check.check(model_of(path).read_bytes(), json.dumps(document).encode())
+
+
+def test_a_factor_scales_labels_too():
+    model = AdditiveModel([Table({"u": 1, "v": -1}) * 3], 0, "regression")
+    explainer = Explainer(model)
+    check(model, explainer.sufficiency(["u"], [], 1, claim=AtLeast(-3), **RAW).certificate().document)
+    document = explainer.sufficiency(["u"], ["x0"], 1, claim=AtLeast("-5/2"), **RAW).certificate().document
+    assert rejected(model, forged(document, result={"fixed": []})) == "sufficiency"

@@ -462,6 +462,11 @@ def test_a_damaged_model_is_refused(model):
     assert refused(model, with_hash_of(model)).startswith("the model file: ")
 
 
+def test_parameters_that_are_no_numbers_are_told():
+    model = next(content for name, content in damaged() if name == "not a number")
+    assert "other than finite numbers" in refused(model, with_hash_of(model))
+
+
 @pytest.mark.parametrize(
     ("shape", "reason"),
     [([2**39, 0], "0 is not an integer from 1 up"), ([2**39] * 2000, "does not have one or two dimensions")],
