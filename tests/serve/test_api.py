@@ -171,11 +171,11 @@ def test_options_that_a_search_does_not_honour_are_refused(client):
 
 def test_a_search_keeps_to_the_time_of_the_request(tmp_path):
     explainer = Watched(MIXED, tmp_path)
-    with client_of(explainer, None, limits=Limits(max_seconds=400)) as watched:
+    with client_of(explainer, None, limits=Limits(max_seconds=55)) as watched:
         for name in SEARCHES:
             assert watched.post(f"/v1/{name}", json={"row": MIXED_ROW, **OWN.get(name, {})}).status_code == 200
         seconds = dict(explainer.asked)
-        assert all(150 < seconds[name] <= 400 for name in SEARCHES)
+        assert all(5 < seconds[name] < 55 for name in SEARCHES)
         short = {"row": MIXED_ROW, "max_seconds": 2}
         assert watched.post("/v1/explain", json=short).status_code == 200
         assert explainer.asked[-1] == ("explain", 2)
@@ -183,7 +183,7 @@ def test_a_search_keeps_to_the_time_of_the_request(tmp_path):
         assert watched.post("/v1/inflate", json=named).status_code == 200
         name, seconds = explainer.asked[-1]
         assert name == "inflate"
-        assert 150 < seconds <= 400
+        assert 5 < seconds < 55
 
 
 def test_all_sets_can_be_listed_or_counted(client):
