@@ -1,7 +1,7 @@
 """Whether a model taken over decides as its original does, asked as a user would ask: with tables, and `predict`.
 
-Nothing here reads the adapters: rows and changes are drawn from the features' domains in plain Python, and the
-original's own `predict` and `predict_proba` answer for them.
+Nothing here reads the adapters, but for the difference of scores that they found themselves: rows and changes are
+drawn from the features' domains in plain Python, and the original's own `predict` and `predict_proba` answer for them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy as np
 import pandas
 from peers import UNSEEN, knots_of, pool, reachable
 
-from suffice import MISSING, Explainer, Within, from_model
+from suffice import MISSING, Explainer, Within
+from suffice.adapters import Options, convert
 from suffice.errors import RadiusError
 
 ROWS, CHANGES, EXPLAINED = 300, 400, 4
@@ -85,7 +86,8 @@ def attack(original, *, reference=True, seed=0, precision=1e-6, explained=EXPLAI
     table = original.table
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = from_model(original.fitted, table if reference else None, **options)
+        found = convert(original.fitted, table if reference else None, Options(**options))
+    model = found.model
     seconds = time.process_time() - start
     explainer, draw = Explainer(model), random.Random(seed)
     pools = [pool(domain, knots) for domain, knots in zip(model.domains, knots_of(explainer), strict=True)]
@@ -96,7 +98,8 @@ def attack(original, *, reference=True, seed=0, precision=1e-6, explained=EXPLAI
     error, labels = _compare(model, original, explainer, rows, scores, theirs, precision)
     drawn = rows, scores, theirs, pools, draw
     explanations, counterexamples = _explanations(model, original, explainer, *drawn, explained, changes)
-    return Attacked(model, seconds, len(rows), labels, error, explanations, counterexamples)
+    difference = max(error, found.check.error)
+    return Attacked(model, seconds, len(rows), labels, difference, explanations, counterexamples)
 
 
 def _floats(score):

@@ -59,7 +59,8 @@ def put_behind(
     together = pairs_behind(pairs, columns, sources, mains, called) if pairs else []
     together += product_terms(apart, sources, mains, called)
     intercept = [a + b for a, b in zip(model.intercept, apart.constant, strict=True)]
-    whole = new_model(mains, intercept, model.task, features, model.classes or None, model.ties, together)
+    classes, offset = model.classes or None, model.logit_offset
+    whole = new_model(mains, intercept, model.task, features, classes, model.ties, together, offset)
     table = table_maker(names, count, sources, [one.originals for one in made])
     live = inner.live
 

@@ -28,7 +28,7 @@ from suffice.question.claim import Inequality
 from suffice.question.claims import predicted
 from suffice.question.documents import Json
 from suffice.question.preferences import Choices
-from suffice.solvers.proofs import Scenarios, Tree
+from suffice.solvers.proofs import Proof
 
 _MOST_BREAKS, _MOST_MOVES = 5, 2
 
@@ -74,7 +74,7 @@ class Explanation(Answer):
     case: Case
     fixed: tuple[int, ...]
     bound: int
-    proof: Tree | Scenarios | None = None
+    proof: Proof | None = None
     caveat: str | None = None
 
     @property
