@@ -26,7 +26,7 @@ from suffice_check.reading import (
     value,
     whole,
 )
-from suffice_check.shapes import ONE, Changed, Outputs, Shape
+from suffice_check.shapes import ONE, Changed, Outputs, Remembered, Shape
 
 _MOST_HEADER = 10**8
 _MOST_TENSOR = 2**40
@@ -85,7 +85,7 @@ class Feature(NamedTuple):
 
     name: str
     domain: Domain
-    shape: Changed
+    shape: Remembered
     deviation: Fraction | None
 
     def part(self, x: Value) -> Outputs:
@@ -104,6 +104,7 @@ class Model(NamedTuple):
     intercept: list[Fraction]
     features: list[Feature]
     pairs: list[PairTerm]
+    logit_offset: Fraction | None  # added to the score of two classes it is the logit; None: no such probability
 
 
 def read_model(content: bytes) -> Model:
@@ -164,8 +165,10 @@ class Tensors:
 
 
 def _model(document: Any, tensors: Tensors) -> Model:
-    version, task, ties, classes, intercept, features, bases, terms = fields(
-        document, "version", "task", "ties", "classes", "intercept", "features", "bases", "terms"
+    if isinstance(document, dict):
+        document = {"logit_offset": "0", **document}
+    version, task, ties, classes, intercept, features, bases, terms, offset = fields(
+        document, "version", "task", "ties", "classes", "intercept", "features", "bases", "terms", "logit_offset"
     )
     if version not in (1, 2) or type(version) is not int:
         raise ValueError(f"version {version} of the format is not known")
@@ -192,7 +195,10 @@ def _model(document: Any, tensors: Tensors) -> Model:
     outputs = {feature.shape.outputs for feature in read} | {pair.shape.outputs for pair in pairs}
     if outputs != {len(scores)} or len({feature.name for feature in read}) != len(read):
         raise ValueError("shapes need an output for each score, and features names of their own")
-    return Model(task, ties, classes, scores, read, pairs)
+    logit_offset = None if offset is None else number(offset)
+    if task != "binary" and logit_offset != 0:
+        raise ValueError("a logit_offset is for models of two classes")
+    return Model(task, ties, classes, scores, read, pairs, logit_offset)
 
 
 def _feature(document: Any, shape: Shape) -> Feature:
@@ -206,7 +212,8 @@ def _feature(document: Any, shape: Shape) -> Feature:
         raise ValueError("a feature needs a name, values that are listed once, and no deviation below 0")
     if any(isinstance(v, Number) and span.holds(v) for v in listed for span in read.spans):
         raise ValueError("a value is both a number and a category or code")
-    return Feature(name, read, Changed(shape, center=number(center), scale=number(scale)), spread)
+    changed = Changed(shape, center=number(center), scale=number(scale))
+    return Feature(name, read, Remembered(changed), spread)
 
 
 def _span(low: Any, high: Any, is_integers: Any) -> Span:

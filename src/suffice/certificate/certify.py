@@ -19,12 +19,16 @@ from suffice.errors import CertificateError
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
 from suffice.solvers.problem import Problem
-from suffice.solvers.proofs import Cover, Scenarios, Tree
+from suffice.solvers.proofs import Cover, Proof
 from suffice.solvers.roles import set_that_needs
 
 
 def certify_explanation(
-    case: Case, fixed: Sequence[int], lower_bound: int, proof: Tree | Scenarios | None, model_file: PathLike | None
+    case: Case,
+    fixed: Sequence[int],
+    lower_bound: int,
+    proof: Proof | None,
+    model_file: PathLike | None,
 ) -> Certificate:
     """Return the proof that a set suffices, and that no allowed one below a cost, counted in units, does."""
     if case.model.pairs:

@@ -25,7 +25,8 @@ from suffice.numbers.values import Value
 from suffice.question.documents import Json
 from suffice.question.preferences import Choices
 from suffice.solvers.problem import Problem
-from suffice.solvers.proofs import Cover, Scenarios, Tree
+from suffice.solvers.proofs import Cover, Scenarios
+from suffice.solvers.proofs import Proof as CoverProof
 from suffice.solvers.scenarios import ScenarioSearch
 
 _NODES, _SECONDS = 100_000, 60.0  # of a search that is made anew
@@ -90,7 +91,7 @@ def in_time(case: Case) -> CertificateError:
 
 
 def certify_explanation(
-    case: Case, fixed: Sequence[int], lower_bound: int, proof: Tree | Scenarios | None, model_file: PathLike | None
+    case: Case, fixed: Sequence[int], lower_bound: int, proof: CoverProof | None, model_file: PathLike | None
 ) -> Certificate:
     """Return the proof that a set suffices, and that no allowed one below a cost, counted in units, does."""
     both, choices = sides(case), case.question.choices
@@ -110,7 +111,7 @@ def certify_explanation(
     return written(case, result, evidence, model_file)
 
 
-def least(case: Case, both: Sides, lower_bound: int, proof: Tree | Scenarios | None) -> tuple[list[Any], list[Json]]:
+def least(case: Case, both: Sides, lower_bound: int, proof: CoverProof | None) -> tuple[list[Any], list[Json]]:
     """Return scenarios, and the tree which shows by them that no allowed set costs less than a bound."""
     if not lower_bound:
         return [], []

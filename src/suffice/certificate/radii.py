@@ -66,6 +66,8 @@ def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike
     start: tuple[Rational | None, int] = (ZERO, 0)
     for stretch in stretches:
         reach, cover = stretch.reach, stretch.cover
+        if start[0] is not None and reach.radius is not None and start[0] > reach.radius:
+            start = reach.radius, 0  # the curve ends before what is surely beyond the last stretch
         end = radius_text(reach.radius, 0 if reach.is_attained else -1)
         steps.append({"from": radius_text(*start), "holds_at": end, "fixed": list(cover.fixed)})
         proof: Json = {"witnesses": [], "tree": []}

@@ -15,7 +15,7 @@ from suffice.errors import CertificateError
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
 from suffice.question.documents import Json
 from suffice.question.preferences import Choices
-from suffice.solvers.proofs import Bound, Branch, Multipliers, Scenarios, Tree
+from suffice.solvers.proofs import Bound, Branch, Grown, Multipliers, Proof, Scenarios, Tree
 
 _MOST_NODES = 50_000
 _DIGITS = (12, 30, 60)  # bits of multipliers that are tried before exact ones
@@ -57,12 +57,12 @@ class CoverTree:
 
     # --- no cheaper set -----------------------------------------------------------------------------------------------
 
-    def cheapest(self, lower_bound: int, proof: Tree | Scenarios | None) -> list[Json]:
+    def cheapest(self, lower_bound: int, proof: Proof | None) -> list[Json]:
         """Return the tree which shows that no set costs less than a bound; a search may have left one to start from."""
         assert not isinstance(proof, Scenarios), "those are of features that act together"
         nodes, most = Nodes(), self.everything - lower_bound
         # Without a tree, one inequality is its own surrogate: the smallest drops are past its margin.
-        root: Tree = Bound((ONE,) * len(self.limits)) if proof is None else proof
+        root = proof.tree if isinstance(proof, Grown) else Bound((ONE,) * len(self.limits)) if proof is None else proof
         stack: list[tuple[Tree, frozenset[int], frozenset[int]]] = [(root, frozenset(), self.open)]
         while stack:
             tree, freed, open_ = stack.pop()
