@@ -40,7 +40,7 @@ class Part:
 
     def __init__(self, feature: Feature, here: Outputs, inequalities: Sequence[Inequality], many: int) -> None:
         self.name, self.shape, self.inequalities, self.many = feature.name, feature.shape, inequalities, many
-        self.here = [inequality.of(here) for inequality in inequalities]
+        self.here, self.count = [inequality.of(here) for inequality in inequalities], range(len(inequalities))
 
     def fall(self, c: int, at: Value) -> Number:
         """Return by how much an inequality falls at a place."""
@@ -61,33 +61,55 @@ class Part:
 
     def drops(self, region: Domain) -> list[Number | None]:
         """Return the largest fall of each inequality over a region; None where there is none."""
-        count, labels, endless = range(len(self.here)), (*region.categories, *region.codes), set[int]()
-        found = [max([ZERO, *(self.fall(c, at) for at in labels)]) for c in count]
-        for span in region.spans:
-            pieces = self.shape.pieces(span.low and span.low.value, span.high and span.high.value)
-            for first, last, line in _stretches(span, pieces):
-                for c, inequality in enumerate(self.inequalities):
-                    slope, offset = map(inequality.of, line)
-                    lowest = first if slope > 0 else last if slope < 0 else first or last or ZERO
-                    if lowest is None:
-                        endless.add(c)
-                    else:
-                        found[c] = max(found[c], self._fall(c, lowest, slope, offset))
-        return [None if c in endless else found[c] for c in count]
+        labels = [[ZERO, *(self.fall(c, at) for at in (*region.categories, *region.codes))] for c in self.count]
+        each = [*zip(*labels, strict=True), *(self.over(span) for span in region.spans)]
+        return [None if None in falls else max(falls) for falls in zip(*each, strict=True)]
+
+    def over(self, span: Span) -> list[Number | None]:
+        """Return the largest fall of each inequality over a span; None where there is none."""
+        pieces = self.shape.pieces(span.low and span.low.value, span.high and span.high.value)
+        falls: list[list[Number]] = [[] for _ in self.count]
+        endless = set[int]()
+        for first, last, line in _stretches(span, pieces):
+            for c, inequality in enumerate(self.inequalities):
+                slope, offset = map(inequality.of, line)
+                lowest = first if slope > 0 else last if slope < 0 else first or last or ZERO
+                if lowest is None:
+                    endless.add(c)
+                else:
+                    falls[c].append(self._fall(c, lowest, slope, offset))
+        return [None if c in endless else max(falls[c], default=ZERO) for c in self.count]
 
 
 def _stretches(span: Span, pieces: Pieces) -> Iterator[tuple[Number | None, Number | None, Line]]:
     """Yield where a function is affine on a span: the first place, the last one (None: without end), and its line."""
-    knots = pieces.knots
+    for first, last, k in _intervals(span, pieces.knots):
+        if k is not None:
+            yield first, last, pieces.line(2 * k)
+        elif first is not None:
+            yield first, last, pieces.cell(first.value, int(first.edge))
+
+
+def places(span: Span, knots: list[Fraction]) -> Iterator[Number]:
+    """Yield places of a span of which one has the largest fall, for a function that is affine between knots."""
+    for first, last, k in _intervals(span, knots):
+        ends = (first,) if k is None else (first, last)
+        yield from (end for end in ends if end is not None)
+        if first is None and last is None:
+            yield ZERO
+
+
+def _intervals(span: Span, knots: list[Fraction]) -> Iterator[tuple[Number | None, Number | None, int | None]]:
+    """Yield the knots and ends that belong to a span, each for itself, then what lies between them, with its number."""
     start = 0 if span.low is None else bisect_right(knots, span.low.value)
     stop = len(knots) if span.high is None else bisect_left(knots, span.high.value)
     marks = [span.low, *map(Number, knots[start:stop]), span.high]
     for mark in marks:
         if mark is not None and span.holds(Number(mark.value)):
-            yield mark, mark, pieces.cell(mark.value, int(mark.edge))
+            yield mark, mark, None
     for k, (left, right) in enumerate(pairwise(marks), start=start):
         for first, last in _between(left, right, span.is_integers):
-            yield first, last, pieces.line(2 * k)
+            yield first, last, k
 
 
 def _between(
@@ -158,9 +180,13 @@ class Around:
         if self.few is not None and counted > self.few:
             raise RejectedError("input", f"it changes {counted} features, more than are allowed to change at once")
         for c, constraint in enumerate(self.constraints):
-            if total(self.parts[i].fall(c, places[i]) for i in changed) > constraint.loose:
+            if self.fall(c, places, changed) > constraint.loose:
                 return
         raise RejectedError("input", "the claim holds there, or does not fail by enough")
+
+    def fall(self, c: int, places: Sequence[Value], changed: Collection[int]) -> Number:
+        """Return by how much an inequality falls if some features go to places of theirs."""
+        return total(self.parts[i].fall(c, places[i]) for i in changed)
 
     def witnessed(self, witnesses: Sequence[Sequence[Witness]]) -> list[list[Number]]:
         """Return, for each inequality and feature, a fall that a witness of the region shows; 0 without one."""

@@ -225,7 +225,7 @@ class Remembered:
     """A shape that remembers the pieces it was asked for last: they are right on every part of their interval too."""
 
     def __init__(self, shape: Changed) -> None:
-        self.shape, self.outputs, self.scale = shape, shape.outputs, shape.scale
+        self.shape, self.outputs, self.center, self.scale = shape, shape.outputs, shape.center, shape.scale
         self.last: tuple[Fraction | None, Fraction | None, Pieces] | None = None
 
     def pieces(self, low: Fraction | None, high: Fraction | None) -> Pieces:

@@ -19,7 +19,7 @@ from suffice.solvers.ranges import AllowedRange
 Place = tuple[Value, int]  # a value, and on which side of it, infinitely close
 
 
-@certifies
+@certifies("inflate")
 def certify_ranges(
     case: Case, ranges: Sequence[tuple[int, AllowedRange]], is_widest: bool, model_file: PathLike | None
 ) -> Certificate:

@@ -70,6 +70,7 @@ class ExplanationAnswer(_Answer):
     free: list[str]
     margin: ExactNumber
     slack: ExactNumber
+    has_exact_slack: bool
     parts: list[str]
     values: Point
     region: dict[str, dict[str, Any]]
