@@ -29,7 +29,7 @@ from accuracy import LOADERS, folds_of, limit_threads, nam, names_from, numbers_
 import suffice
 import suffice_check
 from suffice.model.writing import to_bytes
-from suffice_check.verdict import Checker
+from suffice_check.checker import Checker
 
 RADIUS = 0.5  # standard deviations
 GROWTH = (30, [64, 64, 32]), (10, [1024])  # features, and units of each one's hidden layers
