@@ -3,8 +3,8 @@
     python benchmarks/decisions.py [--data FOLDER] [--sets german_credit adult] [--train 5000]
 
 An EBM without interactions (one bag, 300 rounds, seed 0) is trained on a sample of each table and asked of all of its
-rows: monotonicity of each feature with numbers, with the perverse rows; for which share protected features never matter,
-by predicted class; the share of stable rows over radii; the sizes of reasons. Times are of the processor.
+rows: monotonicity of each feature with numbers, with the perverse rows; for which share protected features never
+matter, by predicted class; the share of stable rows over radii; the sizes of reasons. Times are of the processor.
 """
 
 from __future__ import annotations
