@@ -207,10 +207,11 @@ class AtMost(_OfOneScore):
 class ProbabilityAtLeast(Claim):
     """The probability of the predicted class, of two, stays at or above a value.
 
-    It applies to models whose probability is `1 / (1 + exp(-score))`, such as logistic models; a support vector
-    machine, a perceptron or a ridge classifier has no such probability. The claim is a threshold on the score,
-    `logit(p)`, which is irrational unless p is 1/2, so it is enclosed as closely as a decision needs. A radius or a
-    range that ends where the threshold is reached is irrational too: it is given from the safe side, as `BOUNDED`.
+    It applies to models whose probability is `1 / (1 + exp(-score))`, such as logistic models, or that of the score
+    plus the model's `logit_offset`; a support vector machine, a perceptron or a ridge classifier has none. The claim
+    is a threshold on the score, `logit(p)`, which is irrational unless p is 1/2, so it is enclosed as closely as a
+    decision needs. A radius or a range that ends where the threshold is reached is irrational too: it is given from
+    the safe side, as `BOUNDED`.
 
     Parameters
     ----------
@@ -239,10 +240,20 @@ class ProbabilityAtLeast(Claim):
         if not 0 < self.p < 1:
             raise ClaimError(f"ProbabilityAtLeast takes a probability between 0 and 1, got {brief(p)}")
 
+    def check(self, model: AdditiveModel) -> None:  # noqa: D102
+        Claim.check(self, model)  # a class with slots is made anew, so that super() would not find it
+        if model.logit_offset is None:
+            raise ClaimError(
+                "this model's probability is no logistic function of its score, or it has none; claim its class "
+                "(Same) or its score (AtLeast, AtMost, Within) instead"
+            )
+
     def parts(self, model: AdditiveModel, winner: int, bits: int = FIRST_BITS) -> tuple[Part, ...]:  # noqa: D102
+        assert model.logit_offset is not None
         low, high = logit_bounds(self.p, bits)
         meaning = f"at least {format_value(self.p)} probable to be {model.classes[winner]}"
-        return (Part((1 if winner else -1,), -high, False, lambda _: meaning, gap=high - low),)
+        sign = 1 if winner else -1
+        return (Part((sign,), sign * model.logit_offset - high, False, lambda _: meaning, gap=high - low),)
 
     def sentence(self, model: AdditiveModel, prediction: Any) -> str:  # noqa: D102
         return f"P({prediction}) stays at or above {format_value(self.p)}"
