@@ -183,7 +183,9 @@ class Stability(Told):
     def facts(self) -> Facts:
         """Return the share for each radius."""
         unit = {"std": "standard deviations", "raw": "the features' own units", "model": "scaled units"}
-        told = f"share of rows whose prediction nothing within the radius changes (in {unit[self.questions[0].unit]})."
+        is_plain = isinstance(self.questions[0].claim, Same)
+        what = "whose prediction nothing within the radius changes" if is_plain else "whose claim nothing there breaks"
+        told = f"share of rows {what} (in {unit[self.questions[0].unit]})."
         heads = ("radius", "stable") + (("stable and right",) if self.right is not None else ())
         right = self.right or ()
         each = zip(self.radii, self.shares, *([right] if right else []), strict=True)
