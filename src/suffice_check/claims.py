@@ -32,14 +32,15 @@ class Claim(NamedTuple):
 class Inequality(NamedTuple):
     """One inequality over the scores."""
 
-    factors: tuple[int, ...]
+    factors: tuple[int, ...]  # 1, 0 or -1, not all 0
     constant: Fraction
     is_strict: bool
     gap: Fraction = Fraction(0)  # the true constant lies between `constant` and `constant + gap`
 
     def of(self, outputs: tuple[Fraction, ...] | list[Fraction]) -> Fraction:
         """Return `Σ_j factors[j] · outputs[j]`."""
-        return sum((f * a for f, a in zip(self.factors, outputs, strict=True) if f), Fraction(0))
+        first, *rest = [a if f > 0 else -a for f, a in zip(self.factors, outputs, strict=True) if f]
+        return sum(rest, first)
 
 
 def read_claim(document: Any) -> Claim:

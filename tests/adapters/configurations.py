@@ -267,9 +267,7 @@ add(SK, "PolynomialFeatures(1) + LR", lambda: pipe(make(f"{PRE}.PolynomialFeatur
 add(
     SK,
     "PolynomialFeatures(interaction_only=True) + LR",
-    lambda: pipe(make(f"{PRE}.PolynomialFeatures", interaction_only=True), lr()),
-    refused="makes products of columns",
-    because="pairs",
+    lambda: pipe(make(f"{PRE}.PolynomialFeatures", interaction_only=True), scaled(lr())),
 )
 add(
     SK,

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from suffice.adapters.assemble import compose, split_jumps, step_pieces, to_shape
-from suffice.adapters.column import Column, Columns, Finite, Numeric, Raw, Unused, as_number, used
+from suffice.adapters.column import Column, Columns, Finite, Numeric, Raw, Unused, as_number, single
 from suffice.adapters.draft import UNSEEN, Cell, Draft, with_domain
 from suffice.adapters.floats import first_at_least
 from suffice.errors import AdapterError
@@ -287,7 +287,7 @@ def assemble(
     """
     nothing = Part((Pieces.affine(ZERO, ZERO),) * outputs)
     mine: dict[int, list[tuple[Column, Part]]] = {}
-    for column, part in zip(used(columns), parts, strict=True):
+    for column, part in zip(single(columns, "model"), parts, strict=True):
         mine.setdefault(column.source, []).append((column, part))
     for left_out in columns:
         if isinstance(left_out, Unused):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from suffice.adapters.assemble import step_pieces
-from suffice.adapters.column import Columns, Raw
+from suffice.adapters.column import Columns, Raw, single
 from suffice.adapters.draft import UNSEEN, part
 from suffice.adapters.floats import float32_bins, float32_steps
 from suffice.adapters.parts import Part
@@ -34,7 +34,7 @@ def hist_boosting(obj: Any, source: str, names: Sequence[str]) -> Bare:
     raw: Columns = [Raw(k) for k in range(len(names))]
     step = getattr(obj, "_preprocessor", None)
     columns = None if step is None else transform(step, raw)
-    own = list(names) if columns is None else [names[column.source] for column in columns]
+    own = list(names) if columns is None else [names[one.source] for one in single(columns, "model")]
     base = np.ravel(part(obj, "_baseline_prediction", source))
     read = [(k, _hist_tree(one, 0)) for iteration in rounds for k, one in enumerate(iteration)]
     found = by_feature(read, len(base), own)

@@ -66,15 +66,20 @@ class Certificate:
         return f"<Certificate: {self.document['result']['kind']}, {len(self.text)} bytes>"
 
 
-def certifies(function: Callable[Concatenate[Case, P], Certificate]) -> Callable[Concatenate[Case, P], Certificate]:
-    """Make a function that writes certificates refuse models with pair terms, which the checker does not read."""
+def certifies(
+    question: str,
+) -> Callable[[Callable[Concatenate[Case, P], Certificate]], Callable[Concatenate[Case, P], Certificate]]:
+    """Make a function that writes certificates of one question refuse models with pair terms."""
 
-    @wraps(function)
-    def checked(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> Certificate:
-        case.model.refuse_pairs("certificates", CertificateError)
-        return function(case, *args, **kwargs)
+    def decorate(function: Callable[Concatenate[Case, P], Certificate]) -> Callable[Concatenate[Case, P], Certificate]:
+        @wraps(function)
+        def checked(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> Certificate:
+            case.model.refuse_pairs(f"certificates of `{question}`", CertificateError)
+            return function(case, *args, **kwargs)
 
-    return checked
+        return checked
+
+    return decorate
 
 
 def write(

@@ -93,6 +93,10 @@ class RadiusPath:
         constraint.admits(moved)  # an enclosed threshold may need more bits
         return breaking_input(constraint, worst, self.row, region, moved)
 
+    def end_of_stretch(self, reach: Extent) -> Extent:
+        """Return up to which radius something holds, as exactly as it can be told what is best right after it."""
+        return reach
+
     def _with_drops(self, drops: Iterable[tuple[Drop, ...]]) -> tuple[Constraint, ...]:
         return tuple(
             Separable(c.margin, row, c.is_strict, c.max_changed, c.gap)

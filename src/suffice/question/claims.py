@@ -313,10 +313,19 @@ def predicted(model: AdditiveModel, scores: Sequence[Rational]) -> Any:
 
 
 def inequalities_at(
-    claim: Claim, model: AdditiveModel, scores: Sequence[Rational], bits: int = FIRST_BITS
+    claim: Claim,
+    model: AdditiveModel,
+    scores: Sequence[Rational],
+    bits: int = FIRST_BITS,
+    *,
+    winner: int | None = None,
 ) -> tuple[Inequality, ...]:
-    """Return a claim's inequalities, after checking that they hold at the row itself."""
-    found = tuple(part.of(scores) for part in claim.parts(model, predicted_class(model, scores), bits))
+    """Return a claim's inequalities, after checking that they hold at the row itself.
+
+    They are about the predicted class unless the index of another one is given.
+    """
+    about = predicted_class(model, scores) if winner is None else winner
+    found = tuple(part.of(scores) for part in claim.parts(model, about, bits))
     for inequality in found:
         if not inequality.holds_at(scores):
             if inequality.at(scores) + inequality.gap >= 0 and inequality.gap:
@@ -326,6 +335,16 @@ def inequalities_at(
                 f"not {inequality.meaning}"
             )
     return found
+
+
+def is_true(claim: Claim, model: AdditiveModel, scores: Sequence[Rational], winner: int) -> bool:
+    """Whether a claim about a class holds at given scores."""
+    bits = FIRST_BITS
+    while True:
+        found = [part.of(scores) for part in claim.parts(model, winner, bits)]
+        if not any(one.gap and one.at(scores) < 0 <= one.at(scores) + one.gap for one in found):
+            return all(one.holds_at(scores) for one in found)
+        bits *= 2  # an end that is not rational is no score, so that this ends
 
 
 def _sign(model: AdditiveModel, winner: int) -> Part:
