@@ -751,6 +751,17 @@ add_fit(
     because="curves",
 )
 
+
+def smooth():
+    from statsmodels.gam.api import BSplines, GLMGam
+
+    X = data()["numbers"]
+    found = GLMGam(data()["number"], smoother=BSplines(X[["age", "income"]], df=[6, 6], degree=[3, 3])).fit()
+    return Original(found, X)
+
+
+add_fit(STATS, "GLMGam", smooth, refused="has smooth splines", because="curves")
+
 # --- credit scoring ---------------------------------------------------------------------------------------------------
 
 BIN = "optbinning"

@@ -76,7 +76,8 @@ def parts_of(draft: Draft) -> list[Part]:
     model = draft.model
     if model.pairs:
         raise AdapterError(
-            f"{draft.source} has terms over two columns; what is around it here reads only models without such terms"
+            f"{draft.source} has terms over two columns; what is around it here is read only around models without "
+            "them: fit it with depth 1, or with interactions=0"
         )
     return mains_of(model)
 

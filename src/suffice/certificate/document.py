@@ -121,6 +121,9 @@ def _check_readable(certificate: Certificate) -> None:
 
 
 def _enclosure(case: Case) -> list[str] | None:
-    """Return the two ends between which the claim's threshold lies, where it is not a rational number."""
+    """Return the ends between which the logit of the claim's probability lies, where it is no rational number."""
     (first, *_) = case.inequalities
-    return [str(-first.constant - first.gap), str(-first.constant)] if first.gap else None
+    if not first.gap:
+        return None
+    high = first.factors[0] * (case.model.logit_offset or 0) - first.constant
+    return [str(high - first.gap), str(high)]
