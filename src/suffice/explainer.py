@@ -36,8 +36,8 @@ from suffice.search.inflate import inflate
 from suffice.search.radius import radius as largest_radius
 from suffice.search.relevance import relevance
 from suffice.search.sufficiency import sufficiency
+from suffice.shapes.function import Function
 from suffice.shapes.pair_pieces import PairPieces
-from suffice.shapes.pieces import Pieces
 
 if TYPE_CHECKING:
     from suffice.batch.result import BatchResult
@@ -93,7 +93,7 @@ class Explainer:
         return self.compiled.model
 
     @property
-    def pieces(self) -> Mapping[str, tuple[Pieces, ...]]:
+    def pieces(self) -> Mapping[str, tuple[Function, ...]]:
         """The exact pieces of each feature, in the user's units, one for each output."""
         return self.compiled.pieces_by_name
 

@@ -195,7 +195,7 @@ def _ends(number: Numeric, knots: Sequence[Rational]) -> tuple[Rational, Rationa
     """Return the user's numbers that reach from the first knot to the last, for splines that take no others."""
     pieces = number.pieces
     assert pieces is not None
-    if pieces.knots or pieces.slopes[0] <= 0:
+    if not isinstance(pieces, Pieces) or pieces.knots or pieces.slopes[0] <= 0:
         raise AdapterError("SplineTransformer(extrapolation='error') must read a column as it is, or scaled")
     low, high = ((end - pieces.offsets[0]) / pieces.slopes[0] for end in (knots[0], knots[-1]))
     return low, high

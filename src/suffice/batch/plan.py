@@ -21,12 +21,13 @@ from suffice.model.compiled import Compiled
 from suffice.numbers.exact import ZERO, Rational, nearest_float, rational
 from suffice.question.claim import NO_CLASS, Claim, Part
 from suffice.question.question import BUDGETS, Question
+from suffice.shapes.curves import straight
 
 
 def make_plan(compiled: Compiled, question: Question) -> Plan:
     """Return the plan for a question; one that leaves every row open where the kernel does not know the question."""
     parts = known_parts(compiled, question)
-    if parts is None:
+    if parts is None or compiled.is_curved:  # the tables hold lines
         return LeaveOpen()
     if has_one_part(compiled, parts):
         return _OnePart(compiled, question, parts)
@@ -67,8 +68,8 @@ class _OnePart:
     def __init__(self, compiled: Compiled, question: Question, parts: Parts) -> None:
         self.model, self.parts = compiled.model, parts
         sides = list(dict.fromkeys((part.factors[0], part.constant) for some in parts.values() for part in some))
-        values, terms = compiled.oriented((1,)), len(self.model.features)
-        drops = [compiled.oriented((sign,)) for sign, _ in sides]
+        values, terms = compiled.lines((1,)), len(self.model.features)
+        drops = [compiled.lines((sign,)) for sign, _ in sides]
         self.tables = flatten(
             [
                 tabulate(domain, question.radii[i], values=[values[i]], drops=[part[i] for part in drops], terms=terms)
@@ -103,8 +104,8 @@ class _SeveralParts:
         self.terms = len(self.model.features)
         self.values = flatten(
             [
-                tabulate(domain, ZERO, values=pieces, terms=self.terms)
-                for domain, pieces in zip(self.model.domains, compiled.pieces, strict=True)
+                tabulate(domain, ZERO, values=straight(functions) or (), terms=self.terms)
+                for domain, functions in zip(self.model.domains, compiled.pieces, strict=True)
             ]
         )
         self.intercept = [_rounded(value, self.terms) for value in self.model.intercept]
@@ -160,7 +161,7 @@ class _SeveralParts:
         """Return the tables of the drops of one part, made when the first row needs them."""
         with self._lock:
             if factors not in self._tables:
-                each = zip(self.model.domains, self.radii, self.compiled.oriented(factors), strict=True)
+                each = zip(self.model.domains, self.radii, self.compiled.lines(factors), strict=True)
                 features = [tabulate(domain, radius, drops=[one], terms=self.terms) for domain, radius, one in each]
                 self._tables[factors] = flatten(features)
             return self._tables[factors]

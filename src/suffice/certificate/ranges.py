@@ -14,6 +14,7 @@ from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
+from suffice.shapes.curves import straight
 from suffice.shapes.pieces import Pieces
 from suffice.solvers.ranges import AllowedRange
 
@@ -99,7 +100,8 @@ def _breaking(
     for c, limit in enumerate(loose_limits(case.constraints, case.charges)):
         movers = sorted(free, key=shown.falls[c].__getitem__, reverse=True)[: case.question.max_changed]
         falls = {k: (shown.falls[c][k], shown.places[c][k]) for k in movers if shown.places[c][k] is not None}
-        functions = [worst.function for worst in case.worst[c]]
+        functions = straight(worst.function for worst in case.worst[c])
+        assert functions is not None
         for k, one in before:
             around = [(case.row[k], 0), *_places(functions[k], case.model.domains[k], one)]
             shown_there = [(_fall(case, functions[k], k, at), place_document(*at)) for at in around]

@@ -19,7 +19,7 @@ from suffice.model.domain import Domain
 from suffice.model.term import Term, domain_of, names_in, summed, zero_shape
 from suffice.model.writing import save_model
 from suffice.numbers.exact import ONE, ZERO, Number, Rational, brief, rational
-from suffice.shapes import PairPieces, PairShape, PieceBudget, Pieces, Shape
+from suffice.shapes import Function, PairPieces, PairShape, PieceBudget, Shape
 from suffice.shapes.pair_shape import sum_pairs
 
 Pair: TypeAlias = tuple[tuple[int, int], tuple[PairPieces, ...]]  # two features, and their pieces for each output
@@ -236,7 +236,7 @@ class AdditiveModel:
         """Write the model to one safetensors file, exactly; `suffice.load` reads it back."""
         save_model(self, path)
 
-    def compile(self, max_pieces: int = 10_000) -> tuple[tuple[Pieces, ...], ...]:
+    def compile(self, max_pieces: int = 10_000) -> tuple[tuple[Function, ...], ...]:
         """Return the exact pieces of each feature (first index) for each output, in the user's units."""
         compiled = []
         for term, feature in zip(self.mains, self.features, strict=True):

@@ -122,7 +122,7 @@ def _show_features(console: Console, compiled: Compiled) -> None:
     grid = _listing(("feature", "domain", "shape"), ("pieces", "center", "scale"))
     for feature, domain, term, pieces in zip(model.features, model.domains, model.mains, compiled.pieces, strict=True):
         has_numbers = bool(domain.spans)
-        count = sum(len(one.slopes) for one in pieces)
+        count = sum(len(one.knots) + 1 for one in pieces)
         grid.add_row(
             Text(visible(feature.name)),
             Text(textwrap.shorten(visible(str(domain)), 60, placeholder=" ...")),

@@ -49,7 +49,7 @@ def counterfactual(case: Case) -> Counterfactual:
     assert least is not None
     if possible.more:
         more = format_value(possible.more)
-        kind = "" if case.has_pairs else ", which is not rational,"
+        kind = "" if case.has_pairs or case.compiled.is_curved else ", which is not rational,"
         caveat = caveat or f"the true least change{kind} is less than {more} larger"
     if any(case.charges):
         if first.cost > least.cost:  # how near an input of this cost may be, not one that changes less
@@ -76,5 +76,7 @@ def counterfactual(case: Case) -> Counterfactual:
 
 def _point(path: RadiusPath, nearest: Nearest) -> list[Value]:
     """Return an input at the nearest break, or as little beyond it as makes no difference."""
-    reach = nearest.radius if nearest.is_attained else nearest.radius + (1 - nearest.radius) * _CLOSE
+    # Where the radius is enclosed, the claim breaks at the end of the enclosure for certain.
+    beyond = max((1 - nearest.radius) * _CLOSE, nearest.more if path.is_enclosed else ZERO)
+    reach = nearest.radius if nearest.is_attained else nearest.radius + beyond
     return path.breaking_input(nearest.cheapest.part, reach, nearest.cheapest.moved)

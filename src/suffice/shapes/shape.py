@@ -1,7 +1,7 @@
 """What every shape offers, and the ways to make new shapes out of old ones.
 
-A shape is a description (parameters at their exact values); `compile` turns it into `Pieces`, one per output. Sums,
-multiples and affine changes of the input are shapes again.
+A shape is a description (parameters at their exact values); `compile` turns it into functions, one per output:
+`Pieces`, or `Curves` where it is curved. Sums, multiples and affine changes of the input are shapes again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import final
 from suffice.errors import CellBudgetError, PieceBudgetError, ShapeError
 from suffice.numbers.exact import ONE, Number, Rational, rational
 from suffice.numbers.values import Label
-from suffice.shapes.pieces import Pieces, combine
+from suffice.shapes.curves import combined
+from suffice.shapes.function import Function
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +95,8 @@ class Shape(ABC):
         """Where the function has a value."""
 
     @abstractmethod
-    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
-        """Return the function as exact pieces, one for each output."""
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
+        """Return the function as an exact function, one for each output."""
 
     @final
     def __add__(self, other: Shape) -> Shape:
@@ -156,9 +157,9 @@ class Sum(Shape):
     def support(self) -> Support:
         return self._support
 
-    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
         compiled = [part.compile(budget) for part in self.parts]
-        return tuple(combine((ONE, pieces) for pieces in output) for output in zip(*compiled, strict=True))
+        return tuple(combined((ONE, one) for one in output) for output in zip(*compiled, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +177,8 @@ class Scaled(Shape):
     def support(self) -> Support:
         return self.shape.support
 
-    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
-        return tuple(combine([(self.factor, pieces)]) for pieces in self.shape.compile(budget))
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
+        return tuple(combined([(self.factor, pieces)]) for pieces in self.shape.compile(budget))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,5 +201,5 @@ class Rescaled(Shape):
     def support(self) -> Support:
         return self.shape.support.rescaled(self.center, self.scale)
 
-    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
         return tuple(pieces.rescaled(self.center, self.scale) for pieces in self.shape.compile(budget))

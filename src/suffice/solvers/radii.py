@@ -52,7 +52,9 @@ def sizes_by_radius(
             return (*stretches, Stretch(Extent(None, is_attained=True), last, proof))
         known = reach.radius + 2 * reach.more  # surely beyond
         if reach.more and until is not None and until <= known:
-            raise Undecided
+            if not path.is_enclosed:
+                raise Undecided
+            known = until  # beyond the radius given, and decided exactly
         beyond = path.above(known) if reach.is_attained and not reach.more else path.at(known)
         following = _best(solve, beyond, reach.radius)
         if following.cost > cover.cost:
