@@ -36,7 +36,8 @@ from suffice.adapters.imputers import imputer
 from suffice.adapters.named_transformers import NAMED, named
 from suffice.errors import AdapterError
 from suffice.numbers.exact import ONE, ZERO, Rational, rational
-from suffice.shapes import Pieces, PiecewiseLinear
+from suffice.shapes import Pieces, PiecewiseLinear, PiecewisePolynomial
+from suffice.shapes.curves import MOST_DEGREE
 
 # What is no function of one column each, with the reason and the nearest thing that is read.
 REFUSED: Mapping[str, str] = {
@@ -263,18 +264,32 @@ def _binarizer(step: Any, j: int) -> Pieces:
 
 
 def _powers(step: Any, columns: Sequence[Column]) -> list[Column]:
-    """Return the columns of PolynomialFeatures where each is a power 0 or 1 of one column."""
+    """Return the columns of PolynomialFeatures where each is a power of one column, up to the third."""
     made: list[Column] = []
     for powers in part(step, "powers_", "the PolynomialFeatures").tolist():
         used_ = [k for k, power in enumerate(powers) if power]
-        if len(used_) > 1 or any(power > 1 for power in powers):
-            what = "products of columns" if len(used_) > 1 else "squares, which are smooth curves"
+        if len(used_) > 1 or any(power > MOST_DEGREE for power in powers):
+            what = "products of columns" if len(used_) > 1 else f"powers above {MOST_DEGREE}"
             raise AdapterError(
-                f"PolynomialFeatures(degree={step.degree}) makes {what}; use degree=1, or SplineTransformer(degree=1)"
+                f"PolynomialFeatures(degree={step.degree}) makes {what}; use degree=1, or SplineTransformer(degree=3)"
             )
         column = columns[used_[0] if used_ else 0]
-        made.append(column if used_ else _constant(column))
+        power = powers[used_[0]] if used_ else 0
+        made.append(column if power == 1 else _power_of(column, power) if power else _constant(column))
     return made
+
+
+def _power_of(column: Column, power: int) -> Column:
+    """Return the square or cube of a column."""
+    if isinstance(column, Finite):
+        return mapped(column, lambda values: values**power, "PolynomialFeatures")
+    number = as_number(column, "PolynomialFeatures")
+    if number.pieces is None:
+        raise AdapterError(f"{number.smooth}, and so are powers of it; leave it out")
+    (curve,) = PiecewisePolynomial([], [[0] * power + [1]]).compile()
+    missing = None if number.missing is None or np.isnan(number.missing) else number.missing**power
+    points = {at: value**power for at, value in number.points.items()}
+    return replace(number, pieces=compose(curve, number.pieces), floats=None, missing=missing, smooth="", points=points)
 
 
 def _constant(column: Column) -> Column:
