@@ -91,7 +91,7 @@ def _joint(compiled: Compiled, row: Sequence[Value], i: int) -> Callable[[Value]
 
 def _moved(function: Function, domain: Domain, value: Value, change: float) -> Value | None:
     """Return a number at which a function has changed by about so much, if its slope there leads to one."""
-    if not isinstance(value, fmpq) or not math.isfinite(change):
+    if not isinstance(value, fmpq) or not math.isfinite(change) or function.count is None:
         return None
     slope = nearest_float(curved_form(function).polynomials[function.segment_after(value)].derivative()(value))
     place = nearest_float(value) + change / slope if slope else math.inf

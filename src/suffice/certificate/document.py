@@ -73,7 +73,10 @@ def certifies(function: Callable[Concatenate[Case, P], Certificate]) -> Callable
     def checked(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> Certificate:
         case.model.refuse_pairs("certificates", CertificateError)
         if case.compiled.is_curved:
-            raise CertificateError("certificates cannot deal with curved shapes yet, and this model has some")
+            raise CertificateError(
+                "certificates cannot deal yet with curved shapes or networks of more than max_pieces pieces, and this "
+                "model has some"
+            )
         return function(case, *args, **kwargs)
 
     return checked

@@ -1,4 +1,6 @@
-"""A region whose radius grows, for a model with curved shapes: radii enclosed by halving.
+"""A region whose radius grows, for a model whose drops are not affine in it: radii enclosed by halving.
+
+Such are models with curved shapes, and with networks of so many pieces that their knots are not all known.
 
 A drop never falls as the radius grows, and at every rational radius it is exact; so whether features suffice is decided
 exactly at each radius tried, and where that changes is enclosed as closely as one likes. The radius itself is a root of
@@ -15,7 +17,7 @@ from flint import fmpq
 from suffice.core.radius_path import Extent, RadiusPath, _Cell
 from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.surd import Exact, upper
-from suffice.shapes.curves import curved_form
+from suffice.shapes.curves import Curves
 
 _CLOSE = fmpq(1, 2**40)  # how closely a radius is enclosed, relative to where it is
 
@@ -50,7 +52,9 @@ class CurvedPath(RadiusPath):
         """
         found = [ONE]
         for i in features:
-            turns: list[Exact] = [turn.place for one in self.functions for turn in curved_form(one[i]).turns]
+            functions = (one[i] for one in self.functions)
+            curves = [one for one in functions if isinstance(one, Curves)]
+            turns: list[Exact] = [turn.place for one in curves for turn in one.turns]
             ahead: list[Exact] = [place - self._value(i) for place in turns]
             reached = [max(upper(one), upper(-one)) / self.units[i] for one in ahead]
             found += [radius + 2 / self.units[i] for radius in (*reached, *self.events[i][-1:])]

@@ -89,7 +89,10 @@ class SeparableRoom(Room):
         """Return each constraint's part of the feature."""
         functions = straight(case.function for cases in self.worst for case in cases)
         if functions is None:
-            raise ClaimError("there are no ranges for models with curved shapes yet; ask for a radius instead")
+            raise ClaimError(
+                "there are no ranges yet for models with curved shapes or networks of more than max_pieces pieces; ask for a "
+                "radius instead"
+            )
         functions = tuple(functions[k] for k in range(i, len(functions), len(self.row)))
         return [
             Level(constraint, function, function(self.row[i]), fall, lambda _: 0)

@@ -41,7 +41,8 @@ class Compiled:
     Raises
     ------
     PieceBudgetError
-        If a network has more pieces than the budget.
+        If a network has more pieces than the budget and there are terms over two features. Without such terms, the
+        network is compiled over the regions asked about.
     """
 
     def __init__(
@@ -49,11 +50,11 @@ class Compiled:
     ) -> None:
         self.model = model
         self.float_predict = float_predict
-        self.pieces = model.compile(max_pieces)
+        self.pieces = model.compile(max_pieces, lazily=True)
         self.pairs = model.compile_pairs(max_pieces)
         self.is_curved = straight(one for functions in self.pieces for one in functions) is None
         if self.is_curved:
-            model.refuse_pairs("models with curved shapes")
+            model.refuse_pairs("models with curved shapes, or with networks of more than max_pieces pieces,")
         self._oriented: dict[tuple[int, ...], tuple[Function, ...]] = {}
         self._oriented_pairs: dict[tuple[int, ...], tuple[OrientedPair, ...]] = {}
         self.landscapes: dict[tuple[int, ...], Any] = {}  # what `core` makes of features that act together, by factors

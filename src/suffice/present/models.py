@@ -36,7 +36,7 @@ def model_document(compiled: Compiled) -> Json:
             "name": feature.name,
             "domain": domain_document(domain),
             "shape": list(kinds(term.shape)),
-            "pieces": [len(one.knots) + 1 for one in pieces],
+            "pieces": [one.count for one in pieces],
             "center": number_document(feature.center),
             "scale": number_document(feature.scale),
             "deviation": None if feature.deviation is None else number_document(feature.deviation),

@@ -19,6 +19,7 @@ from suffice.numbers.exact import ONE, ZERO, Rational, in_digits, nearest_float
 from suffice.numbers.values import Value
 from suffice.shapes import Curves, Function, Pieces
 from suffice.shapes.curves import curved_form
+from suffice.shapes.lazy import Lazy
 
 _MOST_DOTS = 60  # so many single numbers are drawn one by one
 _MOST_LABELS = 10
@@ -133,6 +134,9 @@ def _trace(function: Function, domain: Domain, window: Window | None) -> tuple[l
             singles += [shown.low + k for k in range(int((shown.high - shown.low).p) + 1)]
         elif isinstance(function, Pieces):
             _follow(function.on_integers if span.is_integers else function, shown.low, shown.high, runs, singles)
+        elif isinstance(function, Lazy):
+            for low, high, pieces in function.over(shown.low, shown.high):
+                _follow(pieces.on_integers if span.is_integers else pieces, low, high, runs, singles)
         else:
             _follow(_chords(curved_form(function), shown.low, shown.high), shown.low, shown.high, runs, singles)
     return runs, singles

@@ -26,6 +26,7 @@ from suffice.numbers.surd import Exact, Surd, square_root
 from suffice.numbers.values import Label, Value
 from suffice.shapes.function import Function
 from suffice.shapes.infimum import Infimum, RangeMinimum
+from suffice.shapes.lazy import Lazy
 from suffice.shapes.pieces import Pieces, combine
 
 MOST_DEGREE = 3
@@ -297,6 +298,9 @@ def tidy(
 def combined(parts: Iterable[tuple[Rational, Function]]) -> Function:
     """Return the linear combination `Σ factor · part` of functions of both kinds; a label must be known to all."""
     every = list(parts)
+    lazy = [(factor, part) for factor, part in every if isinstance(part, Lazy)]
+    if lazy:  # a feature is lazy as a whole, with all its outputs
+        return lazy[0][1].combined(lazy)
     straight = [(factor, part) for factor, part in every if isinstance(part, Pieces)]
     if len(straight) == len(every):
         return combine(straight)

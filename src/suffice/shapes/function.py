@@ -43,6 +43,11 @@ class Function(ABC):
     values: tuple[Rational, ...]
     labels: Mapping[Label, Rational]
 
+    @property
+    def count(self) -> int | None:
+        """How many pieces there are; None where that is not known."""
+        return len(self.knots) + 1
+
     @abstractmethod
     def __call__(self, at: Value) -> Rational:
         """Return the exact value at a number or a label."""

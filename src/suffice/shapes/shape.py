@@ -7,7 +7,7 @@ A shape is a description (parameters at their exact values); `compile` turns it 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
 from typing import final
@@ -21,10 +21,28 @@ from suffice.shapes.function import Function
 
 @dataclass(frozen=True, slots=True)
 class PieceBudget:
-    """How many affine pieces one shape may have, and whose shape it is."""
+    """How many affine pieces one shape may have, whose shape it is, and over which interval it is compiled.
+
+    Without `low` and `high` that is all of ℝ. With both, networks are compiled over the interval between them alone,
+    and what comes out holds there and nowhere else.
+    """
 
     most: int = 10_000
     feature: str = "x"
+    low: Rational | None = None
+    high: Rational | None = None
+
+    @property
+    def is_restricted(self) -> bool:
+        """Whether an interval is meant."""
+        return self.low is not None
+
+    def inside(self, center: Rational, scale: Rational) -> PieceBudget:
+        """Return the budget of a shape that is asked about `(x - center) / scale`."""
+        if self.low is None or self.high is None:
+            return self
+        low, high = sorted((end - center) / scale for end in (self.low, self.high))
+        return replace(self, low=low, high=high)
 
     def check(self, pieces: int, layer: int) -> None:
         """Raise `PieceBudgetError` if there are too many pieces."""
@@ -202,4 +220,5 @@ class Rescaled(Shape):
         return self.shape.support.rescaled(self.center, self.scale)
 
     def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
-        return tuple(pieces.rescaled(self.center, self.scale) for pieces in self.shape.compile(budget))
+        inner = budget.inside(self.center, self.scale)
+        return tuple(one.rescaled(self.center, self.scale) for one in self.shape.compile(inner))
