@@ -59,14 +59,13 @@ class Explainer:
         Handed to `from_model`: rows to compare with the original, which also give the standard deviations that radii
         are counted in. Needed only where the original does not say everything about itself, or with the unit "std".
     max_pieces : int
-        Budget of affine pieces of one network, after each of its layers.
+        Budget of affine pieces of one network, after each of its layers. One with more is tabulated over the regions
+        asked about.
 
     Raises
     ------
     AdapterError
         If the model cannot be taken over exactly, or is no model at all.
-    PieceBudgetError
-        If a network has more pieces than the budget.
 
     Examples
     --------

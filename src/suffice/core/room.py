@@ -90,8 +90,8 @@ class SeparableRoom(Room):
         functions = straight(case.function for cases in self.worst for case in cases)
         if functions is None:
             raise ClaimError(
-                "there are no ranges yet for models with curved shapes or networks of more than max_pieces pieces; ask for a "
-                "radius instead"
+                "there are no ranges yet for models with curved shapes or networks of more than max_pieces pieces; ask "
+                "for a radius instead"
             )
         functions = tuple(functions[k] for k in range(i, len(functions), len(self.row)))
         return [

@@ -40,9 +40,9 @@ class Compiled:
 
     Raises
     ------
-    PieceBudgetError
-        If a network has more pieces than the budget and there are terms over two features. Without such terms, the
-        network is compiled over the regions asked about.
+    ModelError
+        If there are terms over two features beside a curved shape, or beside a network with more pieces than the
+        budget, which is compiled over the regions asked about.
     """
 
     def __init__(
