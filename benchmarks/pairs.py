@@ -1,19 +1,22 @@
 """Models with pair terms: default EBMs of real data, and random tables that are hard on purpose, all in one run.
 
     python benchmarks/pairs.py [--data FOLDER] [--sets breast_cancer german_credit heloc adult california_housing]
-        [--rows 60] [--radii 0.1 0.5 1 inf] [--stress 30 60 100] [--instances 8] [--seconds 10]
+        [--rows 60] [--radii 0.1 0.5 1 inf] [--stress 30 60 100] [--instances 8] [--seconds 10] [--models FOLDER]
 
 EBMs: defaults of interpret (at most 25,000 rows; `--bags` outer bags), read by `from_model`. For test rows at each
 radius, CPU time of one explanation (median, 95 %, most), its size, the share that is proven; the same through
 `explain_batch`; how often the smallest set of the model without its pair terms does not suffice; and ratios: to
 `ebm.explain_local`, and of our worst case of all features to toulbar2's, if pytoulbar2 is installed (its network is
-made beforehand; it works with nine decimals, to which the two are compared).
+made beforehand; it works with nine decimals, to which the two are compared). Of ten answers at each radius also the
+size of the certificate, and what it takes to make it and to check it, the model's file read anew.
 
 Random tables: categorical features with six labels each, every feature in six pairs on average, pair terms a third as
 strong as the features' own and as strong. The row's score is a third of the worst fall, so that about a third of the
 features are needed. How many answers are proven within the time, and how far apart set and bound are in the others.
+The time is that of the processor: the library's clock is replaced, so that it does not matter what else runs.
 
-FOLDER holds the CSV files that `suffice.datasets` reads; Breast Cancer needs none.
+The folder of data holds the CSV files that `suffice.datasets` reads; Breast Cancer needs none. Fitted EBMs are kept in
+that of models, if one is given, for the next run.
 """
 
 from __future__ import annotations
@@ -21,16 +24,22 @@ from __future__ import annotations
 import argparse
 import math
 import platform
+import tempfile
 import time
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 
-import suffice
-from suffice import datasets
-from suffice.core.worst_case import FAR, sight
+time.monotonic = time.process_time  # limits of time are of the processor's
+
+import suffice  # noqa: E402
+import suffice_check  # noqa: E402
+from suffice import datasets  # noqa: E402
+from suffice.core.worst_case import FAR, sight  # noqa: E402
 
 LABELS, DEGREE, PART = 6, 6, 0.35
+PROOFS = 10  # certificates at each radius
 LOADERS = {
     "breast_cancer": lambda folder: datasets.load_breast_cancer(),
     "german_credit": datasets.load_german_credit,
@@ -53,11 +62,15 @@ def spread(times):
 # --- default EBMs -----------------------------------------------------------------------------------------------------
 
 
-def trained(name, folder, bags):
-    """Return a default EBM and its test rows."""
+def trained(name, folder, bags, models):
+    """Return a default EBM, its training rows and its test rows; kept in a folder, if there is one."""
+    import joblib
     from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
     from sklearn.model_selection import train_test_split
 
+    path = None if models is None else Path(models) / f"{name}-{bags or 'default'}.joblib"
+    if path is not None and path.exists():
+        return joblib.load(path)
     data = LOADERS[name](folder)
     frame, target = data.frame, data.target
     if len(frame) > 25_000:
@@ -68,11 +81,10 @@ def trained(name, folder, bags):
         frame, target, test_size=0.2, random_state=0, stratify=None if is_regression else target
     )
     kind = ExplainableBoostingRegressor if is_regression else ExplainableBoostingClassifier
-    return (
-        kind(n_jobs=1, random_state=0, **({} if bags is None else {"outer_bags": bags})).fit(train, wanted),
-        train,
-        test,
-    )
+    ebm = kind(n_jobs=1, random_state=0, **({} if bags is None else {"outer_bags": bags})).fit(train, wanted)
+    if path is not None:
+        joblib.dump((ebm, train, test), path)
+    return ebm, train, test
 
 
 def worst_by_toulbar2(ground):
@@ -105,24 +117,48 @@ def worst_by_us(ground):
     return max(seconds, 1e-4) / 5, math.ldexp(found[0].sum, -ground.landscape.bits)
 
 
-def of_real_data(name, folder, bags, count, radii):
+def written(model):
+    """Return the bytes of a model's file."""
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model.safetensors")
+        return (Path(folder) / "model.safetensors").read_bytes()
+
+
+def certified(why, content):
+    """Return bytes of a certificate, CPU seconds to make it and to check it; nothing where there is none."""
+    try:
+        making, certificate = clock(why.certificate)
+    except suffice.CertificateError:
+        return []
+    text = certificate.text.encode()
+    checking, _ = clock(lambda: suffice_check.check(content, text))  # raises if it is not accepted
+    return [(len(text), making, checking)]
+
+
+def of_real_data(name, folder, bags, models, count, radii):
     """Print what explaining rows of a default EBM takes."""
-    ebm, train, test = trained(name, folder, bags)
+    ebm, train, test = trained(name, folder, bags, models)
     seconds, explainer = clock(lambda: suffice.Explainer(suffice.from_model(ebm, reference=train)))
-    model = explainer.model
-    rows = [test.iloc[k] for k in range(min(count, len(test)))]
+    model, table = explainer.model, test.iloc[:count]
+    local = [clock(lambda k=k: ebm.explain_local(table.iloc[k : k + 1], None))[0] for k in range(10)]
+    print(f"{name}: {len(model.features)} features, {len(model.pairs)} pairs, read in {seconds:.1f} s")
+    measure(explainer, table, radii, local)
+
+
+def measure(explainer, table, radii, local):
+    """Print what explaining the rows of a table takes; `local`: seconds of `explain_local`, if known."""
+    model, rows = explainer.model, [table.iloc[k] for k in range(len(table))]
     ours = {"claim": suffice.Within("1/2")} if model.task == "regression" else {}
     bare = suffice.Explainer(
         suffice.AdditiveModel(
             [term.shape for term in model.mains], model.intercept, model.task, model.features, model.classes, model.ties
         )
     )
-    local = [clock(lambda row=row: ebm.explain_local(row.to_frame().T, None))[0] for row in rows[:10]]
-    print(f"{name}: {len(model.features)} features, {len(model.pairs)} pairs, read in {seconds:.1f} s")
+    content = written(model)
     for radius in radii:
         asked = {"radius": radius, **ours}
         explainer.explain(rows[0], **asked)
-        times, sizes, proven, wrong, silent, ratios = [], [], 0, 0, 0, []
+        times, sizes, proven, wrong, silent, ratios, proofs = [], [], 0, 0, 0, [], []
         for row in rows:
             seconds, why = clock(lambda row=row, asked=asked: explainer.explain(row, **asked))
             times.append(seconds)
@@ -133,24 +169,31 @@ def of_real_data(name, folder, bags, count, radii):
             else:
                 fixed = bare.explain(row, **asked).features
                 wrong += not explainer.is_sufficient(row, fixed, **asked)
+            if len(proofs) < PROOFS:
+                proofs += certified(why, content)
             ground = why.case.constraints[0].ground
             theirs = worst_by_toulbar2(ground)
             if theirs is not None:
                 seconds, fall = worst_by_us(ground)
                 assert abs(fall - theirs[1]) < 1e-5, "the two differ"
                 ratios.append(theirs[0] / seconds)
-        table = test.iloc[: len(rows)]
         explainer.explain_batch(table, threads=1, **asked)
         batch_seconds, found = clock(
             lambda table=table, asked=asked: explainer.explain_batch(table, threads=1, **asked)
         )
-        told = f"toulbar2 {np.median(ratios):.1f} times as long; " if ratios else ""
+        told = f"; explain_local {np.median(local) / np.median(times):.1f} times as long" if local else ""
+        told += f"; toulbar2 {np.median(ratios):.1f} times as long (each of {len(ratios)} equal)" if ratios else ""
+        if proofs:
+            bits, making, checking = (np.array(part) for part in zip(*proofs, strict=True))
+            told += (
+                f"; {len(proofs)} certificates of {np.median(bits) / 1e3:.1f} KB (most {bits.max() / 1e3:.1f}), made in"
+                f" {1e3 * np.median(making):.0f} ms and checked in {1e3 * np.median(checking):.0f} ms"
+            )
         print(
             f"  radius {radius:>4}: {spread(times)}; size {np.median(sizes):g} (most {max(sizes)}); "
             f"{proven} of {len(rows)} proven; batch {len(rows) / batch_seconds:.0f} rows/s, "
             f"{found.was_exact.mean():.0%} exact; without pairs "
-            f"{wrong} of {len(rows) - silent} do not suffice, {silent} predict another class; {told}"
-            f"explain_local {np.median(local) / np.median(times):.1f} times as long",
+            f"{wrong} of {len(rows) - silent} do not suffice, {silent} predict another class{told}",
             flush=True,
         )
 
@@ -201,7 +244,7 @@ def random_model(count, strength, seed):
     return suffice.Explainer(model), [values[0]] * count
 
 
-def stress(sizes, instances, seconds, strengths=(0.3, 1.0)):
+def stress(sizes, instances, seconds, strengths):
     """Print what is proven of random tables within a time."""
     print(f"random tables, {LABELS} labels, degree {DEGREE}, at most {seconds:g} s each, {instances} of each kind:")
     for count in sizes:
@@ -233,17 +276,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", help="folder with CSV files")
     parser.add_argument("--sets", nargs="*", choices=list(LOADERS), default=list(LOADERS))
+    parser.add_argument("--models", help="folder to keep fitted EBMs in")
     parser.add_argument("--bags", type=int, help="outer bags of the EBMs (default: interpret's)")
     parser.add_argument("--rows", type=int, default=60)
     parser.add_argument("--radii", nargs="*", default=["0.1", "0.5", "1", "inf"])
     parser.add_argument("--stress", type=int, nargs="*", default=[30, 60, 100])
     parser.add_argument("--instances", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--strengths", type=float, nargs="*", default=[0.3, 1.0], help="of pairs, in random tables")
     arguments = parser.parse_args()
     print(f"Python {platform.python_version()}, {platform.machine()}, one core, CPU time")
     for name in arguments.sets:
-        of_real_data(name, arguments.data, arguments.bags, arguments.rows, arguments.radii)
-    stress(arguments.stress, arguments.instances, arguments.seconds)
+        of_real_data(name, arguments.data, arguments.bags, arguments.models, arguments.rows, arguments.radii)
+    if arguments.stress:
+        stress(arguments.stress, arguments.instances, arguments.seconds, arguments.strengths)
 
 
 if __name__ == "__main__":

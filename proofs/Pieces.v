@@ -300,11 +300,15 @@ Qed.
 Definition between (left right : option R) (x : R) : Prop :=
   match left with Some a => a < x | None => True end /\ match right with Some b => x < b | None => True end.
 
-(** On an open interval: the limits at both ends; no rise of falls towards an end that is none. *)
+(** On an open interval: the limit at the end where the line is lower, which must be one; any, if it is level. *)
 Definition ends_bounded (drop : number) (l : line) (left right : option R) : Prop :=
-  match left with Some a => (place_fall l a 1 <= drop)%number | None => slope l <= 0 end
-  /\ match right with Some b => (place_fall l b (-1) <= drop)%number | None => 0 <= slope l end
-  /\ (left = None -> right = None -> (place_fall l 0 0 <= drop)%number).
+  (0 < slope l -> match left with Some a => (place_fall l a 1 <= drop)%number | None => False end)
+  /\ (slope l < 0 -> match right with Some b => (place_fall l b (-1) <= drop)%number | None => False end)
+  /\ (slope l = 0 -> match left, right with
+                     | Some a, _ => (place_fall l a 1 <= drop)%number
+                     | None, Some b => (place_fall l b (-1) <= drop)%number
+                     | None, None => (place_fall l 0 0 <= drop)%number
+                     end).
 
 Theorem interval_bounded drop l left right x :
   ends_bounded drop l left right -> between left right x -> (of_real (here - value_of l x) <= drop)%number.
@@ -314,7 +318,8 @@ Proof.
     by (intros; unfold value_of; ring).
   destruct (Rtotal_order (slope l) 0) as [Neg | [Zero | Pos]].
   - (* falls rise to the right *)
-    destruct right as [b|]; [|lra]. eapply le_trans; [|exact Rt]. left; simpl. rewrite (Line b).
+    specialize (Rt Neg). destruct right as [b|]; [|contradiction].
+    eapply le_trans; [|exact Rt]. left; simpl. rewrite (Line b).
     assert (0 < - slope l * (b - x)) by (apply Rmult_lt_0_compat; lra). lra.
   - assert (Flat : forall a, place_fall l a 1 = of_real (here - value_of l a)
       /\ place_fall l a (-1) = of_real (here - value_of l a)).
@@ -322,21 +327,27 @@ Proof.
       - replace (- (1) * 0) with 0 by ring. destruct (Rlt_dec 0 0); [lra | reflexivity].
       - replace (- -1 * 0) with 0 by ring. destruct (Rlt_dec 0 0); [lra | reflexivity]. }
     assert (Same : forall a, here - value_of l x = here - value_of l a) by (intros a; rewrite (Line a), Zero; ring).
-    destruct left as [a|]; [|destruct right as [b|]].
-    + rewrite (Same a), <- (proj1 (Flat a)). exact L.
-    + rewrite (Same b), <- (proj2 (Flat b)). exact Rt.
-    + rewrite (Same 0), <- place_fall_at. apply N; reflexivity.
+    specialize (N Zero). destruct left as [a|]; [|destruct right as [b|]].
+    + rewrite (Same a), <- (proj1 (Flat a)). exact N.
+    + rewrite (Same b), <- (proj2 (Flat b)). exact N.
+    + rewrite (Same 0), <- place_fall_at. exact N.
   - (* falls rise to the left *)
-    destruct left as [a|]; [|lra]. eapply le_trans; [|exact L].
+    specialize (L Pos). destruct left as [a|]; [|contradiction]. eapply le_trans; [|exact L].
     unfold place_fall, mark, le; simpl. rewrite (Line a).
     assert (0 < slope l * (x - a)) by (apply Rmult_lt_0_compat; lra). left. lra.
 Qed.
 
-(** Of integers: the first and the last one strictly between the ends. *)
+(** Of integers: the first one strictly between the ends, or the last. *)
 Definition integer_ends_bounded (drop : number) (l : line) (left right : option R) : Prop :=
-  match left with Some a => (place_fall l (IZR (Int_part a + 1)) 0 <= drop)%number | None => slope l <= 0 end
-  /\ match right with Some b => (place_fall l (IZR (- Int_part (- b) - 1)) 0 <= drop)%number | None => 0 <= slope l end
-  /\ (left = None -> right = None -> (place_fall l 0 0 <= drop)%number).
+  let first a := (place_fall l (IZR (Int_part a + 1)) 0 <= drop)%number in
+  let last b := (place_fall l (IZR (- Int_part (- b) - 1)) 0 <= drop)%number in
+  (0 < slope l -> match left with Some a => first a | None => False end)
+  /\ (slope l < 0 -> match right with Some b => last b | None => False end)
+  /\ (slope l = 0 -> match left, right with
+                     | Some a, _ => first a
+                     | None, Some b => last b
+                     | None, None => (place_fall l 0 0 <= drop)%number
+                     end).
 
 Lemma integer_after (k : Z) (a : R) : a < IZR k -> IZR (Int_part a + 1) <= IZR k.
 Proof.
@@ -354,20 +365,22 @@ Theorem integers_bounded drop l left right (k : Z) :
   integer_ends_bounded drop l left right -> between left right (IZR k) ->
   (of_real (here - value_of l (IZR k)) <= drop)%number.
 Proof.
-  intros [L [Rt N]] [Bl Br]. rewrite ?place_fall_at in *.
+  intros [L [Rt N]] [Bl Br]. cbv zeta in *.
   assert (Line : forall a, here - value_of l (IZR k) = here - value_of l a + - slope l * (IZR k - a))
     by (intros; unfold value_of; ring).
-  destruct (Rle_or_lt (slope l) 0) as [Neg | Pos].
-  - destruct right as [b|].
-    + rewrite place_fall_at in Rt. eapply le_trans; [|exact Rt]. apply integer_before in Br.
-      rewrite (Line (IZR (- Int_part (- b) - 1))).
-      pose proof (Rmult_le_pos (- slope l) (IZR (- Int_part (- b) - 1) - IZR k)). unfold le, of_real; simpl. lra.
-    + assert (slope l = 0) as Z by lra. destruct left as [a|].
-      * rewrite place_fall_at in L. eapply le_trans; [|exact L]. rewrite (Line (IZR (Int_part a + 1))), Z.
-        unfold le, of_real; simpl. lra.
-      * specialize (N eq_refl eq_refl). eapply le_trans; [|exact N]. rewrite (Line 0), Z. unfold le, of_real; simpl.
-        lra.
-  - destruct left as [a|]; [|lra]. rewrite place_fall_at in L. eapply le_trans; [|exact L]. apply integer_after in Bl.
+  assert (Same : slope l = 0 -> forall a, of_real (here - value_of l (IZR k)) = place_fall l a 0)
+    by (intros Z a; rewrite place_fall_at, (Line a), Z; f_equal; ring).
+  destruct (Rtotal_order (slope l) 0) as [Neg | [Zero | Pos]].
+  - specialize (Rt Neg). destruct right as [b|]; [|contradiction].
+    rewrite place_fall_at in Rt. eapply le_trans; [|exact Rt]. apply integer_before in Br.
+    rewrite (Line (IZR (- Int_part (- b) - 1))).
+    pose proof (Rmult_le_pos (- slope l) (IZR (- Int_part (- b) - 1) - IZR k)). unfold le, of_real; simpl. lra.
+  - specialize (N Zero). destruct left as [a|]; [|destruct right as [b|]].
+    + rewrite (Same Zero (IZR (Int_part a + 1))). exact N.
+    + rewrite (Same Zero (IZR (- Int_part (- b) - 1))). exact N.
+    + rewrite (Same Zero 0). exact N.
+  - specialize (L Pos). destruct left as [a|]; [|contradiction].
+    rewrite place_fall_at in L. eapply le_trans; [|exact L]. apply integer_after in Bl.
     rewrite (Line (IZR (Int_part a + 1))).
     pose proof (Rmult_le_pos (slope l) (IZR k - IZR (Int_part a + 1))). unfold le, of_real; simpl. lra.
 Qed.

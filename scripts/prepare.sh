@@ -24,7 +24,8 @@ environment() {
     fi
 }
 
-# run_pytest ARGUMENTS: with the plugins in scripts/.
+# run_pytest ARGUMENTS: with the plugins in scripts/. The settings are named, for pytest looks for them beside every file that its
+# arguments name, and the list of what passed may be anywhere.
 run_pytest() {
-    PYTHONPATH="$PWD/scripts" "$venv/bin/python" -m pytest -p passed_tests "$@"
+    PYTHONPATH="$PWD/scripts" "$venv/bin/python" -m pytest -c pyproject.toml -p passed_tests "$@"
 }

@@ -53,21 +53,23 @@ def configurations(tried: dict[str, Any]) -> str:
     """Return one line for each common configuration, those that are read before those that are refused."""
     read = [one for one in tried.values() if "refused" not in one]
     refused = [one for one in tried.values() if "refused" in one]
-    by_reason = [sum(one["because"] == reason for one in refused) for reason in ("pairs", "curves", "")]
+    deep, curves, other = (sum(one["because"] == reason for one in refused) for reason in ("pairs", "curves", ""))
+    share, rest = len(refused) / len(tried), (len(refused) - curves) / (len(tried) - curves)
     lines = [
         f"{len(tried)} configurations as working data scientists fit them: {len(read)} are read, {len(refused)} "
-        f"refused ({by_reason[0]} for terms over two columns, {by_reason[1]} for smooth curves, {by_reason[2]} for "
-        "other reasons). "
+        f"({share:.0%}) refused: {curves} for smooth curves, {deep} for terms over several columns, {other} for other "
+        f"reasons. Smooth curves left out, {len(refused) - curves} of {len(tried) - curves} ({rest:.0%}) are refused. "
         f"Against the original's own `predict`, {sum(one['labels'] for one in read):,} labels were compared, "
         f"{sum(one['explanations'] for one in read):,} explanations and "
         f"{sum(one['counterexamples'] for one in read):,} counterexamples tried: none was wrong. Seconds are CPU time "
-        "to convert and check.",
+        "to convert and check; the difference is the largest one of scores or predictions, relative to what is summed.",
         "",
-        "| package | configuration | task | seconds | labels | explanations | counterexamples |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| package | configuration | task | difference | labels | explanations | counterexamples | seconds |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for one in read:
-        numbers = " | ".join(str(one[key]) for key in ("task", "seconds", "labels", "explanations", "counterexamples"))
+        told = ("task", "error", "labels", "explanations", "counterexamples", "seconds")
+        numbers = " | ".join(str(one[key]) for key in told)
         lines.append(f"| {one['package']} {one['version']} | {cell(one['name'])} | {numbers} |")
     lines += ["", "| refused | message |", "| --- | --- |"]
     lines += [f"| {one['package']}: {cell(one['name'])} | {cell(one['refused'])} |" for one in refused]

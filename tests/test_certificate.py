@@ -501,7 +501,7 @@ def test_a_proof_of_too_many_steps_is_not_written(monkeypatch):
 
 
 def test_ranges_speak_of_nothing_but_what_is_checked():
-    """Forged: a range with another code or an unchecked label, or around a code that is a number."""
+    """Forged: a range with another code or an unchecked label. Around a code that is a number, the sentence says so."""
     mixed = Domain.categories("a", "b") | Domain.codes(MISSING)
     shapes = [Table({"a": -5, "b": -5, MISSING: 5}), Table({-9: -5}, otherwise=Steps([], [1]))]
     numbers = Domain.interval(-20, -10) | Domain.interval(0, 10) | Domain.codes(-9)
@@ -514,12 +514,12 @@ def test_ranges_speak_of_nothing_but_what_is_checked():
         forged = document | {"result": document["result"] | {"ranges": [{"feature": 0, "values": values}]}}
         with pytest.raises(suffice_check.RejectedError, match="ranges"):
             suffice_check.check(to_bytes(model), json.dumps(forged).encode())
-    with pytest.raises(suffice.CertificateError, match="special code or category -9 of 'n'"):
-        explainer.inflate([None, 0], "1/2", unit="raw", features=["n", "m"]).certificate()
-    ranges = [{"feature": 0, "values": [missing]}, {"feature": 1, "low": "-20", "high": "10"}]
-    forged = document | {"result": {"kind": "inflation", "ranges": ranges, "is_widest": False}}
-    with pytest.raises(suffice_check.RejectedError, match="a number lies between the ends"):
-        suffice_check.check(to_bytes(model), json.dumps(forged | {"evidence": {"inputs": []}}).encode())
+    around = explainer.inflate([None, 0], "1/2", unit="raw", features=["n", "m"])
+    wide = around.ranges["n"]
+    assert str(wide) == "[-20, 10] without -9"
+    assert [x in wide for x in (-20, -9, 10)] == [True, False, True]
+    assert [x["exact"] for x in wide.document()["without"]] == ["-9"]
+    assert "as long as 'n' is in [-20, 10] without -9 and 'm' is one of missing" in checked(model, around)
 
 
 def test_a_number_of_sets_has_no_certificate():

@@ -28,6 +28,7 @@ ORDER = [
     "answers",
     "search",
     "batch",
+    "decisions",
     "explainer",
     "__init__",
     "paper",

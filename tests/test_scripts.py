@@ -93,6 +93,39 @@ def test_what_does_not_pass_in_one_run_is_run_in_the_other(suite, tmp_path):
     assert (code, "4 passed, 1 deselected, 1 xfailed" in text) == (0, True), text
 
 
+def test_the_settings_of_the_project_hold_wherever_the_list_of_what_passed_is(tmp_path):
+    """pytest takes an option's file for a test to run, and would look for settings there."""
+    project, list_ = tmp_path / "project", tmp_path / "elsewhere" / "passed"
+    for folder in (project / "scripts", project / "tests", project / "venv" / "bin", list_.parent):
+        folder.mkdir(parents=True)
+    for name in ("prepare.sh", "passed_tests.py"):
+        shutil.copy(ROOT / "scripts" / name, project / "scripts")
+    (project / "pyproject.toml").write_text('[tool.pytest.ini_options]\nfilterwarnings = ["error"]\n')
+    (project / "tests" / "test_some.py").write_text("import warnings\ndef test_warns(): warnings.warn('a warning')\n")
+    python = project / "venv" / "bin" / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    list_.write_text("nothing\n")
+    run = f"source {project}/scripts/prepare.sh; venv=venv; run_pytest -p no:cacheprovider --leave-out {list_}"
+    done = subprocess.run(["bash", "-c", run], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, "1 failed" in done.stdout) == (1, True), done.stdout + done.stderr
+
+
+def test_pip_has_nothing_to_choose_among_what_the_extras_are_tried_with():
+    held = set(
+        re.findall(r"^([\w-]+)==[\w.]+$", (ROOT / "scripts" / "constraints-extras.txt").read_text(), re.MULTILINE)
+    )
+    command = re.search(
+        r"^environment extras \S+ (?:.*\\\n)*.*$", (ROOT / "scripts" / "test-extras").read_text(), re.MULTILINE
+    )
+    ours, *named = [word.strip('"') for word in command.group().split()[3:] if word != "\\"]
+    assert len(named) > 10
+    assert {Requirement(name).name for name in named} <= held
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needs = {need.name for extra in ("", *re.findall(r"\w+", ours)) for need in needs_of(project, extra)}
+    assert needs - {"mypy", "rich", "ruff", "safetensors"} <= held
+
+
 def test_what_may_be_skipped_exists_and_skips_itself_with_the_listed_words():
     """Every line names tests of a file that holds the words; a line that is out of date is found here."""
     for line in (ROOT / "scripts" / "allowed-skips.txt").read_text().splitlines():

@@ -68,6 +68,18 @@ class RadiusError(SufficeError, ValueError):
     """A radius is missing, negative or not a number, or its unit means nothing for this model."""
 
 
+class BoxError(SufficeError, ValueError):
+    """A box of inputs has a condition that cannot be read, or that no value of its feature meets."""
+
+
+class ProfileError(SufficeError, ValueError):
+    """A row has nothing to be compared with: the reference is unknown, or there is none of that kind."""
+
+
+class AssertionFileError(SufficeError, ValueError):
+    """A file of assertions cannot be read, or an assertion in it does not fit the model."""
+
+
 class RowError(SufficeError, ValueError):
     """A row does not give every feature one value of its domain."""
 

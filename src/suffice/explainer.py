@@ -19,6 +19,7 @@ from suffice.answers import (
     Relevance,
     Sufficiency,
 )
+from suffice.decisions.face import Decisions
 from suffice.errors import OptionError, PreferenceError, RadiusError
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from suffice.batch.result import BatchResult
 
 
-class Explainer:
+class Explainer(Decisions):
     """Answers questions about a model, exactly.
 
     Every question takes a row, a radius and the same options (`Options`); `explain` describes them, and the errors that

@@ -9,6 +9,7 @@ if __name__ == "__main__":  # `python -m` looks in the current folder first: no 
 import json
 
 from suffice_check.api import statement
+from suffice_check.checker import Checker
 from suffice_check.reading import (
     CERTIFICATE_LIMIT,
     MODEL_LIMIT,
@@ -19,7 +20,6 @@ from suffice_check.reading import (
     unreadable,
 )
 from suffice_check.sentence import Sentence
-from suffice_check.verdict import Checker
 
 USAGE = "usage: suffice-check [--statement | --json] MODEL CERTIFICATE..."
 

@@ -6,9 +6,10 @@ import json
 import os
 from typing import Any
 
+from suffice_check.checker import Checker
 from suffice_check.reading import CERTIFICATE_LIMIT, MODEL_LIMIT, read_bytes, unreadable
 from suffice_check.sentence import Sentence
-from suffice_check.verdict import Checker, Proven
+from suffice_check.verdict import Proven
 
 
 def check(model: bytes, certificate: bytes) -> str:

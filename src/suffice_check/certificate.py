@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from suffice_check.claims import Enclosure
 from suffice_check.core import Witness
+from suffice_check.joint import read_steps
 from suffice_check.ordered import Number
 from suffice_check.question import Question, read_question
 from suffice_check.reading import (
@@ -25,6 +26,7 @@ from suffice_check.reading import (
     value,
     whole,
 )
+from suffice_check.scenarios import read_scenario_tree, read_seen
 from suffice_check.tree import Node, read_tree
 
 VERSION = 3
@@ -90,6 +92,10 @@ def _read(document: Any) -> Certificate:
     if enclosure is not None:
         low, high = (number(end) for end in items(enclosure))
     said, offered = KINDS[result["kind"]]
+    if isinstance(evidence, dict) and "bins" in evidence:  # about a model with terms over two features
+        if result["kind"] not in JOINT:
+            raise ValueError(f"a result of kind {result['kind']!r} has no evidence with bins")
+        offered = JOINT[result["kind"]]
     return Certificate(
         model,
         [value(cell) for cell in items(row)],
@@ -174,4 +180,16 @@ KINDS: dict[str, tuple[dict[str, Callable[[Any], Any]], dict[str, Callable[[Any]
     ),
     "curve": ({"steps": _listed(_step)}, {"proofs": _listed(_proof)}),
     "inflation": ({"ranges": _listed(_range), "is_widest": _bool}, {"inputs": _listed(_input)}),
+}
+
+# The same for models with terms over two features.
+_BINS = {"bins": _listed(_listed(ordered))}
+_ENOUGH = _listed(read_steps)  # a proof by messages for each inequality
+_SCENARIOS = {"scenarios": _listed(read_seen), "tree": read_scenario_tree}
+JOINT: dict[str, dict[str, Callable[[Any], Any]]] = {
+    "explanation": {**_BINS, "messages": _ENOUGH, **_SCENARIOS},
+    "contrast": {"input": _input, **_BINS, "fewer": _ENOUGH},
+    "counterfactual": {"input": _input, **_BINS, "fewer": _ENOUGH, "nearer": _ENOUGH},
+    "radius": {"input": _or_null(_input), **_BINS, "messages": _ENOUGH},
+    "explanations": {**_BINS, "messages": _listed(_ENOUGH), **_SCENARIOS},
 }

@@ -32,14 +32,15 @@ class Claim(NamedTuple):
 class Inequality(NamedTuple):
     """One inequality over the scores."""
 
-    factors: tuple[int, ...]
+    factors: tuple[int, ...]  # 1, 0 or -1, not all 0
     constant: Fraction
     is_strict: bool
     gap: Fraction = Fraction(0)  # the true constant lies between `constant` and `constant + gap`
 
     def of(self, outputs: tuple[Fraction, ...] | list[Fraction]) -> Fraction:
         """Return `Σ_j factors[j] · outputs[j]`."""
-        return sum((f * a for f, a in zip(self.factors, outputs, strict=True) if f), Fraction(0))
+        first, *rest = [a if f > 0 else -a for f, a in zip(self.factors, outputs, strict=True) if f]
+        return sum(rest, first)
 
 
 def read_claim(document: Any) -> Claim:
@@ -75,7 +76,7 @@ def inequalities(
 def _probable(
     model: Model, scores: list[Fraction], p: Fraction, low: Fraction, high: Fraction
 ) -> tuple[list[Inequality], str]:
-    """Return that the score, towards the predicted class, stays at least log(p / (1 - p)), between `low` and `high`."""
+    """Return that the logit, towards the predicted class, stays at least log(p / (1 - p)), between `low` and `high`."""
     if model.task != "binary" or not 0 < p < 1:
         raise RejectedError("claim", "a probability must be between 0 and 1, and the model must have two classes")
     # low ≤ log(odds) ≤ high, for e^low ≤ odds ≤ e^high: shown by bounds of e that are close enough.
@@ -86,10 +87,14 @@ def _probable(
         or not (exp_bounds(low, bits)[1] <= odds <= exp_bounds(high, bits)[0])
     ):
         raise RejectedError("enclosure", "the logarithm of the odds is not shown to lie in it")
-    first = _winner(model, scores)
-    formula = f"1/(1+exp({'-' if first else ''}score))"
+    first, offset = _winner(model, scores), model.logit_offset
+    if offset is None:
+        raise RejectedError("claim", "the model's probability is no logistic function of its score")
+    shown = "score" if offset == 0 else f"(score+{show(offset)})"
+    formula = f"1/(1+exp({'-' if first else ''}{shown}))"
     text = f"the probability of {model.classes[first]!r} stays at least {show(p)} (as {formula})"
-    return [Inequality((1 if first else -1,), -high, False, high - low)], text
+    sign = 1 if first else -1
+    return [Inequality((sign,), sign * offset - high, False, high - low)], text
 
 
 def _winner(model: Model, scores: list[Fraction]) -> int:

@@ -18,7 +18,7 @@ from suffice_check.claims import Inequality
 from suffice_check.model import Domain, Feature, Span
 from suffice_check.ordered import ZERO, Number, total
 from suffice_check.reading import RejectedError, Value
-from suffice_check.shapes import Line, Outputs
+from suffice_check.shapes import Line, Outputs, Pieces
 
 Witness = list[Value]  # a place, or nothing
 
@@ -40,62 +40,90 @@ class Part:
 
     def __init__(self, feature: Feature, here: Outputs, inequalities: Sequence[Inequality], many: int) -> None:
         self.name, self.shape, self.inequalities, self.many = feature.name, feature.shape, inequalities, many
-        self.here = [inequality.of(here) for inequality in inequalities]
+        self.here, self.count = [inequality.of(here) for inequality in inequalities], range(len(inequalities))
 
     def fall(self, c: int, at: Value) -> Number:
         """Return by how much an inequality falls at a place."""
         if not isinstance(at, Number):
             return Number(self.here[c] - self.inequalities[c].of(self.shape.label(at)))
         low, high = sorted([at.value, at.value + at.edge])  # some way on to its side
-        return self._fall(c, at, self.shape.pieces(low, high).cell(at.value, int(at.edge)))
+        line = self.shape.pieces(low, high).cell(at.value, int(at.edge))
+        return self._fall(c, at, *map(self.inequalities[c].of, line))
 
-    def _fall(self, c: int, at: Number, line: Line) -> Number:
-        """Return by how much an inequality falls on a line.
+    def _fall(self, c: int, at: Number, slope: Fraction, offset: Fraction) -> Number:
+        """Return by how much an inequality falls at a place, given its line there.
 
         One that comes close from below loses an ε, and one that goes beyond gains as many as there are features: where
         one goes beyond, others that come close enough do not make up for it.
         """
-        inequality = self.inequalities[c]
-        growth = -at.edge * inequality.of(line.slopes) if at.edge else 0
-        value = self.here[c] - inequality.of(line.at(at.value))
+        value, growth = self.here[c] - offset - slope * at.value, -at.edge * slope
         return Number(value, self.many if growth > 0 else -1 if growth < 0 else 0)
 
     def drops(self, region: Domain) -> list[Number | None]:
         """Return the largest fall of each inequality over a region; None where there is none."""
-        count = range(len(self.inequalities))
-        found = [max([ZERO, *(self.fall(c, at) for at in (*region.categories, *region.codes))]) for c in count]
-        endless: set[int] = set()
-        for span in region.spans:
-            pieces = self.shape.pieces(span.low and span.low.value, span.high and span.high.value)
-            for at in _places(span, pieces.knots):
-                line = pieces.cell(at.value, int(at.edge))
-                found = [max(found[c], self._fall(c, at, line)) for c in count]
-            for side, end, line_ in ((-1, span.low, pieces.cells[0]), (1, span.high, pieces.cells[-1])):
-                if end is None and line_ is not None:
-                    endless |= {c for c in count if side * self.inequalities[c].of(line_.slopes) < 0}
-        return [None if c in endless else found[c] for c in count]
+        labels = [[ZERO, *(self.fall(c, at) for at in (*region.categories, *region.codes))] for c in self.count]
+        each = [*zip(*labels, strict=True), *(self.over(span) for span in region.spans)]
+        return [None if None in falls else max(falls) for falls in zip(*each, strict=True)]
+
+    def over(self, span: Span) -> list[Number | None]:
+        """Return the largest fall of each inequality over a span; None where there is none."""
+        pieces = self.shape.pieces(span.low and span.low.value, span.high and span.high.value)
+        falls: list[list[Number]] = [[] for _ in self.count]
+        endless = set[int]()
+        for first, last, line in _stretches(span, pieces):
+            for c, inequality in enumerate(self.inequalities):
+                slope, offset = map(inequality.of, line)
+                lowest = first if slope > 0 else last if slope < 0 else first or last or ZERO
+                if lowest is None:
+                    endless.add(c)
+                else:
+                    falls[c].append(self._fall(c, lowest, slope, offset))
+        return [None if c in endless else max(falls[c], default=ZERO) for c in self.count]
 
 
-def _places(span: Span, knots: list[Fraction]) -> Iterator[Number]:
+def _stretches(span: Span, pieces: Pieces) -> Iterator[tuple[Number | None, Number | None, Line]]:
+    """Yield where a function is affine on a span: the first place, the last one (None: without end), and its line."""
+    for first, last, k in _intervals(span, pieces.knots):
+        if k is not None:
+            yield first, last, pieces.line(2 * k)
+        elif first is not None:
+            yield first, last, pieces.cell(first.value, int(first.edge))
+
+
+def places(span: Span, knots: list[Fraction]) -> Iterator[Number]:
     """Yield places of a span of which one has the largest fall, for a function that is affine between knots."""
-    first = 0 if span.low is None else bisect_right(knots, span.low.value)
-    last = len(knots) if span.high is None else bisect_left(knots, span.high.value)
-    marks = [span.low, *map(Number, knots[first:last]), span.high]
-    yield from (mark for mark in marks if mark is not None and span.holds(Number(mark.value)))
-    for left, right in pairwise(marks):
-        yield from _between(left, right, span.is_integers)
+    for first, last, k in _intervals(span, knots):
+        ends = (first,) if k is None else (first, last)
+        yield from (end for end in ends if end is not None)
+        if first is None and last is None:
+            yield ZERO
 
 
-def _between(left: Number | None, right: Number | None, is_integers: bool) -> Iterator[Number]:
-    """Yield the ends of an open interval on which a function is affine: limits, or the first and last integer."""
-    if left is None and right is None:
-        yield ZERO
-    elif is_integers:
-        first, last = None if left is None else floor(left.value) + 1, None if right is None else ceil(right.value) - 1
-        if first is None or last is None or first <= last:
-            yield from (Number(Fraction(end)) for end in (first, last) if end is not None)
-    elif left is None or right is None or left.value < right.value:
-        yield from (Number(end.value, side) for end, side in ((left, 1), (right, -1)) if end is not None)
+def _intervals(span: Span, knots: list[Fraction]) -> Iterator[tuple[Number | None, Number | None, int | None]]:
+    """Yield the knots and ends that belong to a span, each for itself, then what lies between them, with its number."""
+    start = 0 if span.low is None else bisect_right(knots, span.low.value)
+    stop = len(knots) if span.high is None else bisect_left(knots, span.high.value)
+    marks = [span.low, *map(Number, knots[start:stop]), span.high]
+    for mark in marks:
+        if mark is not None and span.holds(Number(mark.value)):
+            yield mark, mark, None
+    for k, (left, right) in enumerate(pairwise(marks), start=start):
+        for first, last in _between(left, right, span.is_integers):
+            yield first, last, k
+
+
+def _between(
+    left: Number | None, right: Number | None, is_integers: bool
+) -> Iterator[tuple[Number | None, Number | None]]:
+    """Yield the first and the last place of an open interval, if it has any: limits, or integers."""
+    if is_integers:
+        first = None if left is None else Number(Fraction(floor(left.value) + 1))
+        last = None if right is None else Number(Fraction(ceil(right.value) - 1))
+    else:
+        first = None if left is None else Number(left.value, 1)
+        last = None if right is None else Number(right.value, -1)
+    if first is None or last is None or first <= last:
+        yield first, last
 
 
 class Around:
@@ -152,9 +180,13 @@ class Around:
         if self.few is not None and counted > self.few:
             raise RejectedError("input", f"it changes {counted} features, more than are allowed to change at once")
         for c, constraint in enumerate(self.constraints):
-            if total(self.parts[i].fall(c, places[i]) for i in changed) > constraint.loose:
+            if self.fall(c, places, changed) > constraint.loose:
                 return
         raise RejectedError("input", "the claim holds there, or does not fail by enough")
+
+    def fall(self, c: int, places: Sequence[Value], changed: Collection[int]) -> Number:
+        """Return by how much an inequality falls if some features go to places of theirs."""
+        return total(self.parts[i].fall(c, places[i]) for i in changed)
 
     def witnessed(self, witnesses: Sequence[Sequence[Witness]]) -> list[list[Number]]:
         """Return, for each inequality and feature, a fall that a witness of the region shows; 0 without one."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from suffice_check import shapes
 from suffice_check.network import FLOATS, IDENTITY, Activation, Network, Tensor, read_layer
 from suffice_check.ordered import ZERO, Number, ceil, floor
+from suffice_check.pairs import Bins, PairChanged, PairLinear, PairShape, PairSteps, PairSum, PairTerm, Product
 from suffice_check.reading import (
     MISTAKES,
     Value,
@@ -19,11 +21,12 @@ from suffice_check.reading import (
     number,
     only_field,
     parse,
+    texts,
     unreadable,
     value,
     whole,
 )
-from suffice_check.shapes import Changed, Outputs, Shape
+from suffice_check.shapes import ONE, Changed, Outputs, Remembered, Shape
 
 _MOST_HEADER = 10**8
 _MOST_TENSOR = 2**40
@@ -82,7 +85,7 @@ class Feature(NamedTuple):
 
     name: str
     domain: Domain
-    shape: Changed
+    shape: Remembered
     deviation: Fraction | None
 
     def part(self, x: Value) -> Outputs:
@@ -93,13 +96,15 @@ class Feature(NamedTuple):
 
 
 class Model(NamedTuple):
-    """`score_j(x) = intercept_j + Σ_i shape_ij(x_i)`, and what the scores decide."""
+    """`score_j(x) = intercept_j + Σ_i shape_ij(x_i) + Σ_p pair_pj(x_i, x_k)`, and what the scores decide."""
 
     task: str
     ties: str
     classes: list[Any]
     intercept: list[Fraction]
     features: list[Feature]
+    pairs: list[PairTerm]
+    logit_offset: Fraction | None  # added to the score of two classes it is the logit; None: no such probability
 
 
 def read_model(content: bytes) -> Model:
@@ -160,10 +165,12 @@ class Tensors:
 
 
 def _model(document: Any, tensors: Tensors) -> Model:
-    version, task, ties, classes, intercept, features, bases, terms = fields(
-        document, "version", "task", "ties", "classes", "intercept", "features", "bases", "terms"
+    if isinstance(document, dict):
+        document = {"logit_offset": "0", **document}
+    version, task, ties, classes, intercept, features, bases, terms, offset = fields(
+        document, "version", "task", "ties", "classes", "intercept", "features", "bases", "terms", "logit_offset"
     )
-    if version != 1 or type(version) is not int:
+    if version not in (1, 2) or type(version) is not int:
         raise ValueError(f"version {version} of the format is not known")
     scores = [number(text) for text in items(intercept)]
     wanted = {"binary": 2, "multiclass": len(scores), "regression": 0}[task]
@@ -174,15 +181,24 @@ def _model(document: Any, tensors: Tensors) -> Model:
         raise ValueError("classes are text, numbers or truth values, and no two are equal")
     shared = [_network(basis, tensors) for basis in items(bases)]
     read = []
-    for i, (term, feature) in enumerate(zip(items(terms), items(features), strict=True)):
+    mains, rest = items(terms)[: len(items(features))], items(terms)[len(features) :]
+    if bool(rest) != (version == 2):
+        raise ValueError("there are terms over two features in version 2, and in no other")
+    for i, (term, feature) in enumerate(zip(mains, features, strict=True)):
         over, shape = fields(term, "features", "shape")
         if [whole(place, 10**6) for place in items(over)] != [i]:
             raise ValueError(f"term {i} is not over feature {i} alone")
         read.append(_feature(feature, _shape(shape, tensors, shared)))
-    outputs = {feature.shape.outputs for feature in read}
+    pairs = [_pair(term, tensors, shared, read) for term in rest]
+    if len({pair.features for pair in pairs}) < len(pairs):
+        raise ValueError("two terms are over the same two features, in the same order")
+    outputs = {feature.shape.outputs for feature in read} | {pair.shape.outputs for pair in pairs}
     if outputs != {len(scores)} or len({feature.name for feature in read}) != len(read):
         raise ValueError("shapes need an output for each score, and features names of their own")
-    return Model(task, ties, classes, scores, read)
+    logit_offset = None if offset is None else number(offset)
+    if task != "binary" and logit_offset != 0:
+        raise ValueError("a logit_offset is for models of two classes")
+    return Model(task, ties, classes, scores, read, pairs, logit_offset)
 
 
 def _feature(document: Any, shape: Shape) -> Feature:
@@ -196,7 +212,8 @@ def _feature(document: Any, shape: Shape) -> Feature:
         raise ValueError("a feature needs a name, values that are listed once, and no deviation below 0")
     if any(isinstance(v, Number) and span.holds(v) for v in listed for span in read.spans):
         raise ValueError("a value is both a number and a category or code")
-    return Feature(name, read, Changed(shape, center=number(center), scale=number(scale)), spread)
+    changed = Changed(shape, center=number(center), scale=number(scale))
+    return Feature(name, read, Remembered(changed), spread)
 
 
 def _span(low: Any, high: Any, is_integers: Any) -> Span:
@@ -245,6 +262,58 @@ def _shape(document: Any, tensors: Tensors, bases: list[Network], bits: int = _M
     raise ValueError(f"{kind!r} is not a kind of shape")
 
 
+def _pair(document: Any, tensors: Tensors, bases: list[Network], features: list[Feature]) -> PairTerm:
+    over, shape = fields(document, "features", "shape")
+    first, second = (whole(place, len(features)) for place in items(over))
+    if first == second:
+        raise ValueError("a term is over a feature and itself")
+    inner = _pair_shape(shape, tensors, bases)
+    each = [features[i].shape for i in (first, second)]
+    changed = PairChanged(inner, centers=[one.center for one in each], scales=[one.scale for one in each])
+    return PairTerm((first, second), changed)
+
+
+def _pair_shape(document: Any, tensors: Tensors, bases: list[Network], bits: int = _MOST_BITS) -> PairShape:
+    """Return a shape of two features; see `_shape`."""
+    kind = document["kind"]
+    rest = {name: content for name, content in document.items() if name != "kind"}
+    if kind == "pair_steps":
+        rows, columns, values = fields(rest, "rows", "columns", "values")
+        return PairSteps(_bins(rows, tensors), _bins(columns, tensors), _rows(values, tensors))
+    if kind == "pair_linear":
+        rows, columns, values = fields(rest, "rows", "columns", "values")
+        first, second = (_row(_numbers(part, tensors)) for part in (rows, columns))
+        return PairLinear(first, second, _rows(values, tensors))
+    if kind == "product":
+        return Product(*[_shape(part, tensors, bases, bits) for part in fields(rest, "first", "second")])
+    if kind == "pair_sum":
+        (parts,) = fields(rest, "parts")
+        return PairSum([_pair_shape(part, tensors, bases, bits) for part in items(parts)])
+    if kind in ("pair_scaled", "pair_rescaled"):
+        names = ["factor"] if kind == "pair_scaled" else ["centers", "scales"]
+        shape, *content = fields(rest, "shape", *names)
+        change = [[number(text) for text in items(part)] for part in ([content] if len(names) == 1 else content)]
+        bits -= sum(part.bit_length() for row in change for one in row for part in one.as_integer_ratio())
+        if bits < 0:  # as for shapes of one feature
+            raise ValueError("the numbers of nested scaled and rescaled shapes are too long in total")
+        inner = _pair_shape(shape, tensors, bases, bits)
+        return PairChanged(inner, change[0][0]) if len(names) == 1 else PairChanged(inner, ONE, *change)
+    raise ValueError(f"{kind!r} is not a kind of shape of two features")
+
+
+def _bins(document: Any, tensors: Tensors) -> Bins:
+    cuts, keys, closed = fields(document, "cuts", "keys", "closed")
+    places = None if cuts is None else _row(_numbers(cuts, tensors))
+    sides = texts(closed) if isinstance(closed, list) else [closed] * len(places or ())
+    return Bins(places, [value(key) for key in items(keys)], sides)
+
+
+def _rows(document: Any, tensors: Tensors) -> Sequence[Sequence[Fraction | float]]:
+    """Return the rows of a table that may be large, as they are in the file."""
+    kind, content = only_field(document)
+    return _matrix(tensors.take(content)).rows() if kind == "tensor" else _numbers(document, tensors)
+
+
 def _network(document: Any, tensors: Tensors) -> Network:
     kind, weights, biases, activations, skips, exu = fields(
         document, "kind", "weights", "biases", "activations", "skips", "exu"
@@ -276,10 +345,13 @@ def _row(rows: list[Outputs]) -> list[Fraction]:
 def _numbers(document: Any, tensors: Tensors) -> list[Outputs]:
     kind, content = only_field(document)
     if kind == "tensor":
-        tensor = tensors.take(content)
-        if tensor.kind != "F64" or len(tensor.shape) != 2:
-            raise ValueError("a tensor in place of numbers has another type than float64, or not two dimensions")
-        return [tuple(map(Fraction, row)) for row in tensor.rows()]
+        return [tuple(map(Fraction, row)) for row in _matrix(tensors.take(content)).rows()]
     if kind == "numbers":
         return [tuple(map(number, items(row))) for row in items(content)]
     raise ValueError(f"{kind!r} is not a way to list numbers")
+
+
+def _matrix(tensor: Tensor) -> Tensor:
+    if tensor.kind != "F64" or len(tensor.shape) != 2:
+        raise ValueError("a tensor in place of numbers has another type than float64, or not two dimensions")
+    return tensor

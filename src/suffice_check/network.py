@@ -19,7 +19,7 @@ from suffice_check.shapes import Line, NoValueError, Outputs, Pieces
 FLOATS = {"F16": ("e", 2, 11, -24, 16), "F32": ("f", 4, 24, -149, 128), "F64": ("d", 8, 53, -1074, 1024)}
 MOST_BENDS = 2**22
 Bends = tuple[Fraction, dict[int, int]]  # where, and by how much the slope of each unit changes
-Bend = tuple[Fraction | None, int, dict[int, int]]  # of one unit, and where its change after activation goes
+Bend = tuple[tuple[int, int], int, dict[int, int]]  # of one unit, and where its change after activation goes
 
 
 class Tensor(NamedTuple):
@@ -45,10 +45,12 @@ class Dyadic(NamedTuple):
     def of(cls, numbers: Sequence[float | Fraction]) -> Dyadic:
         """Return binary fractions over their common power of two."""
         ratios = [number.as_integer_ratio() for number in numbers]
-        scale = max((q.bit_length() - 1 for _, q in ratios), default=0)
-        if any(q & (q - 1) for _, q in ratios):
+        below = {q for _, q in ratios}
+        if any(q & (q - 1) for q in below):
             raise ValueError("parameters of a network must be binary fractions")
-        return cls([p << (scale + 1 - q.bit_length()) for p, q in ratios], scale)
+        largest = max(below, default=1)
+        factors = {q: largest // q for q in below}
+        return cls([p * factors[q] for p, q in ratios], largest.bit_length() - 1)
 
     def over(self, scale: int) -> list[int]:
         """Return the numbers as integers over another 2^scale, which is not smaller."""
@@ -101,6 +103,8 @@ class Bundle(NamedTuple):
     def over(self, scale: int) -> Bundle:
         """Return the same with integers over another 2^scale, which is not smaller."""
         by = scale - self.scale
+        if not by:
+            return self
         bends = [(t, {unit: change << by for unit, change in changes.items()}) for t, changes in self.bends]
         return Bundle([a << by for a in self.slopes], [b << by for b in self.offsets], bends, scale)
 
@@ -192,27 +196,30 @@ def activate(units: Bundle, activation: Activation, low: Fraction | None, high: 
     bends: list[Bends] = []
     for t, changes in units.bends:
         bends.append((t, {}))
+        at = t.as_integer_ratio()
         for unit, change in changes.items():
-            own[unit].append((t, change, bends[-1][1]))
+            own[unit].append((at, change, bends[-1][1]))
+    start = (-1, 0) if low is None else low.as_integer_ratio()
+    stop = (1, 0) if high is None else high.as_integer_ratio()
     slopes, offsets = [], []
     for unit, (slope, offset) in enumerate(zip(units.slopes, units.offsets, strict=True)):
         # Rising, a line that meets a threshold is above it on the right and below it on the left; falling, the other
         # way round.
-        steep, (below, upto) = activation.of_unit(unit), place(slope, offset, low, thresholds, -1)
+        steep, (below, upto) = activation.of_unit(unit), place(slope, offset, *start, thresholds)
         zone = below if slope < 0 else upto
         now = steep[zone] * slope << by
         slopes.append(now)
         offsets.append((steep[zone] * offset << by) + constants[zone])
-        for end, change, changed in [*own[unit], (high, 0, {})]:
-            below, upto = place(slope, offset, end, thresholds, 1)
+        for (p, q), change, changed in [*own[unit], (stop, 0, {})]:
+            below, upto = place(slope, offset, p, q, thresholds)
             last = below if slope > 0 else upto
             while zone != last:  # the line crosses a threshold inside
                 edge, zone = (thresholds[zone], zone + 1) if zone < last else (thresholds[zone - 1], zone - 1)
                 before, now = now, steep[zone] * slope << by
                 if now != before:
                     bends.append((Fraction(edge - offset, slope), {unit: now - before}))
-            if end is not None and change:  # continuous: what the slope gains there, the offset loses
-                slope, offset = slope + change, offset - change * end.numerator // end.denominator
+            if change:  # continuous: what the slope gains there, the offset loses
+                slope, offset = slope + change, offset - change * p // q
                 zone = below if slope < 0 else upto
                 before, now = now, steep[zone] * slope << by
                 if now != before:
@@ -220,11 +227,10 @@ def activate(units: Bundle, activation: Activation, low: Fraction | None, high: 
     return Bundle(slopes, offsets, ordered(bends), scale)
 
 
-def place(slope: int, offset: int, end: Fraction | None, thresholds: list[int], side: int) -> tuple[int, int]:
-    """Return how many thresholds a line is above, and how many it meets or is above, at an end (None: at infinity)."""
-    if end is None and slope:
-        return (len(thresholds),) * 2 if slope * side > 0 else (0, 0)
-    p, q = (0, 1) if end is None else end.as_integer_ratio()
+def place(slope: int, offset: int, p: int, q: int, thresholds: list[int]) -> tuple[int, int]:
+    """Return how many thresholds a line is above, and how many it meets or is above, at p / q (±1 / 0: far out)."""
+    if not slope:
+        p, q = 0, 1  # the same everywhere
     at, below, upto = slope * p + offset * q, 0, 0
     for threshold in thresholds:
         below += threshold * q < at

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from suffice_check.certificate import Radius, Range, Step
+from suffice_check.model import Span
 from suffice_check.ordered import Number
 from suffice_check.question import regions
 from suffice_check.verdict import ONE, Proven
@@ -30,7 +31,8 @@ class Sentence:
         ranged = [one.feature for one in self.result.get("ranges", [])]
         self.fixed = [self.names[i] for i in self.result.get("fixed", ranged)]
         if self.kind in ("contrast", "counterfactual"):
-            self.fixed = self.question.fix
+            held = proven.choices.fix  # whole groups, though the question may name a member only
+            self.fixed = [self.names[i] for k in sorted(held) for i in proven.choices.items[k]]
         fixed, immutable = {*self.fixed}, {*self.question.immutable}
         self.rest = [name for name in self.names if name not in fixed]
         self.moving, self.still = ([n for n in self.rest if (n in immutable) == is_so] for is_so in (False, True))
@@ -43,14 +45,15 @@ class Sentence:
 
     def parts(self) -> dict[str, str]:
         """Return what is proven, and of what, by labels."""
-        arithmetic, is_set = self.question.arithmetic, self.kind in ("insufficient", "inflation")
-        held = [f"{self._values(self.fixed)} fixed"] if self.fixed and not is_set else []
+        arithmetic = self.question.arithmetic
+        is_told = self.fixed and self.kind != "inflation"  # so that the rest of the row is all there is to add
+        held = [f"{self._values(self.fixed)} fixed"] if is_told and self.kind != "insufficient" else []
         held += [f"{self._quoted(self.still)} immutable"] if self.still else []
         said = getattr(self, f"_{self.kind}")(**self.proven.result_fields())
         parts = {
             "Proven": f"with {' and '.join(held)}, {said}" if held else said,
-            "Region": self._region() if self.moving and self.result.get("holds_at") not in ("finite", "inf") else "",
-            "Rest of the row" if self.fixed else "Row": self._values(self.rest),
+            "Region": self._region(),
+            "Rest of the row" if is_told else "Row": self._values(self.rest if is_told else self.names),
             "Model": f"the file whose SHA-256 begins with {self.proven.certificate.model[:16]}",
             "Not checked": "" if arithmetic == "exact" else f"whether this covers the rounding of {arithmetic}",
         }
@@ -139,6 +142,8 @@ class Sentence:
         told = [f"{self.names[one.feature]!r} is {self._in(one)}" for one in ranges]
         whatever = f"as long as {listed(told, self.most)}, and " if told else ""
         widest = "; each range is as wide as those before it allow" if is_widest and told else ""
+        is_rounded = any(show_interval(*one[1:3]) != show_interval(*one[1:3], is_exact=False) for one in ranges)
+        widest += ", but for the rounding of its ends inwards here" if widest and is_rounded else ""
         return f"{self.claim}, {whatever}{self._whatever()}{widest}"
 
     # --- parts of them ------------------------------------------------------------------------------------------------
@@ -146,7 +151,11 @@ class Sentence:
     def _in(self, one: Range) -> str:
         if one.values is not None:
             return f"one of {listed(map(show_value, one.values), self.most)}"
-        return f"in {show_interval(one.low, one.high, is_exact=False)}"
+        domain = self.proven.model.features[one.feature].domain
+        between, others = Span(one.low, one.high, is_integers=False), (*domain.categories, *domain.codes)
+        apart = [show_value(x, is_exact=True) for x in others if isinstance(x, Number) and between.holds(x)]
+        without = f" without {listed(apart, self.most)}" if apart else ""
+        return f"in {show_interval(one.low, one.high, is_exact=False)}{without}"
 
     def _whatever(self) -> str:
         if not self.moving:
@@ -170,7 +179,7 @@ class Sentence:
         rules = [f"fixes {self._quoted(question.fix)}"] if question.fix else []
         rules += [f"leaves {self._quoted(question.free)} free"] if question.free else []
         rules += [f"takes {self._quoted(group)} as one ({name!r})" for name, group in question.groups.items()]
-        return f" that {listed(rules)}" if rules else ""
+        return f" that {listed(rules, self.most)}" if rules else ""
 
     def _rules(self) -> str:
         return f" (an allowed set is one{self._that()})" if self._that() else ""
@@ -200,14 +209,29 @@ class Sentence:
         """Return how far features may move; if other sets are ruled out, those that are fixed in this one too."""
         question, immutable = self.question, {*self.question.immutable}
         also = self.fixed if self.kind == "explanation" and self.result["lower_bound"] else []
-        reach = {name: question.reach(name) for name in (*self.moving, *also) if name not in immutable}
+        free = [name for name in (*self.moving, *also) if name not in immutable]
+        if not free:
+            return ""
+        said = [] if self.result.get("holds_at") in ("finite", "inf") else self._reaches(free)
+        said += [] if question.max_changed is None else [f"at most {question.max_changed} may change at once"]
+        said += [] if question.norm == "inf" else [f"all changes in the ball of the {question.norm}-norm"]
+        return "; ".join(said)
+
+    def _reaches(self, free: list[str]) -> list[str]:
+        radii = dict(zip(self.names, self.proven.radii, strict=True))
+        reach = {name: Fraction(0) if radii[name] == 0 else self.question.reach(name) for name in free}
         first, *more = reach.values()
-        said = listed((f"{name!r} {self._within(one)}" for name, one in reach.items()), self.most)
-        said = f"every free feature {self._within(first)}" if more and all(one == first for one in more) else said
-        categories = {f.name for f in self.proven.model.features if self.cells[f.name] in f.domain.categories}
-        said += "; a category may become any other" if any(reach[n] for n in reach if n in categories) else ""
-        said += "" if question.max_changed is None else f"; at most {question.max_changed} may change at once"
-        return said + ("" if question.norm == "inf" else f"; all changes in the ball of the {question.norm}-norm")
+        said = [listed((f"{name!r} {self._within(one)}" for name, one in reach.items()), self.most)]
+        if more and all(one == first for one in more):
+            said = [f"every free feature {self._within(first)}"]
+        near = [feature for feature in self.proven.model.features if reach.get(feature.name)]
+        if any(self.cells[feature.name] in feature.domain.categories for feature in near):
+            above = " at a radius above 0" if self.kind in ("radius", "curve") else ""
+            said.append(f"a category may become any other{above}")
+        labels = [x for _, domain, *_ in near if domain.spans for x in (*domain.categories, *domain.codes)]
+        if any(isinstance(x, Number) for x in labels):
+            said.append("numbers that are codes or categories count as labels")
+        return said
 
     def _within(self, reach: Fraction | None) -> str:
         if not reach:

@@ -48,7 +48,11 @@ class Pieces(NamedTuple):
         """Return the line on a number (side 0), or beside it on the left (-1) or right (1)."""
         k = bisect_left(self.knots, t)
         is_knot = self.knots[k : k + 1] == [t]
-        found = self.cells[2 * k + 1 + side if is_knot else 2 * k]
+        return self.line(2 * k + 1 + side if is_knot else 2 * k)
+
+    def line(self, k: int) -> Line:
+        """Return the line on a cell."""
+        found = self.cells[k]
         if found is None:
             raise NoValueError
         return found
@@ -215,3 +219,27 @@ class Changed:
     def label(self, value: str | None) -> Outputs:
         """Return the changed value."""
         return tuple(self.factor * entry for entry in self.shape.label(value))
+
+
+class Remembered:
+    """A shape that remembers the pieces it was asked for last: they are right on every part of their interval too."""
+
+    def __init__(self, shape: Changed) -> None:
+        self.shape, self.outputs, self.center, self.scale = shape, shape.outputs, shape.center, shape.scale
+        self.last: tuple[Fraction | None, Fraction | None, Pieces] | None = None
+
+    def pieces(self, low: Fraction | None, high: Fraction | None) -> Pieces:
+        """Return pieces over an interval at least as wide."""
+        if self.last is not None:
+            start, stop, known = self.last
+            if (start is None or (low is not None and start <= low)) and (
+                stop is None or (high is not None and high <= stop)
+            ):
+                return known
+        found = self.shape.pieces(low, high)
+        self.last = low, high, found
+        return found
+
+    def label(self, value: str | None) -> Outputs:
+        """Return the value at a label."""
+        return self.shape.label(value)

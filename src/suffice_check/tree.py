@@ -22,14 +22,16 @@ class Node(NamedTuple):
     kind: str
     item: int = 0  # or the place of a listed set
     multipliers: list[Fraction] = []  # noqa: RUF012
+    more: Any = None  # what a leaf of scenarios says
 
 
 def read_tree(document: Any) -> list[Node]:
     """Return the nodes of a tree."""
-    return [_read_node(node) for node in items(document)]
+    return [read_node(node) for node in items(document)]
 
 
-def _read_node(document: Any) -> Node:
+def read_node(document: Any) -> Node:
+    """Return one node."""
     kind, content = only_field(document)
     if kind == "bound":
         return Node(kind, 0, [number(text) for text in items(content)])

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from suffice_check.certificate import Certificate, Proof, Radius, Range, Step, read_certificate
+from suffice_check.certificate import KINDS, Certificate, Proof, Radius, Range, Step
 from suffice_check.claims import inequalities
 from suffice_check.core import Around, Constraint, Part, Witness
-from suffice_check.model import Domain, Model, Span, read_model
+from suffice_check.model import Domain, Model
 from suffice_check.ordered import ZERO, Number, total
 from suffice_check.question import choices, indices, radii, regions
-from suffice_check.reading import RejectedError, Value, unreadable
-from suffice_check.shapes import NoValueError
+from suffice_check.reading import RejectedError, Value
+from suffice_check.scenarios import Scenarios
 from suffice_check.tree import Choices, Cover, Node, check_changes
 
 ONE = Number(Fraction(1))
@@ -52,8 +51,11 @@ class Proven:
         self.still = {*indices(self.question.immutable, model, "immutable")}
         if self.kind in ("radius", "curve") and self.question.radius != 1:
             raise RejectedError("radius", "radii are looked for, so that the question's own is 1")
+        if self.evidence.keys() != self.wanted():
+            raise RejectedError("evidence", "it is of another form than this model and this kind of result need")
         here = [feature.part(x) for feature, x in zip(model.features, self.row, strict=True)]
-        self.scores = [sum(column, start) for start, *column in zip(model.intercept, *here, strict=True)]
+        both = [term.at(self.row) for term in model.pairs]
+        self.scores = [sum(column, start) for start, *column in zip(model.intercept, *here, *both, strict=True)]
         inequality, self.claim = inequalities(self.question.claim, certificate.enclosure, model, self.scores)
         self.constraints = []
         for part, charge in zip(inequality, self._charges(len(inequality)), strict=True):
@@ -66,6 +68,10 @@ class Proven:
         self.parts = [Part(feature, part, inequality, self.count) for feature, part in each]
         self.is_best = False  # whether what is found reaches its lower bound
         getattr(self, f"_check_{self.kind}")(**self.result_fields(), **self.evidence)
+
+    def wanted(self) -> Collection[str]:
+        """Return what evidence consists of."""
+        return KINDS[self.kind][1].keys()
 
     def result_fields(self) -> dict[str, object]:
         """Return what is said, without its kind."""
@@ -173,23 +179,32 @@ class Proven:
         self, changed: list[int], lower_bound: Fraction, input: list[Value], fewer: Trees,  # noqa: A002
     ) -> int:  # fmt: skip
         """An input that changes these features alone breaks the claim; no changes below the bound do."""
-        around, chosen = self._around(), self._features(changed)
-        touched = {k for k, item in enumerate(self.choices.items) if not chosen.isdisjoint(item)}
-        if touched & self.choices.fix:
-            raise RejectedError("features", "one that must be fixed is changed")
-        around.check_input(input, chosen)
-        cost = self.choices.cost(touched - self.choices.free)
+        around = self._around()
+        cost = self._check_change(around, changed, input)
         bound = self._units(lower_bound, cost)
         self._check_changes(around, bound - 1, fewer)
         self.is_best = bound == cost
         return cost
 
+    def _check_change(self, around: Around, changed: list[int], input: list[Value]) -> int:  # noqa: A002
+        """Check that an input which changes some features, that may change, breaks the claim; return what they cost."""
+        chosen = self._features(changed)
+        touched = {k for k, item in enumerate(self.choices.items) if not chosen.isdisjoint(item)}
+        if touched & self.choices.fix:
+            raise RejectedError("features", "one that must be fixed is changed")
+        around.check_input(input, chosen)
+        return self.choices.cost(touched - self.choices.free)
+
     def _check_counterfactual(self, least: Number, nearer: Trees, **contrast: Any) -> None:
         """The same; and at this cost no change that stays within a multiple of the radii breaks the claim."""
         cost = self._check_contrast(**contrast)
+        self._check_changes(self._nearer(least), cost, nearer)
+
+    def _nearer(self, least: Number) -> Around:
+        """Return the row and its region at what is said to be the least change."""
         if None in self.radii or least.edge > 0 or least > ONE:
             raise RejectedError("radius", "the least change is counted in radii, which are finite")
-        self._check_changes(self._around(least), cost, nearer)
+        return self._around(least)
 
     def _check_radius(
         self,
@@ -199,15 +214,19 @@ class Proven:
         input: list[Value] | None,  # noqa: A002
     ) -> None:
         """Fixed features suffice at one radius, so at every smaller one; not at another, so at no larger one."""
-        free = self._others(fixed)
         self._check_edge(holds_at, 1)
         self._around(holds_at).check_sufficient(fixed)
+        self._check_failure(fixed, fails_at, input)
+        self.is_best = fails_at is not None and fails_at == after(holds_at)
+
+    def _check_failure(self, fixed: list[int], fails_at: Radius | None, input: list[Value] | None) -> None:  # noqa: A002
+        """Check that fixed features do not suffice at a radius, if there is one where they are said not to."""
+        free = self._others(fixed)
         if (fails_at is None) != (input is None):
             raise RejectedError("input", "there is one exactly if the features are said not to suffice somewhere")
         if fails_at is not None and input is not None:
             self._check_edge(fails_at, -1)
             self._around(fails_at).check_input(input, free)
-            self.is_best = fails_at == after(holds_at)
 
     def _check_edge(self, radius: Radius, wrong: int) -> None:
         # What suffices is shown up to a radius or just below it; what does not, from a radius or just above it.
@@ -218,14 +237,19 @@ class Proven:
 
     def _check_explanations(self, minimal: str, sets: list[list[int]], is_complete: bool, **proof: Any) -> None:
         """Each set is sufficient and minimal; and all others contain one of them, if these are all."""
-        around, witnesses, tree = self._around(), proof["witnesses"], proof["tree"]
+        around = self._around()
+        for one in sets:
+            around.check_sufficient(one)
+        self._check_minimal(minimal, sets, is_complete, self._cover(around, proof["witnesses"]), proof["tree"])
+
+    def _check_minimal(
+        self, minimal: str, sets: list[list[int]], is_complete: bool, cover: Cover | Scenarios, tree: list[Node]
+    ) -> None:
+        """Check that sufficient sets are minimal, and that there are no others if these are all."""
         held = [frozenset(self.choices.held(self._features(one))) for one in sets]
         costs = {self.choices.cost(one) for one in held}
         if len({*held}) < len(held) or not held or (minimal == "size" and len(costs) != 1):
             raise RejectedError("sets", "there is none, one is listed twice, or smallest ones cost differently")
-        for one in sets:
-            around.check_sufficient(one)
-        cover = self._cover(around, witnesses)
         if minimal == "size":  # all that cost no more contain a listed one, so that none costs less
             (cost,) = costs
             cover.check(tree, self._most(cost + is_complete), held if is_complete else ())
@@ -243,7 +267,10 @@ class Proven:
         self, necessary: list[int], relevant: list[int], irrelevant: list[int],
         witnesses: list[list[Witness]], sets: list[list[int]], trees: Trees,
     ) -> None:  # fmt: skip
-        """Freed alone, a necessary item breaks the claim; a set shows a relevant one; a tree rules an item out."""
+        """Freed alone, a necessary item breaks the claim; a set shows a relevant one; a tree rules an item out.
+
+        Some allowed set suffices: of none, all of this would be true.
+        """
         around = self._around()
         cover = self._cover(around, witnesses)
         roles = [self._open_items(listed) for listed in (necessary, relevant, irrelevant)]
@@ -251,12 +278,13 @@ class Proven:
             raise RejectedError("features", "one has two roles, or a relevant one has no set")
         if len(trees) != len(roles[2]):
             raise RejectedError("tree", "there must be one for each irrelevant item")
+        around.check_sufficient([i for k in self.choices.open | self.choices.fix for i in self.choices.items[k]])
         if not all(cover.breaks([k]) for k in roles[0]):
             raise RejectedError("necessary", "a feature is not shown to break the claim alone")
         for k, one in zip(roles[1], sets, strict=True):
             held = self.choices.held(self._features(one))
             around.check_sufficient(one)
-            if k not in held or not cover.breaks((self.choices.open - held) | {k}):
+            if not cover.breaks((self.choices.open - held) | {k}):  # so that the item is in the set, which suffices
                 raise RejectedError("sets", "one does not need the feature that it is to show")
             if not around.fits(self.choices.features([k])):
                 raise RejectedError("relevant", "a feature is not shown to be missing in some sufficient set")
@@ -302,10 +330,8 @@ class Proven:
             for beyond in just_beyond(domain, one) if is_widest else ():
                 wider = [*around]
                 wider[one.feature] = Domain([], [beyond], [])
-                point = next(given, [])
-                self._inside(wider).check_input(point, free, ranged[: place + 1])
-                if point[one.feature] != beyond:
-                    raise RejectedError("input", "it does not leave the range")
+                # One that stays in the range breaks nothing, as is shown below.
+                self._inside(wider).check_input(next(given, []), free, ranged[: place + 1])
             around = region
         if next(given, None) is not None:
             raise RejectedError("input", "there are more than ends of ranges")
@@ -335,9 +361,6 @@ def in_range(domain: Domain, one: Range) -> Domain:
         return Domain([], one.values, [])
     if (one.low is not None and one.low.edge < 0) or (one.high is not None and one.high.edge > 0):
         raise RejectedError("ranges", "an end is on the wrong side")
-    between = Span(one.low, one.high, is_integers=False)
-    if any(isinstance(x, Number) and between.holds(x) for x in (*domain.categories, *domain.codes)):
-        raise RejectedError("ranges", "a category or code that is a number lies between the ends of one")
     return Domain([cut for span in domain.spans if (cut := span.cut(one.low, one.high)) is not None], [], [])
 
 
@@ -364,23 +387,3 @@ def check_few(margin: Number, drops: Sequence[Number], choices: Choices, budget:
     every = sorted([*falls, *(drops[i] for i in choices.features(()))], reverse=True)
     if total(every if most is None else every[:most]) > margin:
         raise RejectedError("lower bound", "changes below it may be able to break the claim")
-
-
-class Checker:
-    """A model file, read once; certificates about it are checked one after the other."""
-
-    def __init__(self, content: bytes) -> None:
-        self.digest, self.model = hashlib.sha256(content).hexdigest(), read_model(content)
-
-    def check(self, content: bytes) -> Proven:
-        """Return what a certificate proves; `RejectedError` or `UnreadableError` otherwise."""
-        certificate = read_certificate(content)
-        if certificate.model != self.digest:
-            this = f"the certificate is for the model {certificate.model[:16]}..., this is {self.digest[:16]}..."
-            raise RejectedError("model", this)
-        try:
-            return Proven(self.model, certificate)
-        except RecursionError as error:
-            raise unreadable("the model file", error) from None
-        except NoValueError:
-            raise RejectedError("model", "a shape has no value somewhere in a region") from None

@@ -26,20 +26,25 @@ def show_floor(number: Fraction) -> str:
     return _rounded(number, ROUND_FLOOR)
 
 
+def show_exactly(number: Fraction) -> str:
+    """Return a number in full; Python's own text of an `int` has a limit, which the ends of a region can exceed."""
+    return "/".join(str(Decimal(part)) for part in number.as_integer_ratio()).removesuffix("/1")
+
+
 def show_value(value: Value, *, is_exact: bool = False) -> str:
     """Return a value of a feature; text is escaped, so that it stays on its line whatever it holds."""
     if not isinstance(value, Number):
         return "missing" if value is MISSING else repr(value)
     if is_exact or _is_short(value.value):
-        return str(value.value)
+        return show_exactly(value.value)
     return f"about {_rounded(value.value, ROUND_HALF_EVEN)}"
 
 
 def show_interval(low: Number | None, high: Number | None, *, is_exact: bool = True) -> str:
     """Return an interval, with ends that belong to it or not; long ones are rounded inwards unless asked exactly."""
     first = "(-inf" if low is None else f"{'(' if low.edge else '['}"
-    first += "" if low is None else str(low.value) if is_exact else _rounded(low.value, ROUND_CEILING)
-    last = "inf)" if high is None else str(high.value) if is_exact else _rounded(high.value, ROUND_FLOOR)
+    first += "" if low is None else show_exactly(low.value) if is_exact else _rounded(low.value, ROUND_CEILING)
+    last = "inf)" if high is None else show_exactly(high.value) if is_exact else _rounded(high.value, ROUND_FLOOR)
     return f"{first}, {last}{'' if high is None else ')' if high.edge else ']'}"
 
 

@@ -1,7 +1,7 @@
 """Whether a model taken over decides as its original does, asked as a user would ask: with tables, and `predict`.
 
-Nothing here reads the adapters: rows and changes are drawn from the features' domains in plain Python, and the
-original's own `predict` and `predict_proba` answer for them.
+Nothing here reads the adapters, but for the difference of scores that they found themselves: rows and changes are
+drawn from the features' domains in plain Python, and the original's own `predict` and `predict_proba` answer for them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ import numpy as np
 import pandas
 from peers import UNSEEN, knots_of, pool, reachable
 
-from suffice import MISSING, Explainer, Within, from_model
+from suffice import MISSING, Explainer, Within
+from suffice.adapters import Options, convert
+from suffice.errors import RadiusError
 
 ROWS, CHANGES, EXPLAINED = 300, 400, 4
 RADIUS = 2.0
@@ -78,13 +80,14 @@ def _cell(cell, is_text):
     return NEVER_SEEN[is_text] if isinstance(cell, str) and cell == UNSEEN else cell
 
 
-def attack(original, *, reference=True, seed=0, precision=1e-6, **options):
+def attack(original, *, reference=True, seed=0, precision=1e-6, explained=EXPLAINED, changes=CHANGES, **options):
     """Take a model over and try to find a row where it decides otherwise than its original."""
     start = time.process_time()
     table = original.table
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = from_model(original.fitted, table if reference else None, **options)
+        found = convert(original.fitted, table if reference else None, Options(**options))
+    model = found.model
     seconds = time.process_time() - start
     explainer, draw = Explainer(model), random.Random(seed)
     pools = [pool(domain, knots) for domain, knots in zip(model.domains, knots_of(explainer), strict=True)]
@@ -93,8 +96,10 @@ def attack(original, *, reference=True, seed=0, precision=1e-6, **options):
     scores = np.array([np.ravel(_floats(explainer.score(row))) for row in rows])
     theirs = original.predict(model, rows)
     error, labels = _compare(model, original, explainer, rows, scores, theirs, precision)
-    explanations, counterexamples = _explanations(model, original, explainer, rows, scores, theirs, pools, draw)
-    return Attacked(model, seconds, len(rows), labels, error, explanations, counterexamples)
+    drawn = rows, scores, theirs, pools, draw
+    explanations, counterexamples = _explanations(model, original, explainer, *drawn, explained, changes)
+    difference = max(error, found.check.error)
+    return Attacked(model, seconds, len(rows), labels, difference, explanations, counterexamples)
 
 
 def _floats(score):
@@ -140,7 +145,7 @@ def _compare(model, original, explainer, rows, scores, theirs, precision):
     return error, int((~unclear).sum())
 
 
-def _explanations(model, original, explainer, rows, scores, theirs, pools, draw):
+def _explanations(model, original, explainer, rows, scores, theirs, pools, draw, most, changes):
     explained = broken = 0
     unclear = _near_tie(model, scores, 1e-4) if model.task != "regression" else np.zeros(len(rows), dtype=bool)
     for k, row in enumerate(rows):
@@ -150,24 +155,35 @@ def _explanations(model, original, explainer, rows, scores, theirs, pools, draw)
         if why is None:
             continue
         columns = [
-            draw.choices([value] if name in why.features else reachable(value, domain, radius, values, draw), k=CHANGES)
+            draw.choices([value] if name in why.features else reachable(value, domain, radius, values, draw), k=changes)
             for name, value, domain, values in zip(model.names, row, model.domains, pools, strict=True)
         ]
         moved = list(zip(*columns, strict=True))
         given = original.predict(model, moved)
         if model.task == "regression":
-            mine = np.array([float(explainer.score(one)) for one in moved])
+            mine = np.array([float(explainer.score(one)) for one in moved[:CHANGES]])
             low, high = (np.array(scores[k, 0] + side * spread * (1 + 1e-6)) for side in (-1, 1))
             low, high = (end if original.means is None else original.means(end) for end in (low, high))
             assert ((np.array(given) >= low - 1e-9) & (np.array(given) <= high + 1e-9)).all()
             assert np.isfinite(mine).all()
+            broken += _left_range(model, original, why, scores[k, 0], spread)
         else:
             assert set(given) == {theirs[k]}, "an explanation does not hold"
             broken += _counterexamples(model, original, explainer, why, theirs[k])
         explained += 1
-        if explained == EXPLAINED:
+        if explained == most:
             break
     return explained, broken
+
+
+def _left_range(model, original, why, score, spread):
+    """How many inputs that break an explanation of a regression were seen to take the original out of its range."""
+    low, high = (np.array(score + side * spread * (1 - 1e-6)) for side in (-1, 1))
+    low, high = (end if original.means is None else original.means(end) for end in (low, high))
+    points = [why.counterexample(name) for name in why.features]
+    given = original.predict(model, [[_plain(point[name]) for name in model.names] for point in points])
+    assert all(one <= low or one >= high for one in given), "a counterexample changes too little"
+    return len(given)
 
 
 def _why(model, explainer, row, score):
@@ -176,7 +192,10 @@ def _why(model, explainer, row, score):
     for radius in (math.inf, RADIUS):
         for spread in spreads:
             claim = {} if spread is None else {"claim": Within(spread)}
-            why = explainer.explain(row, radius, unit="raw", **claim)
+            try:
+                why = explainer.explain(row, radius, unit="raw", **claim)
+            except RadiusError:  # what two features add together may go on for ever
+                continue
             if 0 < why.size < len(row):
                 return why, radius, spread
     return None, None, None

@@ -261,16 +261,14 @@ add(SK, "PolynomialFeatures(1) + LR", lambda: pipe(make(f"{PRE}.PolynomialFeatur
 add(
     SK,
     "PolynomialFeatures(interaction_only=True) + LR",
-    lambda: pipe(make(f"{PRE}.PolynomialFeatures", interaction_only=True), lr()),
-    refused="makes products of columns",
-    because="pairs",
+    lambda: pipe(make(f"{PRE}.PolynomialFeatures", interaction_only=True), scaled(lr())),
 )
 add(
     SK,
     "PolynomialFeatures() + LR",
     lambda: pipe(make(f"{PRE}.PolynomialFeatures"), lr()),
-    refused="makes products of columns",
-    because="pairs",
+    refused="makes squares",
+    because="curves",
 )
 for name in ("log1p", "sqrt"):
     add(
@@ -592,12 +590,85 @@ add(
     lambda: xgb(enable_categorical=True),
     table="categories",
     target="bits",
-    refused="splits by categories",
+    precision=1e-4,
+)
+add(
+    XGB,
+    "categories, depth 2",
+    lambda: xgb(enable_categorical=True, max_depth=2, n_estimators=10, max_cat_to_onehot=1),
+    table="categories",
+    target="bits",
+    precision=1e-4,
 )
 add(LGB, "categories", lgb, table="categories", target="bits")
 add(LGB, "poisson", lambda: lgb("Regressor", objective="poisson"), target="count", means=np.exp)
+add(CAT, "cat_features", lambda: cat(cat_features=["job"]), table="mixed", target="bits")
 add(
-    CAT, "cat_features", lambda: cat(cat_features=["job"]), table="mixed", target="bits", refused="categorical features"
+    CAT,
+    "cat_features, one-hot, depth 2",
+    lambda: cat(cat_features=["job"], one_hot_max_size=9, depth=2, max_ctr_complexity=1),
+    table="mixed",
+    target="bits",
+)
+
+# --- ONNX -------------------------------------------------------------------------------------------------------------
+
+ONNX = "skl2onnx"
+
+
+def onnx(model, table="numbers", target="bits", means=None):
+    """A pipeline as skl2onnx exports it, with the labels or numbers that onnxruntime gives for it."""
+    import onnxruntime
+    from skl2onnx import to_onnx
+    from skl2onnx.common.data_types import FloatTensorType, StringTensorType
+
+    X, y = data()[table], data()[target]
+    X = X.assign(**{name: X[name].astype(np.float32) for name in X if name != "job"})
+    is_mixed = "job" in X
+    X = X if is_mixed else X.set_axis([f"x{k}" for k in range(X.shape[1])], axis=1)
+    types = [(name, (StringTensorType if name == "job" else FloatTensorType)([None, 1])) for name in X]
+    given = X if is_mixed else X.to_numpy()
+    graph = to_onnx(model.fit(given, y), None if is_mixed else given[:1], initial_types=types if is_mixed else None)
+    session = onnxruntime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+
+    def feed(rows):
+        if not is_mixed:
+            return {"X": rows.to_numpy(dtype=np.float32)}
+        return {name: rows[[name]].to_numpy(dtype=object if name == "job" else np.float32) for name in X}
+
+    return Original(graph, X.astype({name: float for name in X if name != "job"}),
+                    predict=lambda rows: session.run(None, feed(rows))[0], means=means)  # fmt: skip
+
+
+GB = f"{ENS}.GradientBoosting"
+for name, model, ask in (
+    ("LogisticRegression", lr, {}),
+    ("LogisticRegression, 3 classes", lr, {"target": "three"}),
+    ("LinearSVC", lambda: make("sklearn.svm.LinearSVC"), {}),
+    ("GradientBoosting stumps", lambda: make(f"{GB}Classifier", max_depth=1), {}),
+    ("GradientBoosting stumps, 3 classes", lambda: make(f"{GB}Classifier", max_depth=1), {"target": "three"}),
+    ("GradientBoosting of depth 2", lambda: make(f"{GB}Classifier", max_depth=2, n_estimators=20), {}),
+    ("scaler + GradientBoosting", lambda: scaled(make(f"{GB}Classifier", max_depth=2, n_estimators=20)), {}),
+    ("KBins (ordinal) + LR", lambda: pipe(make(f"{PRE}.KBinsDiscretizer", 4, encode="ordinal"), lr()), {}),
+    ("KBins (one-hot) + LR", lambda: pipe(make(f"{PRE}.KBinsDiscretizer", 4, encode="onehot-dense"), lr()), {}),
+    ("Binarizer + LR", lambda: pipe(make(f"{PRE}.Binarizer", threshold=30.0), lr()), {}),
+    ("SimpleImputer + LR", lambda: pipe(make("sklearn.impute.SimpleImputer"), scaled(lr())), {"table": "number gaps"}),
+    ("ColumnTransformer + LR", lambda: pipe(columns(), lr()), {"table": "mixed"}),
+    (
+        "OrdinalEncoder + GradientBoosting",
+        lambda: pipe(columns(jobs=make(f"{PRE}.OrdinalEncoder")), make(f"{GB}Classifier", max_depth=1)),
+        {"table": "mixed"},
+    ),
+    ("GradientBoostingRegressor stumps", lambda: make(f"{GB}Regressor", max_depth=1), {"target": "number"}),
+    ("OneHotEncoder + Ridge", lambda: pipe(columns(), make(f"{LINEAR}.Ridge")), {"table": "mixed", "target": "number"}),
+    ("PoissonRegressor", lambda: make(f"{LINEAR}.PoissonRegressor"), {"target": "count", "means": np.exp}),
+):
+    add_fit(ONNX, name, lambda model=model, ask=ask: onnx(model(), **ask), precision=1e-4)
+add_fit(
+    ONNX,
+    "RandomForestClassifier",
+    lambda: onnx(make(f"{ENS}.RandomForestClassifier", n_estimators=3)),
+    refused="averages probabilities of trees",
 )
 
 # --- statsmodels ------------------------------------------------------------------------------------------------------
@@ -721,6 +792,39 @@ add(
     lambda: pipe(make(f"{FE}.imputation.MeanMedianImputer"), make(f"{FE}.encoding.OneHotEncoder"), lr()),
     table="gaps",
 )
+
+
+IM = "imodels"
+for kind, target in (("Classifier", "names"), ("Regressor", "number")):
+    add(
+        IM,
+        f"SLIM{kind}",
+        lambda kind=kind: scaled(make(f"imodels.SLIM{kind}")),
+        target="bits" if kind[0] == "C" else target,
+    )
+    add(IM, f"TreeGAM{kind}", lambda kind=kind: make(f"imodels.TreeGAM{kind}"), target=target)
+    add(
+        IM,
+        f"FIGS{kind}(max_rules=5)",
+        lambda kind=kind: make(f"imodels.FIGS{kind}", max_rules=5, random_state=0),
+        target="bits" if kind[0] == "C" else target,
+    )
+add(
+    IM,
+    "RuleFitClassifier",
+    lambda: make("imodels.RuleFitClassifier", random_state=0),
+    target="bits",
+    refused="by rules or trees over several columns",
+)
+
+
+def igann():
+    model = make("igann.IGANN", task="regression", n_estimators=5)
+    model.fit(data()["numbers"], data()["number"])
+    return Original(model, data()["numbers"])
+
+
+add_fit("igann", "IGANN", igann, refused="smooth activations", because="curves")
 
 
 def aplr(kind, target, level=0):

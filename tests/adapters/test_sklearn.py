@@ -12,7 +12,7 @@ pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from sklearn.compose import ColumnTransformer  # noqa: E402
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis  # noqa: E402
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor  # noqa: E402
-from sklearn.feature_selection import SelectKBest  # noqa: E402
+from sklearn.feature_selection import SelectKBest, VarianceThreshold  # noqa: E402
 from sklearn.impute import SimpleImputer  # noqa: E402
 from sklearn.linear_model import (  # noqa: E402
     LinearRegression,
@@ -208,6 +208,37 @@ def test_a_pipeline_is_taken_over_in_the_users_columns(name):
     check(f"scikit-learn {name}", model, asking(pipeline), package="scikit-learn", radii=(3.0, np.inf))
 
 
+@pytest.mark.parametrize(
+    ("last", "classes"),
+    [
+        ([LogisticRegression(max_iter=300)], 2),
+        ([LogisticRegression(max_iter=300)], 3),
+        ([Ridge()], 0),
+        ([StandardScaler(), LogisticRegression()], 2),
+        ([VarianceThreshold(0.2), MinMaxScaler(), LogisticRegression()], 2),
+    ],
+)
+def test_products_of_columns_are_terms_over_two_features(last, classes):
+    X = frame()
+    products = PolynomialFeatures(2, interaction_only=True)
+    pipeline = make_pipeline(mixed(scaled(StandardScaler())), products, *last).fit(X, target(X, classes))
+    model = suffice.from_model(pipeline)
+    assert model.names == tuple(NAMES)
+    over = {frozenset(model.names[k] for k in term.features) for term in model.pairs}
+    # Every two of the five columns, one-hot groups too, unless some are left out.
+    assert len(over) == 10 if len(last) < 3 else 0 < len(over) < 10
+    check(f"scikit-learn products {classes}", model, asking(pipeline), package="scikit-learn", radii=(1.0, 3.0))
+
+
+def test_squares_of_categories_are_categories():
+    X = frame(missing=False)[["job", "plan"]]
+    pipeline = make_pipeline(encoder(), PolynomialFeatures(2), Ridge()).fit(X, target(frame(missing=False), 0))
+    model = suffice.from_model(pipeline)
+    assert {term.features for term in model.pairs} == {(0, 1)}
+    explainer, own = Explainer(model), pipeline.predict(X)
+    assert [float(explainer.score(X.iloc[k])) for k in range(40)] == pytest.approx(own[:40], abs=1e-9)
+
+
 @pytest.mark.parametrize("name", STEPPED)
 @pytest.mark.parametrize("constraint", ["no_interactions", "pairwise"])
 def test_boosting_sees_increasing_maps_only_through_its_thresholds(name, constraint):
@@ -324,9 +355,35 @@ REFUSED = {
         lambda: fitted(QuantileTransformer(n_quantiles=9, output_distribution="normal"), Ridge()),
         "'normal'.*smooth curve",
     ),
-    "products": (
+    "squares": (
         lambda: fitted(StandardScaler(), PolynomialFeatures(2), LogisticRegression()),
-        r"PolynomialFeatures\(degree=2\) makes products of columns; use degree=1",
+        r"PolynomialFeatures\(degree=2\) makes squares, which are smooth curves; use interaction_only=True",
+    ),
+    "products of three": (
+        lambda: fitted(PolynomialFeatures(3, interaction_only=True), Ridge()),
+        "multiplies 3 columns; products of two can be explained",
+    ),
+    "products before another map": (
+        lambda: fitted(PolynomialFeatures(2, interaction_only=True), SplineTransformer(degree=1), Ridge()),
+        "the SplineTransformer reads a product of two columns",
+    ),
+    "products before quantiles": (
+        lambda: fitted(
+            PolynomialFeatures(2, interaction_only=True, include_bias=False),
+            QuantileTransformer(n_quantiles=9),
+            Ridge(),
+        ),
+        "the QuantileTransformer reads a product of two columns",
+    ),
+    "products before trees": (
+        lambda: fitted(
+            PolynomialFeatures(2, interaction_only=True), HistGradientBoostingClassifier(max_iter=3, max_depth=1)
+        ),
+        "only linear models can be explained after it",
+    ),
+    "products of a smooth map": (
+        lambda: fitted(PowerTransformer(), PolynomialFeatures(2, interaction_only=True), Ridge()),
+        "smooth curve",
     ),
     "any function": (
         lambda: fitted(FunctionTransformer(np.log1p), LogisticRegression()),
@@ -394,5 +451,5 @@ def test_powers_of_one_column_and_normal_columns_are_curves():
         assert explainer.compiled.is_curved
         rows = X[columns].head(40)
         assert [explainer.predict(row) for _, row in rows.iterrows()] == pipeline.predict(rows).tolist()
-    with pytest.raises(AdapterError, match="powers above 3"):
+    with pytest.raises(AdapterError, match="multiplies 4 columns"):
         suffice.from_model(fitted(PolynomialFeatures(4), LogisticRegression(), columns=["age"]))

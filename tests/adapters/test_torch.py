@@ -250,8 +250,7 @@ def test_a_module_that_returns_probabilities_is_told_so():
     ("kind", "words"),
     [
         (nn.Hardswish, "has curved pieces between -3 and 3"),
-        (nn.Hardsigmoid, "divides by 6"),
-        (lambda: nn.LayerNorm(4), "depends on all units"),
+        (lambda: nn.LayerNorm(4), "depends on all units; train with BatchNorm1d"),
         (nn.Sigmoid, "give the module without it"),
     ],
 )
@@ -267,6 +266,90 @@ def test_layers_without_exact_pieces_are_refused_with_the_reason(kind, words):
 
     with pytest.raises(AdapterError, match=words):
         suffice.from_model(Stack().eval(), task="binary")
+
+
+class Inputs(nn.Module):
+    """Networks behind a scaler, a normalisation or a clamp of the module's own."""
+
+    def __init__(self, way, activation=nn.ReLU):
+        super().__init__()
+        self.way = way
+        make = lambda: nn.Sequential(nn.Linear(1, 6), activation(), nn.Linear(6, 1))  # noqa: E731
+        self.nets = nn.ModuleList([make(), make(), make()])
+        self.bias = nn.Parameter(torch.tensor([0.25]))
+        if way in ("scaled", "wrong"):
+            self.register_buffer("x_mean", torch.tensor([1.0, -2.0, 30.0]))
+            self.register_buffer("x_std", torch.tensor([0.5, 3.0, 7.0]))
+        if way == "normed":
+            self.norm = nn.BatchNorm1d(3)
+            self.norm.running_mean.copy_(torch.tensor([1.0, -2.0, 30.0]))
+            self.norm.running_var.copy_(torch.tensor([0.5, 3.0, 7.0]))
+        if way == "clipped":
+            self.clip = nn.Hardtanh(-1.5, 2.0)
+
+    def forward(self, x):
+        if self.way == "scaled":
+            x = (x - self.x_mean) / self.x_std
+        if self.way == "wrong":
+            x = (x - self.x_mean) * self.x_std
+        if self.way == "normed":
+            x = self.norm(x)
+        if self.way == "clipped":
+            x = self.clip(x)
+        if self.way == "clamped":
+            x = x.clamp(-1.5, 2.0)
+        return sum(one(x[:, i : i + 1]) for i, one in enumerate(self.nets)) + self.bias
+
+
+@pytest.mark.parametrize("activation", [nn.ReLU, nn.Hardsigmoid])
+@pytest.mark.parametrize("way", ["plain", "scaled", "normed", "clipped", "clamped"])
+def test_what_a_module_does_to_its_columns_is_read(way, activation):
+    torch.manual_seed(0)
+    module = Inputs(way, activation).eval()
+    layout = Layout("nets.{i}", "{k}", intercept="bias", clip=(-1.5, 2.0)) if way == "clamped" else None
+    model = suffice.from_model(module, task="binary", layout=layout)
+    check(f"torch {way} {activation.__name__}", model, ask(module), package="torch", precision=1e-5, single=True)
+
+
+def test_what_a_module_does_otherwise_to_its_columns_is_refused():
+    torch.manual_seed(0)
+    with pytest.raises(AdapterError, match="look for"):
+        suffice.from_model(Inputs("wrong").eval(), task="binary")
+    with pytest.raises(AdapterError, match=r"clamps its inputs: layout=Layout\(\.\.\., clip=\(low, high\)\)"):
+        suffice.from_model(Inputs("clamped").eval(), task="binary")
+
+
+class Grouped(nn.Module):
+    """All networks in one stack of convolutions, a group for each feature."""
+
+    def __init__(self, features=4, hidden=5, activation=nn.ReLU, mixes=False):
+        super().__init__()
+        self.stack = nn.Sequential(
+            nn.Conv1d(features, features * hidden, 1, groups=features),
+            activation(),
+            nn.Conv1d(features * hidden, features * 3, 1, groups=features),
+            activation(),
+            nn.Conv1d(features * 3, features, 1, groups=1 if mixes else features),
+        )
+        self.bias = nn.Parameter(torch.tensor([0.5]))
+
+    def forward(self, x):
+        return self.stack(x.unsqueeze(-1)).sum(dim=1) + self.bias
+
+
+@pytest.mark.parametrize("activation", [nn.ReLU, nn.Hardsigmoid, nn.LeakyReLU])
+def test_grouped_convolutions_are_one_network_for_each_feature(activation):
+    torch.manual_seed(0)
+    module = Grouped(activation=activation).eval()
+    model = suffice.from_model(module, task="binary")
+    assert len(model.names) == 4
+    check(f"torch grouped {activation.__name__}", model, ask(module), package="torch", precision=1e-5, single=True)
+
+
+def test_convolutions_that_join_features_are_refused():
+    torch.manual_seed(0)
+    with pytest.raises(AdapterError):
+        suffice.from_model(Grouped(mixes=True).eval(), task="binary")
 
 
 class Estimator:

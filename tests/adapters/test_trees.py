@@ -146,6 +146,50 @@ def test_xgboost_refusals(xgboost):
         suffice.from_model({"learner": {"gradient_booster": {}}})
 
 
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("values", [["blue", "green", "grey", "red"], [10, 20, 30, 40]])
+def test_xgboost_categories_have_their_names(xgboost, values, depth):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    random = np.random.default_rng(0)
+    X = pandas.DataFrame({"a": data()[:, 0], "b": pandas.Categorical(random.choice(values, 500), categories=values)})
+    X.loc[random.random(500) < 0.1, "b"] = None
+    y = (np.nan_to_num(X["a"]) + X["b"].isin(values[1:3]) + 2 * X["b"].isna() > 0.7).astype(int)
+    options = {"max_depth": depth, "n_estimators": 30, "enable_categorical": True, "max_cat_to_onehot": 1}
+    fitted = xgboost.XGBClassifier(n_jobs=1, **options).fit(X, y)
+    model = suffice.from_model(fitted)
+    assert {float(v) if isinstance(v, int) else v for v in values} <= {
+        v if isinstance(v, str) else float(v) for v in model.domains[1].categories_
+    }
+    assert bool(model.pairs) == (depth == 2)
+
+    def ask(rows):
+        table = pandas.DataFrame(rows, columns=["a", "b"])
+        table["a"] = table["a"].astype(float)
+        table["b"] = pandas.Categorical(table["b"], categories=values)
+        return fitted.predict(table, output_margin=True)
+
+    name = f"XGBoost categories {'named' if isinstance(values[0], str) else 'of numbers'}, depth {depth}"
+    check(name, model, ask, package="xgboost-cpu", precision=1e-6)
+    saved = json.loads(bytes(fitted.get_booster().save_raw("json")))
+    assert same_functions(suffice.from_model(saved), model)
+    assert same_functions(suffice.from_model(fitted.get_booster(), task="binary"), model)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_xgboost_codes_are_categories_too(xgboost, depth):
+    X = np.column_stack([data()[:, 0], np.random.default_rng(0).integers(0, 6, 500)])
+    y = (np.nan_to_num(X[:, 0]) + np.isin(X[:, 1], [1, 4]) > 0.5).astype(int)
+    options = {"max_depth": depth, "n_estimators": 20, "enable_categorical": True, "max_cat_to_onehot": 1}
+    fitted = xgboost.XGBClassifier(n_jobs=1, feature_types=["q", "c"], **options).fit(X, y)
+    model = suffice.from_model(fitted)
+
+    def ask(rows):
+        cells = [[np.nan if c is None else 40.0 if c == "???" else c for c in row] for row in rows]
+        return fitted.predict(np.array(cells, dtype=float), output_margin=True)
+
+    check(f"XGBoost codes, depth {depth}", model, ask, package="xgboost-cpu", precision=1e-6)
+
+
 # --- LightGBM ---------------------------------------------------------------------------------------------------------
 
 
@@ -394,6 +438,62 @@ def test_catboost_predicts_with_its_best_rounds(catboost):
     assert fitted.tree_count_ < 200
     explainer = Explainer(suffice.from_model(fitted, X))
     assert [explainer.predict(row) for row in X[:100]] == fitted.predict(X[:100]).tolist()
+
+
+@pytest.mark.parametrize(("depth", "onehot"), [(1, 2), (1, 10), (2, 10), (2, 2)])
+def test_catboost_categories_are_those_of_the_reference(catboost, depth, onehot):
+    """With few categories it asks about each, with more about numbers that it made of the target."""
+    random = np.random.default_rng(0)
+    columns = [data()[:, 0].tolist(), random.choice(["red", "green", "blue", "grey"], 500).tolist()]
+    columns.append(random.integers(1, 6, 500).tolist())
+    X = [list(row) for row in zip(*columns, strict=True)]
+    y = [int(np.nan_to_num(a) + (b in ("red", "grey")) + (c in (2, 4)) + random.normal(0, 0.2) > 0.9) for a, b, c in X]
+    quiet = {"verbose": 0, "allow_writing_files": False, "thread_count": 1, "cat_features": [1, 2]}
+    fitted = catboost.CatBoostClassifier(
+        iterations=30, depth=depth, one_hot_max_size=onehot, max_ctr_complexity=1, **quiet
+    ).fit(X, y)
+    model = suffice.from_model(fitted, X)
+    assert set(model.domains[1].categories_) == {"red", "green", "blue", "grey"}
+    assert {float(c) for c in model.domains[2].categories_} == {1.0, 2.0, 3.0, 4.0, 5.0}
+    assert bool(model.pairs) == (depth == 2)
+
+    def ask(rows):
+        cells = [
+            [np.nan if a is None else a, b, "???" if c == "???" else int(c)]
+            for a, b, c in rows
+        ]  # fmt: skip
+        return fitted.predict(cells, prediction_type="RawFormulaVal")
+
+    name = f"CatBoost categories, depth {depth}, {'one-hot' if onehot > 2 else 'by the target'}"
+    check(name, model, ask, package="catboost")
+
+
+def test_catboost_categories_without_their_names_are_refused(catboost, tmp_path):
+    X, y = [["a", 1.0], ["b", 2.0], ["c", 3.0], ["a", 4.0]] * 20, [0, 1, 1, 0] * 20
+    quiet = {"verbose": 0, "allow_writing_files": False, "thread_count": 1, "iterations": 5}
+    fitted = catboost.CatBoostClassifier(depth=1, cat_features=[0], **quiet).fit(X, y)
+    fitted.save_model(str(tmp_path / "model.json"), format="json")
+    for given, reference in ((fitted, None), (tmp_path / "model.json", X)):
+        with pytest.raises(AdapterError, match=r"keeps no names; give the fitted model with reference rows"):
+            suffice.from_model(given, reference)
+
+
+def test_catboost_categories_that_are_joined_before_a_split_are_refused():
+    from suffice.adapters.catboost_categories import _column
+
+    alone = [{"cat_feature_index": 1, "combination_element": "cat_feature_value"}]
+    info = {
+        "float_features": [{"borders": [1.0, 2.0]}],
+        "categorical_features": [{"flat_feature_index": 1, "values": [7]}, {"flat_feature_index": 4}],
+        "ctrs": [{"borders": [0.5], "elements": alone}, {"borders": [0.5, 0.7], "elements": [*alone, *alone]}],
+    }
+    assert _column({"split_type": "OneHotFeature", "cat_feature_index": 0}, info, "it") == 1
+    assert _column({"split_type": "OnlineCtr", "split_index": 3}, info, "it") == 4
+    for index in (4, 5):
+        with pytest.raises(AdapterError, match="joins categories with other features before it splits; train it with"):
+            _column({"split_type": "OnlineCtr", "split_index": index}, info, "it")
+    with pytest.raises(AdapterError, match="has a split of type OnlineCtr"):
+        _column({"split_type": "OnlineCtr", "split_index": 6}, info, "it")
 
 
 def test_a_catboost_with_a_threshold_of_its_own_is_refused(catboost, tmp_path):

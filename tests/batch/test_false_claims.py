@@ -24,6 +24,7 @@ from suffice import (
     Within,
 )
 from suffice.batch import kernel
+from suffice.batch.covers import cover_rows
 
 LINE = PiecewiseLinear([0], [0], left_slope=1, right_slope=1)
 
@@ -114,7 +115,8 @@ def test_no_path_of_the_kernel_settles_a_row_whose_margin_is_not_above_its_error
     for sure in (0, 1):
         both, doubts = np.full((2, 1), 1.0), np.zeros((2, 1))
         both[1 - sure], doubts[1 - sure] = margin, error
-        sizes, _, fixed = kernel.decide_several(np.stack([drops, drops]), np.stack([bounds, bounds]), both, doubts)
+        each = np.arange(features + 1), np.arange(features), np.ones(features, np.int64), np.zeros(features, np.int8)
+        sizes, _, fixed = cover_rows(np.stack([drops, drops]), np.stack([bounds, bounds]), both, doubts, *each)
         assert (sizes.tolist(), len(fixed)) == ([kernel.OPEN], 0)
 
 

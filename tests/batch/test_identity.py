@@ -80,16 +80,17 @@ def cells(domain):
     return st.one_of(st.sampled_from(likely), st.sampled_from([*likely, 99.5, "wrong", math.nan, "0.1", "1/3"]))
 
 
-def assert_same_as_one_row(explainer, result, rows, radius, claim):
+def assert_same_as_one_row(explainer, result, rows, radius, claim, **options):
+    counts = not options.get("groups") and len(set(options.get("cost", {}).values())) < 2
     for k, row in enumerate(rows):
         if k in result.messages:
-            with pytest.raises((suffice.RowError, suffice.ClaimError)) as refused:
-                explainer.explain(list(row), radius, claim=claim, unit="raw")
+            with pytest.raises((suffice.RowError, suffice.ClaimError, suffice.PreferenceError)) as refused:
+                explainer.explain(list(row), radius, claim=claim, unit="raw", **options)
             assert (result.statuses[k], result.sizes[k], result.messages[k]) == ("failed", -1, str(refused.value))
             continue
-        why = explainer.explain(list(row), radius, claim=claim, unit="raw")
+        why = explainer.explain(list(row), radius, claim=claim, unit="raw", **options)
         assert result.fixed_of(k) == why.fixed
-        assert (result.sizes[k], result.lower_bounds[k]) == (why.size, why.lower_bound)
+        assert (result.sizes[k], result.lower_bounds[k]) == (why.size, why.bound if counts else 0)
         assert result.statuses[k] == why.status.value
         assert abs(Fraction(result.margins[k]) - why.margin) <= Fraction(result.margin_errors[k])
         if explainer.model.task == "regression":
@@ -108,6 +109,42 @@ def test_each_row_is_answered_as_one_row_is(question):
         table[k] = row
     result = explainer.explain_batch(table, radius, claim=claim, threads=1, unit="raw")
     assert_same_as_one_row(explainer, result, rows, radius, claim)
+
+
+@st.composite
+def preferences(draw, count):
+    """What is fixed, freed, tied together, and what features cost."""
+    names = [f"f{i}" for i in range(count)]
+    wish = dict(zip(names, draw(st.permutations(["fix", "free", "group", "group", ""]))[:count], strict=True))
+    options = {one: [name for name in names if wish[name] == one] for one in ("fix", "free")}
+    group = [name for name in names if wish[name] == "group"]
+    if len(group) > 1 and draw(st.booleans()):
+        return {**options, "groups": [group]}
+    return {**options, "cost": {name: draw(st.sampled_from([1, 2, 3])) for name in names}}
+
+
+@settings(max_examples=100)
+@given(questions(), st.data())
+def test_so_it_is_with_preferences(question, data):
+    model, radius, claim, rows = question
+    options = data.draw(preferences(len(model.features)))
+    explainer = Explainer(model)
+    table = np.empty((len(rows), len(model.features)), dtype=object)
+    for k, row in enumerate(rows):
+        table[k] = row
+    result = explainer.explain_batch(table, radius, claim=claim, threads=1, unit="raw", **options)
+    assert_same_as_one_row(explainer, result, rows, radius, claim, **options)
+
+
+def test_preferences_are_settled_without_exact_arithmetic():
+    random = np.random.default_rng(0)
+    shapes = [PiecewiseLinear([-2, 0, 2], random.normal(size=(3, 3)).tolist()) for _ in range(6)]
+    explainer = Explainer(suffice.AdditiveModel(shapes, [0, 0, 0], "multiclass"))
+    rows = random.normal(size=(300, 6))
+    costs = {f"x{i}": 1 + i % 3 for i in range(6)}
+    for options in ({}, {"fix": ["x0"]}, {"cost": costs}, {"groups": [["x1", "x4"]]}):
+        result = explainer.explain_batch(rows, 0.5, unit="raw", **options)
+        assert result.was_exact.mean() < 0.02
 
 
 def test_of_equal_drops_the_one_that_is_only_approached_comes_last():

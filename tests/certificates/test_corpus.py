@@ -17,14 +17,15 @@ from plain import models, plain
 from truth import is_true
 
 import suffice_check
-from suffice import AdditiveModel, Explainer, Table
+from suffice import AdditiveModel, Domain, Explainer, Feature, PiecewiseLinear, Steps, Table, Within
 from suffice.model.reading import file_hash
 from suffice.model.writing import to_bytes
-from suffice_check import network, verdict
+from suffice_check import checker, network
 from suffice_check.__main__ import main
 from suffice_check.model import Tensors
 from suffice_check.network import Activation, Network, Tensor, read_layer
 from suffice_check.ordered import Number
+from suffice_check.sentence import Sentence
 from suffice_check.words import show, show_floor, show_value
 
 MODELS = {file_hash(path): path for path in sorted((HERE / "models").glob("*.safetensors"))}
@@ -93,14 +94,16 @@ def test_the_sentence_says_what_is_proven_of_which_row_region_and_model():
     assert said("one_inequality") == (
         "Proven: with 'colour' = 'red', 'jump' = 1/4 and 'months' = 3 fixed, the prediction stays 'yes', whatever the "
         "other 2 features do within the region; no smaller set is enough. Region: every free feature within 2 of the "
-        "row (in its own units); a category may become any other. Rest of the row: 'net' = 5/2 and 'bins' = 5. "
+        "row (in its own units); a category may become any other; numbers that are codes or categories count as "
+        "labels. Rest of the row: 'net' = 5/2 and 'bins' = 5. "
         f"Model: the file whose SHA-256 begins with {digits}."
     )
     assert said("contrast").startswith(
         "Proven: changing 'net' and 'months' alone can break the claim that the prediction stays 'yes'; no fewer "
         "features can. Region: 'net' within 2 of the row (in its own units), 'bins' within 2 of the row (in its own "
         "units), 'months' within 1 of the row (in its own units), 'colour' held at its value and 'jump' within 1/8 of "
-        "the row (in its own units). Row: 'net' = 5/2, 'bins' = 5, 'months' = 3, 'colour' = 'red' and 'jump' = 1/4."
+        "the row (in its own units); numbers that are codes or categories count as labels. Row: 'net' = 5/2, 'bins' = "
+        "5, 'months' = 3, 'colour' = 'red' and 'jump' = 1/4."
     )
     assert said("insufficient").startswith(
         "Proven: fixing 'months' = 3 is not enough: the claim that the prediction stays 'b' is false at an input of "
@@ -161,13 +164,106 @@ def test_the_sentence_says_what_is_proven_of_which_row_region_and_model():
         ),
         (
             "radius_with_immutable",
-            "within that radius of the row (in the model's scaled units). Rest of the row: 'bins'",
+            "within that radius of the row (in the model's scaled units); numbers that are codes or categories count "
+            "as labels. Rest of the row: 'bins'",
         ),
         ("radius_without_end", "stays 'no' at every finite radius, but not on the whole domain. Rest of the row"),
     ],
 )
 def test_the_sentence_says_what_else_decides_its_meaning(name, part):
     assert part in said(name)
+
+
+def told(model, answer, change=lambda document: None, *, is_full=False):
+    """What the checker says of an answer, after a change to its certificate."""
+    document = json.loads(answer.certificate().text)
+    change(document)
+    proven = checker.Checker(to_bytes(model)).check(json.dumps(document).encode())
+    return "\n".join(Sentence(proven, is_full=True).lines()) if is_full else Sentence(proven).text()
+
+
+def cliffs(*highs, **options):
+    """A model of features that are worth 2 up to 1, and as much as is said beyond."""
+    features = [Feature(name, **options) for name, _ in zip("abcdefgh", highs, strict=False)]
+    return AdditiveModel([Steps([1], [2, high]) for high in highs], -1, features=features, classes=["no", "yes"])
+
+
+def test_how_many_may_change_is_told_without_a_radius_too():
+    model = cliffs(0, 0, 0)  # true of any one change, false of all three
+    answer = Explainer(model).radius([0, 0, 0], [], max_changed=2, unit="raw")
+    text = told(model, answer)
+    assert "the prediction stays 'yes' on the whole domain. Region: at most 2 may change at once. Row: " in text
+
+
+def test_the_region_is_told_where_only_smaller_sets_have_one():
+    model = cliffs(-9, -9)
+    text = told(model, Explainer(model).explain([0, 0], 3, unit="raw"))
+    assert "for nothing else can change; no smaller set is enough. Region: every free feature within 3 of the" in text
+
+
+def test_a_category_without_deviation_is_not_said_to_change():
+    shape = Table({"u": 1, "v": -9}, otherwise=Steps([1], [2, 0]))
+    domain = Domain.interval(0, 5) | Domain.categories("u", "v")
+    model = AdditiveModel([shape, Steps([1], [2, 0])], 1, features=[Feature("a", domain, deviation=0), "b"])
+    text = told(model, Explainer(model).explain(["u", 0], {"a": 1, "b": 0}, unit="std"))
+    assert "Region: every free feature held at its value. Row" in text
+    text = told(model, Explainer(model).radius(["u", 0], ["b"], unit="raw"))
+    assert "up to and including 0, but at no larger one. Region: 'a' within that radius of the row (in its own" in text
+    assert "; a category may become any other at a radius above 0. Rest" in text
+
+
+def test_what_goes_with_a_fixed_feature_is_said_to_be_fixed():
+    model = cliffs(2, -9, -9)  # a change of b alone, which goes with a, breaks the claim
+    answer = Explainer(model).contrast([0, 0, 0], 2, unit="raw", groups={"g": ["a", "b"]}, fix=["a"], cost={"c": 3})
+    text = told(model, answer, lambda document: document["question"].update(fix=["a"]))
+    assert text.startswith("Proven: with 'a' = 0 and 'b' = 0 fixed, changing 'c' alone can break the claim")
+
+
+def test_the_row_is_told_where_features_have_ranges():
+    model = AdditiveModel([PiecewiseLinear([0], [0], 1, 1), Steps([1], [0, 1])], task="regression", features=["a", "b"])
+    text = told(model, Explainer(model).inflate([7, 0], 2, unit="raw", claim=Within(1)))
+    assert "'a' is in [6, 7], and whatever 'b' does within the region; each range is as wide as those before" in text
+    assert "it allow. Region" in text
+    assert "Row: 'a' = 7 and 'b' = 0." in text
+    text = told(model, Explainer(model).inflate([Fraction(7, 10**13), 0], 2, unit="raw", claim=Within(1)))
+    assert "; each range is as wide as those before it allow, but for the rounding of its ends inwards here." in text
+
+
+def test_a_number_that_is_a_code_is_said_to_be_a_label():
+    shape, domain = Table({-999: -9}, otherwise=Steps([1], [2, 2])), Domain.interval(-998, 9) | Domain.codes(-999)
+    model = AdditiveModel([shape], features=[Feature("a", domain)], classes=["no", "yes"])
+    text = told(model, Explainer(model).explain([-998], 2, unit="raw"))  # -999 is near, and breaks the claim
+    assert "within 2 of the row (in its own units); numbers that are codes or categories count as labels. Row" in text
+
+
+def test_the_whole_statement_leaves_no_rule_out_and_writes_long_numbers():
+    model = cliffs(*[1] * 8)
+    groups = {name.upper(): [name] for name in "abcdefgh"}
+    answer = Explainer(model).explain([0] * 8, 2, unit="raw", groups=groups, fix=["a"])
+    assert "'h' as one ('H')" in told(model, answer, is_full=True)
+    row, radius = Fraction(1, int("3" * 3999 + "1")), Fraction(1, int("7" * 4000))
+
+    def change(document):
+        document["row"][7], document["question"]["radius"] = {"number": str(row)}, str(radius)
+        document["result"]["lower_bound"], document["evidence"] = "0", {"witnesses": [], "tree": []}
+
+    end = told(model, answer, change, is_full=True).rpartition(", ")[2].removesuffix("]").split("/")
+    assert len(end[1]) > 4300  # more than Python turns into a number, or into text, at once
+    at = row + radius
+    assert [int(part[-4000:]) for part in end] == [part % 10**4000 for part in (at.numerator, at.denominator)]
+
+
+def test_where_nothing_suffices_nothing_has_a_role():
+    model = cliffs(-9, 2, 2)
+    answer = Explainer(model).relevance([0, 0, 0], 2, unit="raw")
+
+    def change(document):  # "in every sufficient set", of which there are none that leave 'a' free
+        document["question"]["free"] = ["a"]
+        document["result"] |= {"necessary": [1, 2], "irrelevant": []}
+        document["evidence"]["trees"] = []
+
+    with pytest.raises(suffice_check.RejectedError, match="sufficiency: the free features can break the claim"):
+        told(model, answer, change)
 
 
 def test_what_changes_the_meaning_changes_the_sentence():
@@ -223,6 +319,10 @@ def test_deep_nesting_and_long_numbers_are_refused(text):
     assert refused(GOOD, text).startswith("the certificate: ")
 
 
+def test_long_integers_are_refused_whatever_python_would_read():
+    assert "an integer of 4001 digits" in refused(GOOD, b"1" * 4001)
+
+
 def test_a_file_beyond_the_limit_is_not_read(tmp_path):
     large = tmp_path / "large.json"
     with large.open("wb") as file:
@@ -246,7 +346,7 @@ def test_what_needs_too_much_memory_is_refused(monkeypatch, capsys):
     def fail(content):
         raise MemoryError
 
-    monkeypatch.setattr(verdict, "read_model", fail)
+    monkeypatch.setattr(checker, "read_model", fail)
     assert main([str(MODELS_BY_NAME["positive"]), str(VALID["one_inequality"])]) == 2
     assert capsys.readouterr().err == "Cannot read the files, for there is not enough memory: MemoryError\n"
 
@@ -332,6 +432,10 @@ def damaged():
     yield "equal numbers for classes", changed(put(["classes"], [1, 1.0]))
     yield "lists for classes", changed(put(["classes"], ["no", [[]]]))
     yield "infinite class", changed(put(["classes"], ["no", "HERE"])).replace(b'\\"HERE\\"', b"   1e999")
+    yield "not a number for a class", changed(put(["classes"], ["no", "HERE"])).replace(b'\\"HERE\\"', b"     NaN")
+    yield "category listed twice", changed(put(["features", 3, "domain", "categories"], [{"label": "red"}] * 2))
+    alike = {"name": "a", "thresholds": ["1", "-1"], "slopes": [["1"]] * 3, "offsets": ["0"] * 3}
+    yield "thresholds that fall", changed(put(activation, alike))
     yield "cuts of two rows", changed(put(["terms", 1, "shape", "cuts"], {"numbers": [["2", "5"], ["7", "8"]]}))
     yield "text for thresholds", changed(put([*activation, "thresholds"], "0"))
     yield "text for offsets", changed(put([*activation, "offsets"], "00"))
@@ -346,7 +450,7 @@ def damaged():
         scale = f"{10**3999 + 2 * k + 1}/{10**3998 + 2 * k + 3}"
         long = {"kind": "rescaled", "shape": long, "center": "0", "scale": scale}
     yield "long scales inside each other", changed(put(["terms", 1, "shape"], long))
-    for depth in (600, 2000, 10**5):  # too deep for evaluating, for reading, or even for JSON
+    for depth in (1000, 2000, 10**5):  # too deep for any Python, for reading, or even for JSON
         levels = '{"kind":"sum","parts":[' * depth + json.dumps(document["terms"][1]["shape"]) + "]}" * depth
         text = json.dumps(document | {"terms": [*document["terms"][:1], "HERE", *document["terms"][2:]]})
         term = f'{{"features":[1],"shape":{levels}}}'
@@ -356,6 +460,11 @@ def damaged():
 @pytest.mark.parametrize("model", [pytest.param(content, id=name) for name, content in damaged()])
 def test_a_damaged_model_is_refused(model):
     assert refused(model, with_hash_of(model)).startswith("the model file: ")
+
+
+def test_parameters_that_are_no_numbers_are_told():
+    model = next(content for name, content in damaged() if name == "not a number")
+    assert "other than finite numbers" in refused(model, with_hash_of(model))
 
 
 @pytest.mark.parametrize(
@@ -455,8 +564,8 @@ def test_the_checker_runs_as_a_program():
 
 
 def test_several_certificates_are_checked_with_one_reading_of_the_model(capsys, monkeypatch):
-    reads, read_model = [], verdict.read_model
-    monkeypatch.setattr(verdict, "read_model", lambda content: reads.append(1) or read_model(content))
+    reads, read_model = [], checker.read_model
+    monkeypatch.setattr(checker, "read_model", lambda content: reads.append(1) or read_model(content))
     good, bad = str(VALID["one_inequality"]), str(INVALID["subtree_missing"])
     broken = str(MALFORMED["empty"])
     model = str(MODELS_BY_NAME["positive"])

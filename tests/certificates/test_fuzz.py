@@ -23,13 +23,14 @@ import suffice_check
 from suffice.model.writing import to_bytes
 from suffice.numbers.values import to_user
 from suffice_check import core, network, tree, verdict
+from suffice_check.checker import Checker
 from suffice_check.claims import inequalities
 from suffice_check.core import Around, Part
 from suffice_check.model import Domain
 from suffice_check.ordered import Number
 from suffice_check.question import Question, choices, radii, regions
 from suffice_check.tree import Cover
-from suffice_check.verdict import Checker, Proven
+from suffice_check.verdict import Proven
 
 SEED = os.environ.get("SUFFICE_FUZZ_SEED", "0")
 MUTANTS = int(os.environ.get("SUFFICE_FUZZ_MUTANTS", "4000"))

@@ -2,6 +2,7 @@
 
 import random
 from fractions import Fraction
+from itertools import combinations, product
 from typing import Any
 
 import pytest
@@ -9,10 +10,13 @@ from flint import fmpq
 from oracles.labellings import largest_falls
 from scenes import Maker, Scene
 
+from suffice import AdditiveModel, AtLeast, Bins, Explainer, PairSteps, Table
 from suffice.core.constraint import Drop, total
 from suffice.core.ground import Ground
 from suffice.core.joint import Joint
 from suffice.core.joint_inputs import breaking_point
+from suffice.core.worst_case import ceiling, worst
+from suffice.errors import BudgetEnded
 from suffice.numbers.exact import rational, to_fraction
 
 
@@ -90,3 +94,64 @@ def test_differences_that_units_do_not_show_are_told_apart(seed: int) -> None:
     maker = Maker(seed, varies=False, below=3, off=Fraction(1, 2**200))
     for _ in range(40):
         check(maker.scene(), maker.rng)
+
+
+def tangled(rng: random.Random) -> tuple[Joint, dict[tuple[int, ...], Fraction]]:
+    """Return a constraint of tables that work against each other, and how far each set falls by trying everything."""
+    count, labels, off = 5, list("abc"), Fraction(1, 2**90)
+    ends = list(combinations(range(count), 2))
+
+    def number() -> Fraction:
+        return Fraction(rng.randint(-4, 4), 3) + rng.randint(-1, 1) * off
+
+    own = [[number() for _ in labels] for _ in range(count)]
+    tables = {pair: [[number() for _ in labels] for _ in labels] for pair in ends}
+    names, bins = [f"x{i}" for i in range(count)], Bins(keys=labels)
+    model = AdditiveModel(
+        [Table(dict(zip(labels, one, strict=True))) for one in own],
+        features=names,
+        task="regression",
+        pairs={(names[i], names[j]): PairSteps(bins, bins, table) for (i, j), table in tables.items()},
+    )
+    case = Explainer(model).explain(["a"] * count, radius="inf", claim=AtLeast(-1000)).case
+
+    def score(at: tuple[int, ...]) -> Fraction:
+        alone = sum((one[a] for one, a in zip(own, at, strict=True)), Fraction(0))
+        return alone + sum((table[at[i]][at[j]] for (i, j), table in tables.items()), Fraction(0))
+
+    falls, here = {(): Fraction(0)}, score((0,) * count)
+    for at in product(range(len(labels)), repeat=count):
+        moved = tuple(i for i, label in enumerate(at) if label)
+        falls[moved] = max(falls.get(moved, Fraction(0)), here - score(at))
+    every = [freed for size in range(count + 1) for freed in combinations(range(count), size)]
+    worst_of = {freed: max(fall for moved, fall in falls.items() if set(moved) <= set(freed)) for freed in every}
+    joint = case.constraints[0]
+    assert isinstance(joint, Joint)
+    return joint, worst_of
+
+
+def test_little_work_ends_in_the_worst_case_or_in_a_bound_on_it() -> None:
+    rng, ends = random.Random(0), []
+    for _ in range(6):
+        joint, falls = tangled(rng)
+        for freed, fall in falls.items():
+            for work in (0, 20, 60, 100, 200, 400, 800, 10**9):
+                try:
+                    assert to_fraction(worst(joint.ground, freed, len(freed), work=work).fall.value) == fall
+                    ends.append("found")
+                except BudgetEnded:
+                    ends.append("ended")
+                most = ceiling(joint.ground, freed, len(freed), work=work)
+                assert most is not None
+                assert fall <= to_fraction(most)
+    assert min(ends.count("found"), ends.count("ended")) > 50
+
+
+def test_what_takes_too_long_to_find_is_told_as_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("suffice.core.joint.LEAST_WORK", 0)
+    joint, falls = tangled(random.Random(1))
+    joint.ground.known.clear()
+    known = {freed: joint.known_fall(freed) for freed in falls}
+    assert {one.is_exact for one in known.values()} == {True, False}
+    for freed, (fall, is_exact) in known.items():
+        assert to_fraction(fall.value) == falls[freed] if is_exact else to_fraction(fall.value) >= falls[freed]

@@ -168,9 +168,7 @@ def test_what_does_not_know_pairs_yet_says_so():
     from suffice.paper import Problem
 
     explainer = Explainer(AdditiveModel([STEP, STEP], 5, features=["age", "pay"], pairs={("age", "pay"): GRID}))
-    why = explainer.explain([1, 1], 1, unit="raw")
     asked = [
-        (why.certificate, suffice.CertificateError, "certificates cannot"),
         (lambda: explainer.radius([1, 1], ["age"], unit="raw").certificate(), suffice.CertificateError, "certificates"),
         (
             lambda: explainer.explain([1, 1], 1, unit="raw", arithmetic="float32"),

@@ -269,7 +269,7 @@ BAD = [
         lambda t, y: NAMClassifier(**QUICK, explanation_weight=0.1).fit(t, y),
         "explanation_weight needs an explanation_radius",
     ),
-    (lambda t, y: NAMClassifier(**QUICK).fit(t, y, sample_weight=np.zeros(len(t))), "at least one non-zero number"),
+    (lambda t, y: NAMClassifier(**QUICK).fit(t, y, sample_weight=np.zeros(len(t))), "at least one"),
     (lambda t, y: NAMClassifier(**QUICK).fit(t.assign(age=pandas.Timestamp("2020")), y), "'age' has type datetime64"),
 ]
 

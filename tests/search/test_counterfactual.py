@@ -12,7 +12,19 @@ from oracles import enough
 from strategies import finite_cases, numeric_cases, wishes
 
 import suffice
-from suffice import AdditiveModel, AtLeast, Domain, Explainer, Feature, Status, Steps, Table, Within
+from suffice import (
+    AdditiveModel,
+    AtLeast,
+    Domain,
+    Explainer,
+    Feature,
+    PiecewiseLinear,
+    Product,
+    Status,
+    Steps,
+    Table,
+    Within,
+)
 
 TINY = Fraction(1, 10**12)
 
@@ -154,3 +166,23 @@ def test_with_costs_the_least_change_is_that_of_changes_that_cost_no_more():
     explainer = Explainer(AdditiveModel(shapes, task="regression", features=features))
     text = str(explainer.counterfactual([0, 0, 0], 3, unit="raw", claim=AtLeast(-8), cost={"a": 5}))
     assert "costs less than 2 can; at this cost, the largest change must be at least 1 radius." in text
+
+
+def test_a_break_at_the_very_end_of_the_region_is_found_though_its_radius_is_only_enclosed():
+    line = PiecewiseLinear([0], [0], 1, 1)
+    pairs = {("a", "b"): Product(line, line * "1/8")}
+    model = AdditiveModel([Steps([1], [1, -1]), Steps([5], [0, 0])], features=["a", "b"], pairs=pairs)
+    nearest = Explainer(model).counterfactual([0, 0], 1, unit="raw")
+    assert (nearest.features, nearest.counterexample) == (("a",), {"a": 1, "b": 0})
+    assert 1 - TINY < nearest.least_change <= 1
+
+
+def test_a_feature_whose_pair_term_alone_falls_may_be_the_nearest():
+    # Up to 1 the own part of `a` is flat, but its pair term falls; `c` jumps at 1, as cheaply but further away.
+    domain, line, flat = Domain.interval(-3, 3), PiecewiseLinear([0], [0], 1, 1), Steps([3], [0, 0])
+    features, pairs = [Feature(name, domain) for name in "abc"], {("a", "b"): Product(line, Steps([3], ["-10/9"] * 2))}
+    model = AdditiveModel([flat, flat, Steps([1], [0, -5])], 1, features=features, pairs=pairs)
+    nearest = Explainer(model).counterfactual([0, 0, 0], 1, unit="raw")
+    assert nearest.features == ("a",)
+    assert Fraction(9, 10) - TINY < nearest.least_change <= Fraction(9, 10)
+    assert nearest.status is Status.BOUNDED

@@ -12,10 +12,7 @@ from oracles import cannot_be_free, enough, subsets
 from strategies import numeric_cases, wishes
 
 import suffice
-from suffice import (
-    AdditiveModel,
-    Explainer,
-)
+from suffice import AdditiveModel, Domain, Explainer, Feature, PiecewiseLinear, Product, Steps, Table
 
 TINY = Fraction(1, 10**12)
 SAMPLES = [Fraction(k, 3) for k in range(19)]
@@ -63,6 +60,39 @@ def test_a_curve_by_hand():
     ]
     assert curve.at(4).cost == 1
     assert curve.at(4 + TINY).cost == 2
+
+
+def test_a_curve_tells_what_only_the_whole_domain_needs():
+    shape = Table({suffice.MISSING: -9}, otherwise=Steps([0], [1, 1]))
+    domain = Domain.interval(-3, 3) | Domain.codes(suffice.MISSING)
+    curve = Explainer(AdditiveModel([shape], features=[Feature("a", domain)])).curve([0], unit="raw")
+    assert [" ".join(line.split()) for line in str(curve).splitlines()[2:]] == [
+        "any radius: 0 features",
+        "the whole domain: 1 feature a",
+    ]
+
+
+def test_a_curve_may_end_within_the_enclosure_of_a_stretch():
+    line, domain = PiecewiseLinear([0], [0], 1, 1), Domain.interval(-3, 3)
+    features, pairs = [Feature("a", domain), Feature("b", domain)], {("a", "b"): Product(line, line * "1/8")}
+    model = AdditiveModel([Steps([1], [1, -1]), Steps([2], [0, 0])], features=features, pairs=pairs)
+    first, last = Explainer(model).curve([0, 0], until=1, unit="raw").steps
+    assert (first.cost, first.limit.is_attained) == (0, True)
+    assert 1 - TINY < first.limit.radius < 1
+    assert last == ((1, True), 1, ("a",))
+
+
+def test_right_after_a_stretch_pair_terms_count_with_own_parts():
+    # Beyond 1/2 the own part of `a` falls as fast as its pair term rises. Freed with `b` it uses up the whole margin,
+    # and no more, at every radius.
+    own, rising = PiecewiseLinear([0, "1/2"], [0, -1], 0, -1), PiecewiseLinear(["1/2"], [0], 0, 1)
+    shapes = [own, Steps(["1/4"], [0, -2]), PiecewiseLinear([0], [0], 0, "-1/2")]
+    features = [Feature(name, Domain.interval(-9, 9)) for name in "abc"]
+    model = AdditiveModel(shapes, 3, features=features, pairs={("a", "b"): Product(rising, Steps([9], [1, 1]))})
+    explainer = Explainer(model)
+    assert explainer.is_sufficient([0, 0, 0], ["c"], 6, unit="raw")
+    curve = explainer.curve([0, 0, 0], until=6, unit="raw", cost={"b": 5})
+    assert [step.cost for step in curve.steps] == [0, 1]
 
 
 def test_a_curve_needs_somewhere_to_go():

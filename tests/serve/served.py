@@ -18,7 +18,7 @@ class Served:
         listener.bind(("127.0.0.1", 0))
         listener.listen(512)
         self.address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        limits = limits or Limits()
+        limits = limits or Limits(max_seconds=600)  # enough on a busy machine
         app = create_app(explainer, table, limits=limits, **options)
         self.server = uvicorn.Server(configured(app, limits))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listener]}, daemon=True)
@@ -28,4 +28,4 @@ class Served:
 
     def close(self):
         self.server.should_exit = True
-        self.thread.join(10)
+        self.thread.join(600)

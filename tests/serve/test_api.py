@@ -45,7 +45,7 @@ TABLE = DataTable("t", ("id", *MIXED.model.names), (("7", "0.1", "50", "red", No
 
 def patient(**limits):
     """Limits with time enough on a busy machine."""
-    return Limits(**{"max_seconds": 60.0, **limits})
+    return Limits(**{"max_seconds": 600.0, **limits})
 
 
 def client_of(explainer=MIXED, table=TABLE, **options):
@@ -171,11 +171,11 @@ def test_options_that_a_search_does_not_honour_are_refused(client):
 
 def test_a_search_keeps_to_the_time_of_the_request(tmp_path):
     explainer = Watched(MIXED, tmp_path)
-    with client_of(explainer, None, limits=Limits(max_seconds=40)) as watched:
+    with client_of(explainer, None, limits=Limits(max_seconds=55)) as watched:
         for name in SEARCHES:
             assert watched.post(f"/v1/{name}", json={"row": MIXED_ROW, **OWN.get(name, {})}).status_code == 200
         seconds = dict(explainer.asked)
-        assert all(15 < seconds[name] <= 40 for name in SEARCHES)
+        assert all(5 < seconds[name] < 55 for name in SEARCHES)
         short = {"row": MIXED_ROW, "max_seconds": 2}
         assert watched.post("/v1/explain", json=short).status_code == 200
         assert explainer.asked[-1] == ("explain", 2)
@@ -183,7 +183,7 @@ def test_a_search_keeps_to_the_time_of_the_request(tmp_path):
         assert watched.post("/v1/inflate", json=named).status_code == 200
         name, seconds = explainer.asked[-1]
         assert name == "inflate"
-        assert 15 < seconds <= 40
+        assert 5 < seconds < 55
 
 
 def test_all_sets_can_be_listed_or_counted(client):
@@ -423,7 +423,7 @@ def answered(client, path, body):
 
 def test_too_many_that_wait_are_turned_away(tmp_path):
     slow = Slow(MIXED, tmp_path)
-    with client_of(slow, None, limits=Limits(max_seconds=20, quick_seconds=20, workers=1, max_waiting=1)) as busy:
+    with client_of(slow, None, limits=patient(quick_seconds=600, workers=1, max_waiting=1)) as busy:
         body = {"row": MIXED_ROW, "radius": 1}
         with asked_meanwhile(busy, slow, "/v1/explain", body) as first:
             refused = busy.post("/v1/explain", json=body)
@@ -449,8 +449,8 @@ def asked_meanwhile(client, slow, path, body, count=1):
 
 
 def wait_until(holds):
-    """Wait until something is so, for at most 30 s."""
-    end = time.monotonic() + 30
+    """Wait until something is so, for at most ten minutes."""
+    end = time.monotonic() + 600
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -459,7 +459,7 @@ def wait_until(holds):
 def test_slow_questions_keep_no_quick_one_waiting(tmp_path):
     slow = Slow(MIXED, tmp_path)
     quick = {"row": MIXED_ROW, "radius": 1, "features": ["age"]}
-    with client_of(slow, None, limits=Limits(max_seconds=30)) as busy:
+    with client_of(slow, None, limits=patient()) as busy:
         assert busy.post("/v1/sufficiency", json=quick).status_code == 200  # its worker has started
         body = {"row": MIXED_ROW, "radius": 1}
         with asked_meanwhile(busy, slow, "/v1/counterfactual", body, count=2) as found:
@@ -470,7 +470,7 @@ def test_slow_questions_keep_no_quick_one_waiting(tmp_path):
 
 def test_a_question_that_is_not_quick_goes_on_among_the_slow_ones(tmp_path):
     slow = Slow(MIXED, tmp_path)
-    with client_of(slow, None, limits=Limits(max_seconds=30, quick_seconds=0.2, workers=1)) as busy:
+    with client_of(slow, None, limits=patient(quick_seconds=0.2, workers=1)) as busy:
         body = {"row": MIXED_ROW, "radius": 1}
         with asked_meanwhile(busy, slow, "/v1/explain", body) as found:
             wait_until(lambda: len(slow.asked) == 2)  # here, then there
@@ -490,7 +490,7 @@ def test_a_worker_that_dies_is_replaced(tmp_path):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells a process how much memory it has")
 def test_a_question_has_so_much_memory(tmp_path):
-    with client_of(Hungry(MIXED, tmp_path), None, limits=Limits(workers=1, max_memory=200_000_000)) as one:
+    with client_of(Hungry(MIXED, tmp_path), None, limits=patient(workers=1, max_memory=200_000_000)) as one:
         body = {"row": MIXED_ROW, "radius": 1}
         for more in ({}, {"max_changed": 1}, {}):
             found = one.post("/v1/explain", json=body | more)
@@ -648,7 +648,7 @@ def test_the_api_is_described(client):
     schemas = described["components"]["schemas"]
     rows = [body["properties"]["row"] for name, body in schemas.items() if "Body" in name and name != "BatchBody"]
     assert rows == [{"$ref": "#/components/schemas/Row"}] * (2 * len(SEARCHES) + 1)
-    assert client.get("/v1/model").json()["limits"] == {"bytes": 1_000_000, "rows": 100, "seconds": 60.0}
+    assert client.get("/v1/model").json()["limits"] == {"bytes": 1_000_000, "rows": 100, "seconds": 600.0}
 
 
 def test_a_regression_and_several_classes_can_be_served():
@@ -666,13 +666,23 @@ def test_a_regression_and_several_classes_can_be_served():
 @contextmanager
 def started(*arguments):
     """Run `suffice serve` on a free port, and give its address."""
-    command = [sys.executable, "-m", "suffice.cli", "serve", *map(str, arguments), "--port", "0", "--max-seconds", "60"]
+    command = [
+        sys.executable,
+        "-m",
+        "suffice.cli",
+        "serve",
+        *map(str, arguments),
+        "--port",
+        "0",
+        "--max-seconds",
+        "600",
+    ]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         yield server.stdout.readline().split()[0]
     finally:
         server.send_signal(signal.SIGINT)
-        assert server.wait(30) in (0, -signal.SIGINT, 130)
+        assert server.wait(600) in (0, -signal.SIGINT, 130)
         server.stdout.close()
 
 
@@ -682,9 +692,9 @@ def test_the_command_serves_on_loopback_until_interrupted(tmp_path):
     (tmp_path / "t.csv").write_text("income,age,colour,months\n0.5,50,green,7\n")
     with started(path, "--data", tmp_path / "t.csv") as address:
         assert address.startswith("http://127.0.0.1:")
-        with urlopen(f"{address}v1/rows/0", timeout=30) as response:
+        with urlopen(f"{address}v1/rows/0", timeout=600) as response:
             assert json.load(response)["cells"]["colour"] == "green"
-        with urlopen(f"{address}v1/model.safetensors", timeout=30) as response:
+        with urlopen(f"{address}v1/model.safetensors", timeout=600) as response:
             assert response.read() == path.read_bytes()  # the very file, not one like it
 
 
@@ -701,7 +711,7 @@ EBM = {
 
 def test_files_of_other_packages_are_served_and_their_certificates_can_be_checked(tmp_path):
     (tmp_path / "ebm.json").write_text(json.dumps(EBM))
-    with started(tmp_path / "ebm.json") as address, httpx.Client(base_url=address, timeout=60) as client:
+    with started(tmp_path / "ebm.json") as address, httpx.Client(base_url=address, timeout=600) as client:
         asked = {"row": {"months": 13}, "radius": 1, "unit": "raw"}
         assert client.post("v1/explain", json=asked).json()["prediction"] == "good"
         certificate = client.post("v1/certificate", json=asked)
@@ -717,7 +727,7 @@ def test_a_server_that_cannot_start_says_why(tmp_path):
 
     def said(*arguments):
         command = [sys.executable, "-m", "suffice.cli", "serve", str(tmp_path / "m.safetensors"), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         assert done.returncode == 1
         return done.stderr
 

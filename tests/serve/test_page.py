@@ -49,9 +49,16 @@ def page(browser, mixed_server):
     one.context.close()
 
 
+def empty(browser, **options):
+    """Return a page with time enough on a busy machine."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(120_000)  # milliseconds
+    return context.new_page()
+
+
 def opened(browser, served, **options):
     """Return the page, with its first answer; what goes wrong in it is kept in `complaints`."""
-    page = browser.new_context(**options).new_page()
+    page = empty(browser, **options)
     page.complaints, page.elsewhere = [], []
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
     page.on("console", lambda message: page.complaints.append(message.text) if message.type == "error" else None)
@@ -265,7 +272,7 @@ def test_downloaded_certificates_are_accepted_and_reports_are_whole(page, browse
     with page.expect_download() as waiting:
         page.click("#report")
     waiting.value.save_as(tmp_path / "report.html")
-    other = browser.new_context().new_page()
+    other = empty(browser)
     seen = []
     other.on("request", lambda request: seen.append(request.url))
     other.goto((tmp_path / "report.html").as_uri())
@@ -439,14 +446,15 @@ def token_server():
 
 
 def test_the_page_asks_for_the_token(browser, token_server):
-    page = browser.new_context().new_page()
+    page = empty(browser)
     page.goto(token_server.address)
     page.wait_for_selector("#enter:not([hidden])")
     assert page.text_content("#problem") == "This server needs its token."
     assert page.evaluate("document.activeElement.id") == "token"
     for wrong in ("no", "é"):
         page.fill("#token", wrong)
-        page.keyboard.press("Enter")
+        with page.expect_response(lambda answer: answer.status == 401):
+            page.keyboard.press("Enter")
         page.wait_for_selector('#problem:text-is("This is not the server\'s token.")')
     page.fill("#token", TOKEN)
     page.keyboard.press("Enter")
@@ -460,7 +468,7 @@ def test_the_page_asks_for_the_token(browser, token_server):
 
 
 def test_the_token_can_be_in_the_address_and_does_not_stay_there(browser, token_server):
-    page = browser.new_context(accept_downloads=True).new_page()
+    page = empty(browser, accept_downloads=True)
     page.goto(f"{token_server.address}#{urlencode({'token': TOKEN})}")
     settled(page)
     assert page.is_hidden("#enter")

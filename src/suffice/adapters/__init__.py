@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,14 +91,14 @@ def convert(obj: Any, reference: Any, options: Options) -> Imported:
     if isinstance(obj, os.PathLike) or (isinstance(obj, str) and "\n" not in obj):
         obj, reference, options = _from_file(obj, reference, options)
     _check_options(obj, options)
-    draft = read(obj, options)
+    rows, _ = split(reference)
+    draft = read(obj, replace(options, rows=rows))
     if options.task not in (None, draft.model.task):
         raise AdapterError(f"{draft.source} is a {draft.model.task} model, but task={options.task!r} was given")
     narrowed = with_facts(draft.model, options.domains or {}, {})
     if draft.saturates is not None:
         check_unsaturated(narrowed, draft.source, draft.saturates)
     checked = verify(draft, reference, narrowed.domains)
-    rows, _ = split(reference)
     spread = {} if rows is None else deviations(draft.model, read_rows(draft.model, rows))
     return Imported(with_facts(narrowed, {}, spread), draft.source, checked)
 

@@ -14,6 +14,7 @@ from suffice.adapters.column import Columns, used
 from suffice.adapters.draft import Draft
 from suffice.adapters.pair_parts import pairs_behind
 from suffice.adapters.parts import assemble, mains_of, new_model
+from suffice.adapters.products import product_terms, set_apart
 from suffice.errors import AdapterError
 from suffice.model.additive import Feature
 
@@ -51,11 +52,15 @@ def put_behind(
         parts = [part.with_zero_missing() for part in parts]
     if len(used(columns)) != len(parts):
         raise AdapterError(f"{inner.source} has {len(parts)} columns, but {len(used(columns))} come to it")
-    sources, made = assemble(columns, parts, len(model.intercept), called)
+    apart = set_apart(columns, parts, pairs, len(model.intercept))
+    sources, made = assemble(apart.columns, apart.parts, len(model.intercept), called)
     features = [Feature(called[k]) for k in sources]
     mains = [one.part for one in made]
-    together = pairs_behind(pairs, columns, sources, mains, called)
-    whole = new_model(mains, model.intercept, model.task, features, model.classes or None, model.ties, together)
+    together = pairs_behind(pairs, columns, sources, mains, called) if pairs else []
+    together += product_terms(apart, sources, mains, called)
+    intercept = [a + b for a, b in zip(model.intercept, apart.constant, strict=True)]
+    classes, offset = model.classes or None, model.logit_offset
+    whole = new_model(mains, intercept, model.task, features, classes, model.ties, together, offset)
     table = table_maker(names, count, sources, [one.originals for one in made])
     live = inner.live
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.adapters.draft import Cell
-from suffice.errors import NumberError
+from suffice.errors import AdapterError, NumberError
 from suffice.numbers.exact import Rational, rational
 from suffice.numbers.values import MISSING
 
@@ -57,6 +57,16 @@ def class_places(labels: Any, classes: Iterable[Any]) -> NDArray[np.int64]:
     """
     places = {name: k for k, name in enumerate(plain_classes(classes))}
     return np.array([places.get(label, -1) for label in np.ravel(np.asarray(labels)).tolist()], dtype=np.int64)
+
+
+def listed(rows: Any) -> list[Any]:
+    """Return the rows of a reference one by one, as mappings where they have names."""
+    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):  # a pandas table, without importing pandas
+        return [dict(zip(rows.columns, cells, strict=True)) for cells in rows.to_numpy(dtype=object).tolist()]
+    array = rows.detach().cpu().numpy() if hasattr(rows, "detach") else rows
+    if isinstance(array, (str, bytes, Mapping)) or not isinstance(array, Iterable) or getattr(array, "ndim", 2) == 0:
+        raise AdapterError(f"a reference must be rows, or a pair (rows, predictions), got a {type(rows).__name__}")
+    return list(array)
 
 
 def object_table(rows: Sequence[Sequence[Cell]] | NDArray[Any]) -> NDArray[Any]:

@@ -2,7 +2,8 @@
 
 - `Raw`: as the user has it, nothing known yet;
 - `Numeric`: a function of a number, exactly (`pieces`) and as the package computes it in floats (`floats`);
-- `Finite`: a value for each of the categories of its source.
+- `Finite`: a value for each of the categories of its source;
+- `Times`: the product of two of these, which linear models make terms over two features of.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from suffice.adapters.assemble import IDENTITY
 from suffice.adapters.draft import Cell
 from suffice.adapters.floats import Floats
 from suffice.errors import AdapterError
-from suffice.numbers.exact import Rational
+from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import MISSING
 from suffice.shapes import Function
 
@@ -92,6 +93,16 @@ class Finite:
 
 
 @dataclass(frozen=True, slots=True)
+class Times:
+    """`factor · first · second + offset`, of columns with different sources."""
+
+    first: Raw | Numeric | Finite
+    second: Raw | Numeric | Finite
+    factor: Rational = ONE
+    offset: Rational = ZERO
+
+
+@dataclass(frozen=True, slots=True)
 class Unused:
     """A column that a selector left out: the model must be given it, and does nothing with it."""
 
@@ -100,12 +111,25 @@ class Unused:
 
 
 Column: TypeAlias = Raw | Numeric | Finite
-Columns: TypeAlias = Sequence[Column | Unused]
+Columns: TypeAlias = Sequence[Column | Unused | Times]
 
 
-def used(columns: Columns) -> list[Column]:
+def used(columns: Columns) -> list[Column | Times]:
     """Return the columns that go on."""
     return [column for column in columns if not isinstance(column, Unused)]
+
+
+def single(columns: Columns, reader: str) -> list[Column]:
+    """Return the columns that go on, where what reads them takes no product of two."""
+    going = []
+    for column in used(columns):
+        if isinstance(column, Times):
+            raise AdapterError(
+                f"the {reader} reads a product of two columns that PolynomialFeatures made; put it before them, "
+                "or leave it out"
+            )
+        going.append(column)
+    return going
 
 
 def own(step: Any, j: int, values: NDArray[Any], filler: Sequence[Any] | float = 1.0) -> Any:

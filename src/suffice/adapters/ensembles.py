@@ -43,7 +43,9 @@ def one_vs_rest(obj: Any, inside: Inside) -> Draft:
     has_scores = all(hasattr(one, "decision_function") for one in obj.estimators_)
     return replace(
         drafts[0],
-        model=with_parts(drafts[0].model, stacked, intercept, task="multiclass", classes=classes, ties="negative"),
+        model=with_parts(
+            drafts[0].model, stacked, intercept, task="multiclass", classes=classes, ties="negative", logit_offset=0
+        ),
         source=source,
         live=_stacked(drafts),
         chances=None,

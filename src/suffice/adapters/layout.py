@@ -7,8 +7,9 @@ compared with the model's own predictions before anyone sees it.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -50,6 +51,11 @@ class Layout:
         Whether batch normalisation comes before the activation or after it.
     epsilon : float
         What batch normalisation adds to the variance.
+    center, scale : str, optional
+        What the module subtracts from each column, and then divides it by; `center` may also be the place of a batch
+        normalisation of all columns.
+    clip : pair of float, optional
+        The ends that the module cuts its columns off at, after scaling them.
     link : {"score", "sigmoid"}
         What the module returns.
     task : {"binary", "regression"}, optional
@@ -71,6 +77,9 @@ class Layout:
     activation: str | Activation = "relu"
     norm: Literal["before", "after"] = "before"
     epsilon: float = 1e-5
+    center: str | None = None
+    scale: str | None = None
+    clip: tuple[float, float] | None = None
     link: Literal["score", "sigmoid"] = "score"
     task: str | None = None
 
@@ -111,6 +120,10 @@ class State:
     def names(self) -> list[str]:
         """All keys of tensors."""
         return list(self._tensors)
+
+    def size(self, name: str) -> int:
+        """How many numbers a parameter has."""
+        return math.prod(self._tensors[name].shape)
 
     def is_vector(self, name: str) -> bool:
         """Whether a parameter is there and has one dimension."""
@@ -157,6 +170,18 @@ class State:
         return ", ".join(self.names[:most]) + (", ..." if len(self.names) > most else "")
 
 
+class Squeezed(NamedTuple):
+    """An activation of `factor * h + offset`."""
+
+    factor: float
+    offset: float
+    activation: Activation
+
+
+# PyTorch divides by 6; the factor counts at the float64 that it rounds to.
+HARD_SIGMOID = Squeezed(1 / 6, 0.5, Activation.hard_tanh(0.0, 1.0))
+
+
 class Layer(NamedTuple):
     """`W (h - centre) + bias`, then an activation."""
 
@@ -166,12 +191,14 @@ class Layer(NamedTuple):
     activation: Activation
 
 
-def read_network(state: State, place: str, layout: Layout, activations: list[Activation] | None) -> list[Layer]:
+def read_network(
+    state: State, place: str, layout: Layout, activations: Sequence[Activation | Squeezed] | None
+) -> list[Layer]:
     """Return the layers of the network at a place.
 
     Parameters
     ----------
-    activations : list of Activation, optional
+    activations : sequence of Activation or Squeezed, optional
         One after each layer but the last, as the live module has them; None where the layout must say.
     """
     pattern = f"{place}.{layout.layer.replace('{k}', '{}')}"
@@ -181,6 +208,7 @@ def read_network(state: State, place: str, layout: Layout, activations: list[Act
     if not places:
         raise AdapterError(f"there is no layer at {pattern.replace('{}', '0')!r}; the model has another layout")
     layers: list[Layer] = []
+    squeezed: dict[int, Squeezed] = {}
     linear = [one for one in places if f"{one}.running_mean" not in state and not state.is_vector(f"{one}.weight")]
     if activations is not None and len(activations) != len(linear) - 1:
         raise AdapterError(
@@ -192,9 +220,13 @@ def read_network(state: State, place: str, layout: Layout, activations: list[Act
             depth = linear.index(one)
             layers.append(_read_layer(state, one, layout, depth, is_last=one == linear[-1]))
             if activations is not None and one != linear[-1]:
-                layers[-1] = layers[-1]._replace(activation=activations[depth])
+                chosen = activations[depth]
+                if isinstance(chosen, Squeezed):
+                    squeezed[len(layers) - 1] = chosen
+                else:
+                    layers[-1] = layers[-1]._replace(activation=chosen)
         elif f"{one}.running_mean" in state:
-            factor, offset = _normalisation(state, one, layout.epsilon)
+            factor, offset = normalisation(state, one, layout.epsilon)
             if layers and layout.norm == "before":
                 layers[-1] = _scaled(layers[-1], factor, offset)
             else:
@@ -204,7 +236,15 @@ def read_network(state: State, place: str, layout: Layout, activations: list[Act
         else:  # the slopes of a PReLU
             slopes = Activation.leaky_relu(state.take(f"{one}.weight"))
             layers[-1] = layers[-1]._replace(activation=slopes)
-    return layers
+    return [squeeze(layer, squeezed[k]) if k in squeezed else layer for k, layer in enumerate(layers)]
+
+
+def squeeze(layer: Layer, how: Squeezed) -> Layer:
+    """Return a layer with an activation that scales what it gets."""
+    if layer.centre is not None:
+        raise AdapterError("a Hardsigmoid after a layer that is centred is not read; use Hardtanh")
+    units = np.ones(layer.weight.shape[0])
+    return _scaled(layer, how.factor * units, how.offset * units)._replace(activation=how.activation)
 
 
 def _read_layer(state: State, place: str, layout: Layout, depth: int, *, is_last: bool) -> Layer:
@@ -227,7 +267,7 @@ def _read_layer(state: State, place: str, layout: Layout, depth: int, *, is_last
     return Layer(weight, bias, None, activation)
 
 
-def _normalisation(state: State, place: str, epsilon: float) -> tuple[Array, Array]:
+def normalisation(state: State, place: str, epsilon: float) -> tuple[Array, Array]:
     """Return the factor and the offset of inference batch normalisation for each unit, rounded to float64 once."""
     mean, variance = state.take(f"{place}.running_mean"), state.take(f"{place}.running_var")
     gamma, beta = state.take_if_there(f"{place}.weight"), state.take_if_there(f"{place}.bias")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from suffice.adapters.column import Column, Columns, Finite, Numeric, Raw, as_number, used
+from suffice.adapters.column import Column, Columns, Finite, Numeric, Raw, as_number, single
 from suffice.adapters.draft import UNSEEN
 from suffice.adapters.floats import first_at_least
 from suffice.adapters.parts import Part, float_above, float_from
@@ -40,7 +40,7 @@ def pairs_behind(
     sources, parts : which of the user's columns are features, and what the model makes of each alone
     names : of the user's columns
     """
-    arriving, place = used(columns), {source: k for k, source in enumerate(sources)}
+    arriving, place = single(columns, "model"), {source: k for k, source in enumerate(sources)}
     found = []
     for term in pairs:
         mine = [arriving[k] for k in term.features]

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeGuard
 import numpy as np
 
 from suffice.adapters.assemble import compose, is_continuous, split_jumps, step_pieces, to_shape
-from suffice.adapters.column import Column, Columns, Finite, Numeric, Raw, Unused, as_number, used
+from suffice.adapters.column import Column, Columns, Finite, Numeric, Raw, Unused, as_number, single
 from suffice.adapters.draft import UNSEEN, Cell, Draft, with_domain
 from suffice.adapters.floats import first_at_least
 from suffice.errors import AdapterError
@@ -292,7 +292,7 @@ def assemble(
     """
     nothing = Part((Pieces.affine(ZERO, ZERO),) * outputs)
     mine: dict[int, list[tuple[Column, Part]]] = {}
-    for column, part in zip(used(columns), parts, strict=True):
+    for column, part in zip(single(columns, "model"), parts, strict=True):
         mine.setdefault(column.source, []).append((column, part))
     for left_out in columns:
         if isinstance(left_out, Unused):
@@ -309,19 +309,26 @@ def new_model(
     classes: Sequence[Any] | None,
     ties: Literal["positive", "negative"] = "negative",
     pairs: Sequence[Term] = (),
+    logit_offset: Rational | None = ZERO,
 ) -> AdditiveModel:
     """Return the model that some parts, and terms over two features, add up to."""
     domains = [part.domain for part in parts]
     features = [with_domain(feature, domain) for feature, domain in zip(features, domains, strict=True)]
     terms = [Term(k, part.shape) for k, part in enumerate(parts)]
-    return AdditiveModel.of_terms([*terms, *pairs], intercept, task, features, classes, ties)
+    return AdditiveModel.of_terms([*terms, *pairs], intercept, task, features, classes, ties, logit_offset)
 
 
 def with_parts(
     model: AdditiveModel, parts: Sequence[Part], intercept: Sequence[Rational], **facts: Any
 ) -> AdditiveModel:
     """Return a model with other parts for its features; `facts` are a task, classes or ties that differ too."""
-    told = {"task": model.task, "classes": model.classes or None, "ties": model.ties, **facts}
+    told = {
+        "task": model.task,
+        "classes": model.classes or None,
+        "ties": model.ties,
+        "logit_offset": model.logit_offset,
+        **facts,
+    }
     features = [
         Feature(feature.name, part.domain, deviation=feature.deviation)
         for feature, part in zip(model.features, parts, strict=True)

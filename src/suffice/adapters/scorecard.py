@@ -82,7 +82,8 @@ def convert(obj: Any, options: Options) -> Draft:
     assert card.threshold is not None
     classes = options.classes or card.classes or None
     return Draft(
-        AdditiveModel(shapes, card.base - card.threshold, "binary", named, classes, "positive"), "the scorecard"
+        AdditiveModel(shapes, card.base - card.threshold, "binary", named, classes, "positive", logit_offset=None),
+        "the scorecard",
     )
 
 

@@ -59,14 +59,16 @@ def convert(obj: Any, options: Options) -> Draft:
     features = name_features(names, len(names), options.features)
     task, classes, link = _task(obj, len(bare.intercept))
     # decision_function > 0 is the positive class, so a tie is the negative one; argmax takes the first of the largest.
-    model = new_model(parts, bare.intercept, task, features, options.classes or classes, bare.ties, pairs)
+    has_chances = _has_chances(obj, task)
+    offset = None if task == "binary" and not has_chances else ZERO
+    model = new_model(parts, bare.intercept, task, features, options.classes or classes, bare.ties, pairs, offset)
     table = table_maker(None if named is None else names, len(names), range(len(names)), originals)
     return Draft(
         model,
         source,
         lambda rows: bare.score(obj, table(rows)) if bare.score is not None else _score(obj, table(rows), task),
         link,
-        chances=(lambda rows: np.asarray(obj.predict_proba(table(rows)))) if _has_chances(obj, task) else None,
+        chances=(lambda rows: np.asarray(obj.predict_proba(table(rows)))) if has_chances else None,
         answers=lambda rows: _answer(obj.predict(table(rows)), classes),
         table=table,
     )
@@ -101,7 +103,8 @@ def _task(obj: Any, outputs: int) -> tuple[str, list[Any] | None, Link]:
 # --- linear models ----------------------------------------------------------------------------------------------------
 
 
-def _linear(obj: Any, source: str, names: Sequence[str]) -> Bare:
+def linear(obj: Any, source: str, names: Sequence[str]) -> Bare:
+    """Return the parts of a linear model."""
     link = getattr(obj, "link", "auto")
     if link not in ("auto", "log") or (type(obj).__name__ == "TweedieRegressor" and link == "auto" and obj.power <= 0):
         raise AdapterError(f"{source} has the link {link!r}; the log link is supported")
@@ -124,7 +127,7 @@ def _linear(obj: Any, source: str, names: Sequence[str]) -> Bare:
 
 def _support_vectors(obj: Any, source: str, names: Sequence[str]) -> Bare:
     if type(obj).__name__.startswith("Linear"):
-        return _linear(obj, source, names)
+        return linear(obj, source, names)
     if getattr(obj, "kernel", None) != "linear":
         raise AdapterError(
             f"{source} compares whole rows by the kernel {obj.kernel!r}, which is not additive; use kernel='linear'"
@@ -134,15 +137,15 @@ def _support_vectors(obj: Any, source: str, names: Sequence[str]) -> Bare:
             f"{source} lets its {len(obj.classes_)} classes vote in pairs, so no score decides; use LinearSVC, or "
             "OneVsRestClassifier around it"
         )
-    bare = _linear(obj, source, names)
+    bare = linear(obj, source, names)
     # Its library gives a score of exactly 0 to the second class.
     return Bare(bare.parts, bare.intercept, ties="positive")
 
 
 _READERS: Mapping[str, Callable[[Any, str, Sequence[str]], Bare]] = {
-    "sklearn.linear_model": _linear,
+    "sklearn.linear_model": linear,
     "sklearn.svm": _support_vectors,
-    "sklearn.discriminant_analysis": _linear,
+    "sklearn.discriminant_analysis": linear,
     "sklearn.naive_bayes": bayes,
     "sklearn.ensemble._hist": hist_boosting,
     "sklearn.ensemble._gb": gradient_boosting,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from suffice.adapters.assemble import step_pieces
-from suffice.adapters.column import Columns, Raw
+from suffice.adapters.column import Columns, Raw, single
 from suffice.adapters.draft import UNSEEN, part
 from suffice.adapters.floats import float32_bins, float32_steps
 from suffice.adapters.parts import Part
@@ -34,7 +34,7 @@ def hist_boosting(obj: Any, source: str, names: Sequence[str]) -> Bare:
     raw: Columns = [Raw(k) for k in range(len(names))]
     step = getattr(obj, "_preprocessor", None)
     columns = None if step is None else transform(step, raw)
-    own = list(names) if columns is None else [names[column.source] for column in columns]
+    own = list(names) if columns is None else [names[one.source] for one in single(columns, "model")]
     base = np.ravel(part(obj, "_baseline_prediction", source))
     read = [(k, _hist_tree(one, 0)) for iteration in rounds for k, one in enumerate(iteration)]
     found = by_feature(read, len(base), own)
@@ -120,11 +120,11 @@ def gradient_boosting(obj: Any, source: str, names: Sequence[str]) -> Bare:
     base = obj._raw_predict_init(np.zeros((1, len(names)), dtype=np.float32))[0]
     rate = rational(float(obj.learning_rate))
     trees = [
-        (k, _tree(one.tree_, [rate * rational(float(value)) for value in one.tree_.value[:, 0, 0]]))
+        (k, float32_tree(one.tree_, [rate * rational(float(value)) for value in one.tree_.value[:, 0, 0]]))
         for iteration in rounds
         for k, one in enumerate(iteration)
     ]
-    bare = _boosted(trees, [rational(float(value)) for value in base], names)
+    bare = boosted(trees, [rational(float(value)) for value in base], names)
     return replace(bare, ties="positive")  # a raw score from 0 up is the positive class
 
 
@@ -146,15 +146,16 @@ def ada_boost(obj: Any, source: str, names: Sequence[str]) -> Bare:
         chosen = [classes.index(learner.classes_[k]) for k in learner.tree_.value[:, 0, :].argmax(axis=1)]
         share = weight / whole
         if len(classes) == 2:
-            trees.append((0, _tree(learner.tree_, [2 * share if k else -2 * share for k in chosen])))
+            trees.append((0, float32_tree(learner.tree_, [2 * share if k else -2 * share for k in chosen])))
             continue
         for j in range(len(classes)):
             less = -share / (len(classes) - 1)
-            trees.append((j, _tree(learner.tree_, [share if k == j else less for k in chosen])))
-    return _boosted(trees, [rational(0)] * (1 if len(classes) == 2 else len(classes)), names)
+            trees.append((j, float32_tree(learner.tree_, [share if k == j else less for k in chosen])))
+    return boosted(trees, [rational(0)] * (1 if len(classes) == 2 else len(classes)), names)
 
 
-def _boosted(trees: Sequence[tuple[int, Tree]], base: Sequence[Rational], names: Sequence[str]) -> Bare:
+def boosted(trees: Sequence[tuple[int, Tree]], base: Sequence[Rational], names: Sequence[str]) -> Bare:
+    """Return the parts of a sum of trees over float32 numbers."""
     found = by_feature(trees, len(base), names)
     parts = []
     for k in range(len(names)):
@@ -171,7 +172,7 @@ def _side(feature: int, splits: Sequence[Split]) -> Side:
     return Side(float32_bins(thresholds, []), [-np.inf, *thresholds])
 
 
-def _tree(tree: Any, values: Sequence[Rational]) -> Tree:
+def float32_tree(tree: Any, values: Sequence[Rational]) -> Tree:
     """Return a tree with what it adds at each node, were that a leaf."""
 
     def read(at: int) -> Tree:

@@ -64,7 +64,8 @@ def convert(obj: Any, options: Options) -> Draft:
     draft = put_behind(inner, design.columns, design.names, len(design.names), design.prepare, source)
     features = name_features(draft.model.names, len(draft.model.names), options.features)
     parts = [Part(pieces, domain) for pieces, domain in zip(draft.model.compile(), draft.model.domains, strict=True)]
-    whole = new_model(parts, draft.model.intercept, task, features, classes)
+    offset = None if task == "binary" and link != "sigmoid" else ZERO  # as of a probit
+    whole = new_model(parts, draft.model.intercept, task, features, classes, logit_offset=offset)
     table = draft.table
     assert table is not None
     predict = _predicting(obj, design, table)

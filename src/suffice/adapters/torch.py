@@ -14,7 +14,18 @@ from numpy.typing import NDArray
 
 from suffice.adapters.cells import class_places
 from suffice.adapters.draft import FLOAT32, Cell, Draft, Live, Options, name_features
-from suffice.adapters.layout import LAYOUTS, Array, Layout, State, read_network, to_shape
+from suffice.adapters.layout import (
+    HARD_SIGMOID,
+    LAYOUTS,
+    Array,
+    Layout,
+    Squeezed,
+    State,
+    read_network,
+    to_shape,
+)
+from suffice.adapters.torch_grouped import is_grouped, read_grouped
+from suffice.adapters.torch_inputs import clipping, read_scaling, scaling_of, with_clip
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.numbers.exact import nearest_float
@@ -36,11 +47,11 @@ _SMOOTH = {
 }
 _OTHERS = {
     "Hardswish": "has curved pieces between -3 and 3",
-    "Hardsigmoid": "divides by 6, so that its slope is no float",
     "LayerNorm": "divides by a length that depends on all units",
     "GroupNorm": "divides by a length that depends on several units",
     "RMSNorm": "divides by a length that depends on all units",
 }
+_HINT = "; if it clamps its inputs: layout=Layout(..., clip=(low, high))"
 _NO_PARAMETERS = {"Dropout", "Dropout1d", "AlphaDropout", "Identity", "Flatten", "Unflatten"}
 
 
@@ -59,7 +70,7 @@ def convert(obj: Any, options: Options) -> Draft:
     doubt = "is a state_dict, which does not say which activations it was trained with"
     if not (_is_wrapper(obj) and task == "binary" and hasattr(obj, "predict_proba")):
         model = AdditiveModel(shapes, intercept, task, features, options.classes)
-        return Draft(model, _source(obj), live, parts[0].link, FLOAT32, doubt)
+        return Draft(model, _source(obj), live, parts[0].link, FLOAT32, doubt, hint=_HINT)
     # It rounds its probabilities, a half to 0.
     model = AdditiveModel(shapes, intercept, task, features, options.classes, ties="negative")
     chances, labels = (_asked(getattr(obj, method), features) for method in ("predict_proba", "predict"))
@@ -104,10 +115,13 @@ class _Member:
         if self.module is not None:
             _check_module(self.module)
         state = State(_tensors(obj))
+        if options.layout is None and is_grouped(state, self.module):
+            self.shapes, self.intercept = read_grouped(state, self.module, _activation)
+            return
         if any("bases_nary_models" in name or "concept_nary_nns" in name for name in state.names):
             self.shapes, self.intercept = _read_basis_model(state.without_prefix("bases_nary_models"))
             return
-        layout = self._layout(state, options.layout)
+        layout = with_clip(self._layout(state, options.layout), self.module)
         state = state.without_prefix(re.escape(layout.network.split("{i}")[0]) + r"\d")
         self.link, self.task = layout.link, layout.task
         self.shapes, self.intercept = _read_networks(state, layout, self.module)
@@ -147,10 +161,11 @@ def _check_module(module: Any) -> None:
             )
             raise AdapterError(
                 f"{where} is a {kind}, a smooth activation: its shape has no exact pieces; train with ReLU, "
-                f"LeakyReLU, PReLU, ReLU6 or Hardtanh{hint}"
+                f"LeakyReLU, PReLU, ReLU6, Hardtanh or Hardsigmoid{hint}"
             )
         if kind in _OTHERS:
-            raise AdapterError(f"{name!r} is a {kind}, which {_OTHERS[kind]}; train with ReLU, LeakyReLU or Hardtanh")
+            instead = "Hardtanh, Hardsigmoid or ReLU" if kind == "Hardswish" else "BatchNorm1d, or without it"
+            raise AdapterError(f"{name!r} is a {kind}, which {_OTHERS[kind]}; train with {instead}")
 
 
 # --- one network for each feature -------------------------------------------------------------------------------------
@@ -199,8 +214,10 @@ def _infer(state: State) -> Layout:
         )
     (network,), (stem,) = networks, stems
     others = [name for name in state.names if not name.startswith(network)]
+    center, scale, others = scaling_of(state, others, len(layers))
     output = names[-1] if len(names) > len(numbered) else None
-    return Layout(f"{network}{{i}}", f"{stem}{{k}}", output, intercept=others[0] if len(others) == 1 else None)
+    intercept = others[0] if len(others) == 1 else None
+    return Layout(f"{network}{{i}}", f"{stem}{{k}}", output, intercept, center=center, scale=scale)
 
 
 def _read_networks(state: State, layout: Layout, module: Any) -> tuple[list[Shape], list[Fraction]]:
@@ -211,6 +228,7 @@ def _read_networks(state: State, layout: Layout, module: Any) -> tuple[list[Shap
             "the model has another layout"
         )
     read = [_read_feature(state, layout.network.replace("{i}", str(i)), layout, module) for i in numbers]
+    scaling = read_scaling(state, layout, len(read))
     outputs = read[0][0].outputs
     intercept = [Fraction(0)] * outputs
     bias = None if layout.intercept is None else state.take(layout.intercept)
@@ -222,13 +240,17 @@ def _read_networks(state: State, layout: Layout, module: Any) -> tuple[list[Shap
                 )
             intercept = [a + Fraction(float(b)) for a, b in zip(intercept, offset.ravel(), strict=True)]
     state.check_all_read()
-    return [shape for shape, _ in read], intercept
+    shapes = [shape for shape, _ in read]
+    if scaling is not None:
+        shapes = [shape.rescaled(*each) for shape, each in zip(shapes, scaling, strict=True)]
+    return shapes, intercept
 
 
 def _read_feature(state: State, place: str, layout: Layout, module: Any) -> tuple[Shape, Array | None]:
     """Return the shape of one feature, and the bias of its mixing layer."""
     if layout.mix is None:
-        return to_shape(read_network(state, place, layout, _activations(module, place, layout)), place), None
+        layers = read_network(state, place, layout, _activations(module, place, layout))
+        return to_shape([*clipping(layout), *layers], place), None
     mix = state.take(f"{place}.{layout.mix}.weight")  # (tasks, networks)
     parts: list[Shape] = []
     for k in range(mix.shape[1]):
@@ -236,11 +258,11 @@ def _read_feature(state: State, place: str, layout: Layout, module: Any) -> tupl
         layers = read_network(state, inner, layout, _activations(module, inner, layout))
         last = layers[-1]._replace(activation=Activation.identity())
         mixing = last._replace(weight=mix[:, k : k + 1], bias=None, centre=None)
-        parts.append(to_shape([*layers[:-1], last, mixing], inner))
+        parts.append(to_shape([*clipping(layout), *layers[:-1], last, mixing], inner))
     return reduce(Shape.__add__, parts), state.take_if_there(f"{place}.{layout.mix}.bias")
 
 
-def _activations(module: Any, place: str, layout: Layout) -> list[Activation] | None:
+def _activations(module: Any, place: str, layout: Layout) -> list[Activation | Squeezed] | None:
     """Return the activations that a live network has as modules, in order; None if it calls them as functions."""
     if module is None or layout.centred != "never" or layout.exu != "none":
         return None
@@ -250,7 +272,7 @@ def _activations(module: Any, place: str, layout: Layout) -> list[Activation] | 
     return found or None
 
 
-def _activation(part: Any) -> Activation | None:
+def _activation(part: Any) -> Activation | Squeezed | None:
     kind = type(part).__name__
     if kind == "ReLU":
         return Activation.relu()
@@ -262,7 +284,9 @@ def _activation(part: Any) -> Activation | None:
         return Activation.leaky_relu(part.weight.detach().cpu().numpy())
     if kind == "Hardtanh":
         return Activation.hard_tanh(float(part.min_val), float(part.max_val))
-    if kind in _NO_PARAMETERS or kind == "Linear" or "BatchNorm1d" in kind:
+    if kind == "Hardsigmoid":
+        return HARD_SIGMOID
+    if kind in _NO_PARAMETERS or kind in ("Linear", "Conv1d") or "BatchNorm1d" in kind:
         return None
     raise AdapterError(f"a layer of type {kind} is not supported; use Linear, BatchNorm1d, Dropout and ReLU-like ones")
 

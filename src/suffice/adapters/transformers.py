@@ -22,10 +22,12 @@ from suffice.adapters.column import (
     Column,
     Columns,
     Finite,
+    Times,
     Unused,
     as_number,
     mapped,
     own,
+    single,
     used,
     value_at,
 )
@@ -34,10 +36,10 @@ from suffice.adapters.encoders import bins, encoder, splines
 from suffice.adapters.functions import function
 from suffice.adapters.imputers import imputer
 from suffice.adapters.named_transformers import NAMED, named
+from suffice.adapters.products import powers
 from suffice.errors import AdapterError
 from suffice.numbers.exact import ONE, ZERO, Rational, rational
-from suffice.shapes import Pieces, PiecewiseLinear, PiecewisePolynomial
-from suffice.shapes.curves import MOST_DEGREE
+from suffice.shapes import Pieces, PiecewiseLinear
 
 # What is no function of one column each, with the reason and the nearest thing that is read.
 REFUSED: Mapping[str, str] = {
@@ -57,7 +59,7 @@ REFUSED: Mapping[str, str] = {
 }
 
 
-def transform(step: Any, given: Columns) -> list[Column | Unused]:
+def transform(step: Any, given: Columns) -> list[Column | Unused | Times]:
     """Return the columns that a fitted transformer makes of others; those left out before come last."""
     unused = [column for column in given if isinstance(column, Unused)]
     return [*_transform(step, used(given)), *unused]
@@ -83,7 +85,7 @@ def makes_sparse(step: Any, is_sparse: bool) -> bool:
     return is_sparse and name not in ("OrdinalEncoder", "SplineTransformer", "QuantileTransformer")
 
 
-def _transform(step: Any, columns: Sequence[Column]) -> Columns:
+def _transform(step: Any, columns: Sequence[Column | Times]) -> Columns:
     name = type(step).__name__
     if step is None or (isinstance(step, str) and step == "passthrough"):
         return list(columns)
@@ -95,7 +97,7 @@ def _transform(step: Any, columns: Sequence[Column]) -> Columns:
         raise AdapterError(f"the transformer {name} {REFUSED[name]}")
     home = type(step).__module__.split(".")[0]
     if home in NAMED:
-        return named(step, columns)
+        return named(step, single(columns, name))
     if home != "sklearn":
         raise AdapterError(
             f"the transformer {name} of {home} is not known, so what it does to a column cannot be read; those known "
@@ -108,31 +110,36 @@ def _transform(step: Any, columns: Sequence[Column]) -> Columns:
         raise AdapterError(f"the {name} was fitted to {count} columns, but {len(columns)} come in")
     if hasattr(step, "get_support") and type(step).__module__.startswith("sklearn.feature_selection"):
         chosen = zip(columns, step.get_support().tolist(), strict=True)
-        return [column if is_kept else Unused(column.source, column) for column, is_kept in chosen]
+        return [one for column, is_kept in chosen for one in ([column] if is_kept else _left_out(column))]
     if name not in _STEPS:
         raise AdapterError(
             f"the transformer {name} is not read here, so what it does to a column is not known; those read are "
             f"{', '.join(_STEPS)} and selectors"
         )
-    return _STEPS[name](step, columns)
+    return _STEPS[name](step, columns if name in _TAKE_PRODUCTS else single(columns, name))
 
 
-def _pipeline(step: Any, columns: Sequence[Column]) -> Columns:
+def _left_out(column: Column | Times) -> list[Unused]:
+    each = (column.first, column.second) if isinstance(column, Times) else (column,)
+    return [Unused(one.source, one) for one in each]
+
+
+def _pipeline(step: Any, columns: Sequence[Column | Times]) -> Columns:
     going: Columns = columns
     for _, inner in step.steps:
         going = transform(inner, going)
     return going
 
 
-def _column_transformer(step: Any, columns: Sequence[Column]) -> Columns:
+def _column_transformer(step: Any, columns: Sequence[Column | Times]) -> Columns:
     places = part(step, "_transformer_to_input_indices", "the ColumnTransformer")
-    made: list[Column | Unused] = []
+    made: list[Column | Unused | Times] = []
     for name, inner, _ in part(step, "transformers_", "the ColumnTransformer"):
         made += transform(inner, [columns[k] for k in places[name]])
     return made
 
 
-def _union(step: Any, columns: Sequence[Column]) -> Columns:
+def _union(step: Any, columns: Sequence[Column | Times]) -> Columns:
     if step.transformer_weights:
         raise AdapterError("a FeatureUnion with transformer_weights is not supported; put the weights into the model")
     return [column for _, inner in step.transformer_list for column in transform(inner, columns)]
@@ -141,13 +148,15 @@ def _union(step: Any, columns: Sequence[Column]) -> Columns:
 # --- one column at a time ---------------------------------------------------------------------------------------------
 
 
-def _one_to_one(exact: Callable[[Any, int], Pieces | str]) -> Callable[[Any, Sequence[Column]], list[Column]]:
+def _one_to_one(
+    exact: Callable[[Any, int], Pieces | str],
+) -> Callable[[Any, Sequence[Column | Times]], list[Column | Times]]:
     """Return the reader of a transformer with one increasing function for each column.
 
     `exact` returns the function's pieces, or says why it has none.
     """
 
-    def read(step: Any, columns: Sequence[Column]) -> list[Column]:
+    def read(step: Any, columns: Sequence[Column | Times]) -> list[Column | Times]:
         return [_apply(step, j, column, exact(step, j)) for j, column in enumerate(columns)]
 
     return read
@@ -178,7 +187,13 @@ def _narrow(step: Any, j: int) -> Any:
     return one
 
 
-def _apply(step: Any, j: int, column: Column, exact: Pieces | str) -> Column:
+def _apply(step: Any, j: int, column: Column | Times, exact: Pieces | str) -> Column | Times:
+    if isinstance(column, Times):
+        if isinstance(exact, str) or exact.knots:
+            single([column], type(step).__name__)  # refuses it
+        assert isinstance(exact, Pieces)
+        slope, offset = exact.slopes[0], exact.offsets[0]
+        return replace(column, factor=slope * column.factor, offset=slope * column.offset + offset)
     one = _narrow(step, j)
 
     def floats(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -263,44 +278,10 @@ def _binarizer(step: Any, j: int) -> Pieces:
     return step_pieces([rational(float(step.threshold))], [ZERO, ONE], "right")
 
 
-def _powers(step: Any, columns: Sequence[Column]) -> list[Column]:
-    """Return the columns of PolynomialFeatures where each is a power of one column, up to the third."""
-    made: list[Column] = []
-    for powers in part(step, "powers_", "the PolynomialFeatures").tolist():
-        used_ = [k for k, power in enumerate(powers) if power]
-        if len(used_) > 1 or any(power > MOST_DEGREE for power in powers):
-            what = "products of columns" if len(used_) > 1 else f"powers above {MOST_DEGREE}"
-            raise AdapterError(
-                f"PolynomialFeatures(degree={step.degree}) makes {what}; use degree=1, or SplineTransformer(degree=3)"
-            )
-        column = columns[used_[0] if used_ else 0]
-        power = powers[used_[0]] if used_ else 0
-        made.append(column if power == 1 else _power_of(column, power) if power else _constant(column))
-    return made
+# Steps that products of two columns may go through.
+_TAKE_PRODUCTS = frozenset({"Pipeline", "ColumnTransformer", "FeatureUnion", *_LEARNED})
 
-
-def _power_of(column: Column, power: int) -> Column:
-    """Return the square or cube of a column."""
-    if isinstance(column, Finite):
-        return mapped(column, lambda values: values**power, "PolynomialFeatures")
-    number = as_number(column, "PolynomialFeatures")
-    if number.pieces is None:
-        raise AdapterError(f"{number.smooth}, and so are powers of it; leave it out")
-    (curve,) = PiecewisePolynomial([], [[0] * power + [1]]).compile()
-    missing = None if number.missing is None or np.isnan(number.missing) else number.missing**power
-    points = {at: value**power for at, value in number.points.items()}
-    return replace(number, pieces=compose(curve, number.pieces), floats=None, missing=missing, smooth="", points=points)
-
-
-def _constant(column: Column) -> Column:
-    if isinstance(column, Finite):
-        return replace(column, values={cell: v if v is None else 1.0 for cell, v in column.values.items()}, rest=1.0)
-    number = as_number(column, "PolynomialFeatures")
-    missing = None if number.missing is None or np.isnan(number.missing) else 1.0
-    return replace(number, pieces=Pieces.affine(ZERO, ONE), floats=None, missing=missing, smooth="", points={})
-
-
-_STEPS: Mapping[str, Callable[[Any, Sequence[Column]], Columns]] = {
+_STEPS: Mapping[str, Callable[[Any, Sequence[Any]], Columns]] = {
     "Pipeline": _pipeline,
     "ColumnTransformer": _column_transformer,
     "FeatureUnion": _union,
@@ -312,7 +293,7 @@ _STEPS: Mapping[str, Callable[[Any, Sequence[Column]], Columns]] = {
     "QuantileTransformer": _one_to_one(_quantile),
     "PowerTransformer": _one_to_one(_power),
     "Binarizer": _one_to_one(_binarizer),
-    "PolynomialFeatures": _powers,
+    "PolynomialFeatures": powers,
     "SimpleImputer": imputer,
     "OneHotEncoder": encoder,
     "OrdinalEncoder": encoder,

@@ -181,7 +181,9 @@ def pair_shapes(
 
 def goes_below(split: Split, cell: float) -> bool:
     """Whether a cell goes left where what is below the threshold does, and a missing one as the split says."""
-    return split.missing_left if np.isnan(cell) else cell < split.threshold
+    if np.isnan(cell):
+        return split.missing_left
+    return cell < split.threshold if split.categories is None else int(cell) in split.categories
 
 
 def by_names(

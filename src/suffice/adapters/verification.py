@@ -19,6 +19,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from suffice.adapters.cells import listed
 from suffice.adapters.draft import FLOAT32, UNSEEN, Cell, Draft, Live
 from suffice.adapters.probes import probes
 from suffice.errors import AdapterError
@@ -95,7 +96,7 @@ def verify(draft: Draft, reference: Any = None, domains: Sequence[Domain] | None
 
 def read_rows(model: AdditiveModel, rows: Any) -> list[Row]:
     """Return the rows of a reference, exactly as the original would read them."""
-    values = [_read(model, row) for row in _listed(rows)]
+    values = [_read(model, row) for row in listed(rows)]
     if not values:
         raise AdapterError("the reference has no rows; give some, with what the model predicts for them")
     return values
@@ -160,7 +161,7 @@ def _compare(
         raise AdapterError(
             f"what was read from {draft.source} gives {_show(mine)} in row {row} "
             f"({_show_row(draft.model, rows[row])}), but {whose} {'says' if whose == draft.source else 'say'} "
-            f"{_show(theirs)}; {_told_as_chances(draft, exact, given) or hint}{_scale(draft)}"
+            f"{_show(theirs)}; {_told_as_chances(draft, exact, given) or hint + draft.hint}{_scale(draft)}"
         )
     return Check(len(rows), error)
 
@@ -344,7 +345,8 @@ _LINKS: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
 
 def _probability(model: AdditiveModel) -> dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
     if model.task == "binary":
-        return {"sigmoid": _sigmoid}
+        offset = 0.0 if model.logit_offset is None else nearest_float(model.logit_offset)
+        return {"sigmoid": lambda scores: _sigmoid(scores + offset)}
     return {"softmax": _softmax} if model.task == "multiclass" else {}
 
 
@@ -358,15 +360,6 @@ def split(reference: Any) -> tuple[Any, Any]:
             raise AdapterError(f"a reference must be rows, or a pair (rows, predictions), got {len(reference)} items")
         return reference
     return reference, None
-
-
-def _listed(rows: Any) -> list[Any]:
-    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):  # a pandas table, without importing pandas
-        return [dict(zip(rows.columns, cells, strict=True)) for cells in rows.to_numpy(dtype=object).tolist()]
-    array = rows.detach().cpu().numpy() if hasattr(rows, "detach") else rows
-    if isinstance(array, (str, bytes, Mapping)) or not isinstance(array, Iterable) or getattr(array, "ndim", 2) == 0:
-        raise AdapterError(f"a reference must be rows, or a pair (rows, predictions), got a {type(rows).__name__}")
-    return list(array)
 
 
 def _read(model: AdditiveModel, given: Any) -> Row:

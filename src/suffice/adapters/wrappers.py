@@ -18,11 +18,12 @@ from suffice.adapters.cells import class_places, plain_classes
 from suffice.adapters.column import Columns, Raw, Unused
 from suffice.adapters.decisions import calibrated, fixed_threshold, tuned_threshold
 from suffice.adapters.dispatch import read, wrapper_of
-from suffice.adapters.draft import Draft, Live, Options, name_features
+from suffice.adapters.draft import Draft, Live, Options, name_features, renamed
 from suffice.adapters.ensembles import Inside, bagging_regressor, one_vs_rest, transformed_target, voting_regressor
 from suffice.adapters.transformers import REFUSED, makes_sparse, transform
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel, Feature
+from suffice.model.domain import Domain
 
 # Ensembles whose parts do not add up, and why.
 _REFUSED: Mapping[str, str] = {
@@ -44,16 +45,19 @@ def convert(obj: Any, options: Options) -> Draft:
     classes = None if model.task == "regression" else plain_classes(model.classes if own is None else own)
     answered = replace(draft, chances=_chances(obj, draft), answers=_answers(obj, draft, classes))
     names = _names(obj, model)
-    if names == model.names and options.features is None and (options.classes or classes) == (model.classes or None):
-        return answered
     features = name_features(names, len(names), options.features)
     named = [
-        Feature(one.name, one.domain or domain, one.center, one.scale, one.deviation)
-        for one, domain in zip(features, model.domains, strict=True)
+        _renamed(one, own, domain) for one, own, domain in zip(features, model.features, model.domains, strict=True)
     ]
     known = options.classes or classes
-    whole = AdditiveModel.of_terms(model.terms, model.intercept, model.task, named, known, model.ties)
-    return replace(answered, model=whole)
+    return replace(answered, model=renamed(model, named, known))
+
+
+def _renamed(given: Feature, own: Feature, domain: Domain) -> Feature:
+    """Return a feature by the name that is given; the scaling is the model's own, unless another one is given."""
+    scaled = own if given.center == 0 and given.scale == 1 else given
+    deviation = own.deviation if given.deviation is None else given.deviation
+    return Feature(given.name, given.domain or domain, scaled.center, scaled.scale, deviation)
 
 
 def _names(obj: Any, model: AdditiveModel) -> tuple[str, ...]:

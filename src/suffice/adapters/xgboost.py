@@ -7,7 +7,8 @@ halfway between the threshold and the float32 below it, and the half itself goes
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 
 from suffice.adapters.assemble import to_shape
 from suffice.adapters.cells import class_places, float_table, plain_classes
-from suffice.adapters.draft import FLOAT32, Cell, Draft, Link, Live, Options, name_features, with_domain
+from suffice.adapters.draft import FLOAT32, UNSEEN, Draft, Link, Live, Options, name_features, with_domain
 from suffice.adapters.floats import float32_bins, float32_steps
+from suffice.adapters.tree_categories import Categories
 from suffice.adapters.trees import Leaf, Side, Split, Tree, by_feature, by_names, goes_below, pair_shapes, stair
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
@@ -45,24 +47,26 @@ def convert(obj: Any, options: Options) -> Draft:
     """Return the draft of a booster, an estimator, or a JSON model as Python's `json` reads it."""
     source = "the XGBoost JSON" if isinstance(obj, Mapping) else f"the {type(obj).__name__}"
     document, rounds = (obj, _told_rounds(obj, source)) if isinstance(obj, Mapping) else _saved(obj, source)
+    categories = _categories(document["learner"], source)
     read = _linear if document["learner"]["gradient_booster"]["name"] == "gblinear" else _model
-    model = read(document["learner"], rounds, options, getattr(obj, "classes_", None), source)
+    model = read(document["learner"], rounds, options, getattr(obj, "classes_", None), categories, source)
     objective = document["learner"]["objective"]["name"]
     _, predicts = _OBJECTIVES[objective]
     if isinstance(obj, Mapping):
         return Draft(model, source, None, "score", FLOAT32, predicts=predicts)
-    chances = _chances(obj) if objective in ("binary:logistic", "multi:softprob") else None
-    answers = _answers(obj, model.task)
+    table = _tables(obj, categories)
+    chances = _chances(obj, table) if objective in ("binary:logistic", "multi:softprob") else None
+    answers = _answers(obj, table, model.task)
     return Draft(
         model,
         source,
-        _live(obj),
+        lambda rows: np.asarray(obj.predict(table(rows), output_margin=True)),
         "score",
         FLOAT32,
         predicts=predicts,
         chances=chances,
         answers=answers,
-        table=lambda rows: _table(obj, rows),
+        table=table,
     )
 
 
@@ -110,7 +114,12 @@ def _ends(learner: Mapping[str, Any]) -> list[int]:
 
 
 def _model(
-    learner: Mapping[str, Any], rounds: int | None, options: Options, classes: Any, source: str
+    learner: Mapping[str, Any],
+    rounds: int | None,
+    options: Options,
+    classes: Any,
+    categories: Mapping[int, Categories],
+    source: str,
 ) -> AdditiveModel:
     booster, shares = _booster(learner, source)
     objective = learner["objective"]["name"]
@@ -139,26 +148,34 @@ def _model(
         trees = trees[: _ends(learner)[rounds]]
     read = [(int(k), _tree(tree, share, source)) for k, tree, share in zip(places, trees, shares, strict=False)]
     found = by_feature(read, outputs, [feature.name for feature in features])
-    shapes = []
-    for k in range(count):
+    shapes, named = [], []
+    for k, feature in enumerate(features):
+        known = categories.get(k)
+        named.append(with_domain(feature, Domain.reals() | Domain.codes(MISSING) if known is None else known.domain))
+        if known is not None:
+            shapes.append(known.shape(found.alone.get(k, ()), outputs, goes_below))
+            continue
         steps = stair(found.alone.get(k, ()), outputs, "left")
         pieces = [float32_steps(steps.thresholds, [row[j] for row in steps.values]) for j in range(outputs)]
         shapes.append(to_shape(pieces, {MISSING: steps.missing}))
-    domain = Domain.reals() | Domain.codes(MISSING)
     base = _base(facts["base_score"], outputs, link)
-    pairs = pair_shapes(found.pairs, outputs, _side, goes_below)
+
+    def side(k: int, splits: Sequence[Split]) -> Side:
+        return categories[k].side() if k in categories else _side(splits)
+
+    pairs = pair_shapes(found.pairs, outputs, side, goes_below)
     return AdditiveModel(
         shapes,
         [a + b for a, b in zip(base, found.constant, strict=True)],
         task,
-        [with_domain(feature, domain) for feature in features],
+        named,
         None if task == "regression" else options.classes or (None if classes is None else plain_classes(classes)),
         ties="negative",  # probability > 0.5; argmax takes the first of the largest
         pairs=by_names(pairs, features),
     )
 
 
-def _side(feature: int, splits: Sequence[Split]) -> Side:
+def _side(splits: Sequence[Split]) -> Side:
     thresholds = sorted({split.threshold for split in splits if np.isfinite(split.threshold)})
     return Side(float32_bins(thresholds, [MISSING]), [-np.inf, *thresholds, np.nan])
 
@@ -175,9 +192,16 @@ def _base(text: str, outputs: int, link: Link) -> list[Rational]:
 
 
 def _linear(
-    learner: Mapping[str, Any], rounds: int | None, options: Options, classes: Any, source: str
+    learner: Mapping[str, Any],
+    rounds: int | None,
+    options: Options,
+    classes: Any,
+    categories: Mapping[int, Categories],
+    source: str,
 ) -> AdditiveModel:
     """Return a gblinear model: a weight for each feature and score, features first; a missing cell adds nothing."""
+    if categories:
+        raise AdapterError(f"{source} multiplies the codes of categories by weights; encode them one-hot before")
     objective, facts = learner["objective"]["name"], learner["learner_model_param"]
     if objective not in _OBJECTIVES:
         raise AdapterError(f"{source} has the objective {objective!r}; those read are {', '.join(_OBJECTIVES)}")
@@ -218,8 +242,7 @@ def _booster(learner: Mapping[str, Any], source: str) -> tuple[Mapping[str, Any]
 
 
 def _tree(tree: Mapping[str, Any], share: Rational, source: str) -> Tree:
-    if any(tree["split_type"]) or tree["categories"]:
-        raise AdapterError(f"{source} splits by categories, which are not read here; encode them as numbers or one-hot")
+    sets = _sets(tree)
     left, right = tree["left_children"], tree["right_children"]
     conditions = np.array(tree["split_conditions"], dtype=np.float32).tolist()
 
@@ -231,39 +254,102 @@ def _tree(tree: Mapping[str, Any], share: Rational, source: str) -> Tree:
         todo.remove(at)
         if left[at] == -1:
             return Leaf(share * rational(conditions[at]))  # of a leaf its value stands where others have a threshold
-        is_left = bool(tree["default_left"][at])
-        return Split(int(tree["split_indices"][at]), conditions[at], is_left, read(left[at]), read(right[at]))
+        is_left, feature = bool(tree["default_left"][at]), int(tree["split_indices"][at])
+        first, second = read(left[at]), read(right[at])
+        if at in sets:  # the categories that go right
+            return Split(feature, np.inf, not is_left, second, first, sets[at])
+        return Split(feature, conditions[at], is_left, first, second)
 
     return read(0)
 
 
-def _live(obj: Any) -> Live:
-    def predict(rows: list[list[Cell]]) -> NDArray[Any]:
-        return np.asarray(obj.predict(_table(obj, rows), output_margin=True))
+def _sets(tree: Mapping[str, Any]) -> dict[int, frozenset[int]]:
+    """Return the categories that go right, of each node that asks for them."""
+    places = (tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"])
+    found = {
+        int(node): frozenset(int(code) for code in tree["categories"][int(first) : int(first) + int(size)])
+        for node, first, size in zip(*places, strict=True)
+    }
+    asked = {node for node, kind in enumerate(tree["split_type"]) if kind and tree["left_children"][node] != -1}
+    if asked != set(found):
+        raise AdapterError("the XGBoost model has a split by categories that lists none: it is damaged")
+    return found
 
-    return predict
+
+def _categories(learner: Mapping[str, Any], source: str) -> dict[int, Categories]:
+    """Return the categories of each feature that has some: their names if the model keeps them, else their codes."""
+    kinds = learner.get("feature_types") or []
+    places = [k for k, kind in enumerate(kinds) if kind == "c"]
+    if learner["gradient_booster"]["name"] == "gblinear":
+        return {k: Categories([], []) for k in places}
+    model = _booster(learner, source)[0]["model"]
+    listed = (model.get("cats") or {}).get("enc") or []
+    if listed:
+        named = {k: _names(listed[k]) for k in places}
+        # XGBoost itself refuses names that it never saw.
+        return {k: Categories(names, range(len(names))) for k, names in named.items()}
+    codes: dict[int, set[int]] = {k: set() for k in places}
+    for tree in model["trees"]:
+        for node, some in _sets(tree).items():
+            codes.setdefault(int(tree["split_indices"][node]), set()).update(some)
+    return {k: Categories(sorted(some), sorted(some), max(some, default=0) + 1.0) for k, some in codes.items()}
 
 
-def _chances(obj: Any) -> Live:
-    return lambda rows: np.asarray(
-        (obj.predict_proba if hasattr(obj, "predict_proba") else obj.predict)(_table(obj, rows))
-    )
+def _names(listed: Mapping[str, Any]) -> list[Any]:
+    if "offsets" not in listed:
+        return list(listed["values"])
+    text = bytes(value % 256 for value in listed["values"])
+    return [text[a:b].decode() for a, b in pairwise(listed["offsets"])]
 
 
-def _answers(obj: Any, task: str) -> Live | None:
+def _chances(obj: Any, table: Callable[[Any], Any]) -> Live:
+    return lambda rows: np.asarray((obj.predict_proba if hasattr(obj, "predict_proba") else obj.predict)(table(rows)))
+
+
+def _answers(obj: Any, table: Callable[[Any], Any], task: str) -> Live | None:
     if task == "regression":
-        return lambda rows: np.asarray(obj.predict(_table(obj, rows)))
+        return lambda rows: np.asarray(obj.predict(table(rows)))
     if not hasattr(obj, "classes_"):  # a booster predicts probabilities
         return None
-    return lambda rows: class_places(obj.predict(_table(obj, rows)), obj.classes_)
+    return lambda rows: class_places(obj.predict(table(rows)), obj.classes_)
 
 
-def _table(obj: Any, rows: list[list[Cell]]) -> Any:
-    if hasattr(obj, "get_booster"):
-        return _named(float_table(rows), getattr(obj, "feature_names_in_", None))
-    import xgboost
+def _tables(obj: Any, categories: Mapping[int, Categories]) -> Callable[[Any], Any]:
+    """Return how rows become a table that an estimator or a booster predicts for."""
+    is_named = any(known.unseen is None for known in categories.values())
 
-    return xgboost.DMatrix(float_table(rows), feature_names=obj.feature_names)
+    def numbers(rows: Any) -> NDArray[np.float64]:
+        if not categories or isinstance(rows, np.ndarray):
+            return float_table(rows)
+        cells: Any = [[categories[k].unseen if c == UNSEEN else c for k, c in enumerate(row)] for row in rows]
+        return float_table(cells)
+
+    def frame(rows: Any) -> Any:
+        import pandas
+
+        columns: dict[str, Any] = {}
+        for k, name in enumerate(names):
+            cells = [row[k] for row in rows]
+            if k in categories:
+                originals = [categories[k].original(cell, None) for cell in cells]
+                columns[name] = pandas.Categorical(originals, categories=list(categories[k].names))
+            else:
+                columns[name] = float_table([[cell] for cell in cells])[:, 0]
+        return pandas.DataFrame(columns)
+
+    def table(rows: Any) -> Any:
+        given = frame(rows) if is_named else numbers(rows)
+        if hasattr(obj, "get_booster"):
+            return given if is_named else _named(given, getattr(obj, "feature_names_in_", None))
+        import xgboost
+
+        if is_named:
+            return xgboost.DMatrix(given, enable_categorical=True)
+        kinds = obj.feature_types if categories else None
+        return xgboost.DMatrix(given, feature_names=obj.feature_names, feature_types=kinds, enable_categorical=True)
+
+    names = list((obj.get_booster() if hasattr(obj, "get_booster") else obj).feature_names or ())
+    return table
 
 
 def _named(table: NDArray[np.float64], names: Any) -> Any:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from enum import Enum
 from typing import Any
 
 from suffice.answers.documents import prediction_document
 from suffice.core.case import Case
-from suffice.layout.facts import Facts, facts_document
-from suffice.layout.html import to_html
-from suffice.layout.text import to_text
+from suffice.layout.facts import facts_document
+from suffice.layout.told import Told
 from suffice.model.additive import AdditiveModel
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
@@ -32,7 +31,7 @@ class Status(Enum):
         return f"Status.{self.name}"
 
 
-class Answer(ABC):
+class Answer(Told):
     """An answer about one row. `print` shows its facts as text, a notebook as HTML."""
 
     case: Case
@@ -53,10 +52,6 @@ class Answer(ABC):
         return self.case.prediction
 
     @abstractmethod
-    def facts(self) -> Facts:
-        """Return what there is to say, as labelled sentences and tables."""
-
-    @abstractmethod
     def _document(self) -> Json:
         """Return what is particular to this kind of answer, as JSON has it."""
 
@@ -64,9 +59,3 @@ class Answer(ABC):
         """Return the answer as JSON: every number exact, as "p/q", beside its nearest float."""
         shared = {"prediction": prediction_document(self.prediction), "claim": self.case.question.claim.document()}
         return shared | self._document() | {"facts": facts_document(self.facts())}
-
-    def __str__(self) -> str:
-        return to_text(self.facts())
-
-    def _repr_html_(self) -> str:
-        return to_html(self.facts())

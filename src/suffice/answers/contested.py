@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from suffice.answers.answer import Answer
-from suffice.answers.documents import prediction_document
-from suffice.answers.explanation import Explanation, values_by_name
+from suffice.answers.documents import prediction_document, values_by_name
+from suffice.answers.explanation import Explanation
 from suffice.answers.words import spoken
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.question.documents import Json

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, cast
 
@@ -60,3 +61,8 @@ def domain_document(domain: Domain) -> Json:
         "categories": [value_document(value) for value in domain.categories_],
         "codes": [value_document(value) for value in domain.codes_],
     }
+
+
+def values_by_name(names: Sequence[str], values: Sequence[Value]) -> Json:
+    """Return an exact value for each feature, as JSON has it."""
+    return {name: value_document(value) for name, value in zip(names, values, strict=True)}

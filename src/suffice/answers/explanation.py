@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 from suffice.answers.answer import Answer, Status
-from suffice.answers.documents import cost_document, domain_document, number_document
+from suffice.answers.documents import cost_document, domain_document, number_document, values_by_name
 from suffice.answers.documents import value_document as value_in_json
 from suffice.answers.words import Move, amount, can_fail, counted, headline, moves, others, spoken, stays
 from suffice.certificate.certify import certify_explanation
 from suffice.certificate.document import Certificate
 from suffice.core.case import Case, cost_of
-from suffice.core.constraint import Constraint, Drop
+from suffice.core.constraint import Constraint, Drop, KnownFall
 from suffice.core.counterexamples import easiest_break
 from suffice.core.drops import Worst
-from suffice.errors import ClaimError, FeatureNameError, Undecided
+from suffice.errors import BudgetEnded, ClaimError, FeatureNameError, Undecided
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.model.domain import Domain, format_value
-from suffice.numbers.exact import Rational, nearest_float, to_fraction
+from suffice.numbers.exact import ZERO, Rational, nearest_float, to_fraction
 from suffice.numbers.surd import Surd, exact
 from suffice.numbers.values import Label, Value, to_user
 from suffice.question.claim import Inequality
 from suffice.question.claims import predicted
 from suffice.question.documents import Json
 from suffice.question.preferences import Choices
-from suffice.solvers.proofs import Scenarios, Tree
+from suffice.solvers.proofs import Proof
 
 _MOST_BREAKS, _MOST_MOVES = 5, 2
 
@@ -76,7 +75,7 @@ class Explanation(Answer):
     case: Case
     fixed: tuple[int, ...]
     bound: int
-    proof: Tree | Scenarios | None = None
+    proof: Proof | None = None
     caveat: str | None = None
 
     @property
@@ -152,7 +151,7 @@ class Explanation(Answer):
 
     @cached_property
     def tightest(self) -> int:
-        """Which part of the claim has the least slack."""
+        """Which part of the claim has the least slack, as far as that is known."""
         return min(range(len(self.constraints)), key=self._slack)
 
     @property
@@ -164,13 +163,24 @@ class Explanation(Answer):
     def slack(self) -> Fraction:
         """What is left of the margin when the free features, as many as may change at once, do their worst.
 
-        In a ball it is what is left in the box around it, so that in the ball there may be more.
+        At least so much is left where `has_exact_slack` is False.
         """
         return to_fraction(self._slack(self.tightest))
 
+    @property
+    def has_exact_slack(self) -> bool:
+        """Whether `slack` is what is left: not in a ball, nor where the worst case of pair terms takes long to find."""
+        parts = range(len(self.constraints))
+        return not self.case.question.is_ball and all(self._known_fall(part).is_exact for part in parts)
+
+    def _known_fall(self, part: int) -> KnownFall:
+        fixed = set(self.fixed)
+        return self.constraints[part].known_fall([i for i in self.case.features if i not in fixed])
+
     def _slack(self, part: int) -> Rational:
-        fixed, constraint = set(self.fixed), self.constraints[part]
-        return constraint.margin - constraint.fall([i for i in self.case.features if i not in fixed]).value
+        fall, is_exact = self._known_fall(part)
+        slack = self.constraints[part].margin - fall.value
+        return slack if is_exact else max(slack, ZERO)  # the set suffices, whatever the bound
 
     @property
     def drops(self) -> dict[str, Fraction | Surd | float]:
@@ -230,7 +240,9 @@ class Explanation(Answer):
             raise FeatureNameError(without, self.features, what="fixed feature")
         found = self.broken_without(without)
         if found is None:
-            reason = self.caveat or "it is fixed because you asked for it, not because it is needed"
+            late = "what the free features can do together with it takes too long to find"
+            asked = "it is fixed because you asked for it, not because it is needed"
+            reason = self.caveat or (late if without in self._unsearched else asked)
             raise ClaimError(f"no input is known to break the claim without {without!r}: {reason}")
         return {name: to_user(value) for name, value in zip(self.model.names, found.point, strict=True)}
 
@@ -244,17 +256,25 @@ class Explanation(Answer):
     def _broken(self) -> dict[str, Counterexample | None]:
         return {}
 
+    @cached_property
+    def _unsearched(self) -> set[str]:
+        """Features of which it takes too long to find what breaks the claim without them."""
+        return set()
+
     def _break(self, feature: str) -> Counterexample | None:
         removed, fixed = self.model.index(feature), set(self.fixed)
         case = self.case.with_free(removed)
         try:
             best = easiest_break(case.outer, [removed], [i for i in case.features if i not in fixed])
-        except (Undecided, ClaimError):  # a threshold that is not known well enough, or rounding without a bound
-            best = None
-        if best is None:
+            if best is None:
+                return None
+            part, moved = best
+            point = tuple(case.breaking_input(part, moved))
+        except BudgetEnded:
+            self._unsearched.add(feature)
             return None
-        part, moved = best
-        point = tuple(case.breaking_input(part, moved))
+        except (Undecided, ClaimError):  # a threshold that is not known well enough, or rounding without a bound
+            return None
         other = predicted(self.model, case.compiled.scores(point))
         return Counterexample(feature, point, other, tuple(moves(case, point, removed)))
 
@@ -351,7 +371,7 @@ class Explanation(Answer):
             some = "the free features" if few is None or few >= len(self.free) else f"{few} of the free features"
             use = "uses" if some.startswith("1 ") else "use"
             told = f"in the worst case {some} {use} {used} of the margin; {amount(self.slack)} is left."
-            if self.case.question.is_ball:  # the box around it was searched
+            if not self.has_exact_slack:
                 told = f"{some} {use} at most {used} of the margin; at least {amount(self.slack)} is left."
             facts.append(Fact("Slack", told))
         strong = [f"{name} ({amount(self.drops[name])})" for name in self.strongest_free]
@@ -387,6 +407,7 @@ class Explanation(Answer):
             "free": list(self.free),
             "margin": number_document(self.margin),
             "slack": number_document(self.slack),
+            "has_exact_slack": self.has_exact_slack,
             "parts": [inequality.meaning for inequality in self.inequalities],
             "values": values_by_name(names, self.row),
             "region": {name: domain_document(part) for name, part in zip(names, self.region, strict=True)},
@@ -396,11 +417,6 @@ class Explanation(Answer):
 
     def __repr__(self) -> str:
         return f"<Explanation: {self.prediction!r}, {self.size} of {len(self.row)} features, {self.status.value}>"
-
-
-def values_by_name(names: tuple[str, ...], values: tuple[Value, ...]) -> Mapping[str, Json]:
-    """Return an exact value for each feature, as JSON has it."""
-    return {name: value_in_json(value) for name, value in zip(names, values, strict=True)}
 
 
 def _share(drop: Fraction | Surd | float, widest: float) -> float:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from flint import fmpq
+
 from suffice.answers.answer import Answer, Status
 from suffice.answers.documents import number_document, value_document
 from suffice.answers.words import headline, inward, others, spoken, stays
@@ -15,6 +17,7 @@ from suffice.certificate.ranges import certify_ranges
 from suffice.core.case import Case
 from suffice.errors import NumberError
 from suffice.layout.facts import Fact, Facts, Grid, Row
+from suffice.model.domain import Domain
 from suffice.numbers.exact import rational, to_fraction
 from suffice.numbers.values import Label, to_user
 from suffice.question.documents import Json
@@ -34,6 +37,8 @@ class Range(NamedTuple):
         Whether only integers are meant.
     values : tuple
         Categories or codes; then there is no interval.
+    without : tuple of Fraction
+        Categories and codes between the ends, which are not in the range: it speaks of other numbers.
 
     Examples
     --------
@@ -48,13 +53,16 @@ class Range(NamedTuple):
     has_high: bool
     is_integers: bool
     values: tuple[Fraction | Label, ...]  # categories or codes; then there is no interval
+    without: tuple[Fraction, ...] = ()
 
     @classmethod
-    def of(cls, allowed: AllowedRange) -> Range:
+    def of(cls, allowed: AllowedRange, domain: Domain) -> Range:
         """Return a range as users see it."""
         low, high = (None if end.at is None else to_fraction(end.at) for end in (allowed.low, allowed.high))
         values = tuple(to_user(value) for value in allowed.values)
-        return cls(low, high, allowed.low.is_included, allowed.high.is_included, allowed.is_integers, values)
+        found = cls(low, high, allowed.low.is_included, allowed.high.is_included, allowed.is_integers, values)
+        listed = [to_fraction(x) for x in (*domain.categories_, *domain.codes_) if isinstance(x, fmpq)]
+        return found if values else found._replace(without=tuple(sorted(x for x in listed if x in found)))
 
     def __contains__(self, value: Any) -> bool:
         try:
@@ -63,7 +71,7 @@ class Range(NamedTuple):
             number = None
         if self.values:
             return value in self.values if number is None else number in self.values
-        if number is None or (self.is_integers and number.denominator != 1):
+        if number is None or number in self.without or (self.is_integers and number.denominator != 1):
             return False
         above = self.low is None or number > self.low or (number == self.low and self.has_low)
         return above and (self.high is None or number < self.high or (number == self.high and self.has_high))
@@ -73,9 +81,10 @@ class Range(NamedTuple):
             return "one of " + ", ".join(spoken(value) for value in self.values)
         low = "-∞" if self.low is None else inward(self.low, is_low=True)
         high = "∞" if self.high is None else inward(self.high, is_low=False)
+        without = " without " + ", ".join(map(spoken, self.without)) if self.without else ""
         if self.is_integers:
-            return f"the integers from {low} to {high}"
-        return f"{'[' if self.has_low else '('}{low}, {high}{']' if self.has_high else ')'}"
+            return f"the integers from {low} to {high}{without}"
+        return f"{'[' if self.has_low else '('}{low}, {high}{']' if self.has_high else ')'}{without}"
 
     def document(self) -> Json:
         """Return the range as JSON has it."""
@@ -87,6 +96,7 @@ class Range(NamedTuple):
             "has_low": self.has_low,
             "has_high": self.has_high,
             "is_integers": self.is_integers,
+            "without": [number_document(x) for x in self.without],
         }
 
 

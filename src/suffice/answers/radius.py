@@ -226,12 +226,14 @@ class Curve(Answer):
         """Return a line for each stretch of radii."""
         has_costs = bool(self.case.question.given & {"cost", "groups"})
         rows = []
-        for step in self.steps:
+        for before, step in zip((None, *self.steps), self.steps, strict=False):
             noun = "feature" if step.cost == 1 else "features"
             size = f"cost {step.cost}" if has_costs else f"{step.cost} {noun}"
-            is_last = step.limit.radius == math.inf
-            larger = "any" if len(self.steps) == 1 else "any larger"
-            end = str(step.limit).replace("any", larger, 1) if is_last else f"radius {step.limit}"
+            end = f"radius {step.limit}"
+            if step.limit.radius == math.inf:
+                end = str(step.limit) if before is None else str(step.limit).replace("any", "any larger", 1)
+            if before is not None and before.limit.radius == math.inf:
+                end = "the whole domain"  # every radius has been told of
             rows.append(Row((f"{end}:", size, ", ".join(step.features))))
         question = self.case.question
         best = "cheapest" if has_costs else "smallest"

@@ -326,54 +326,6 @@ def all_drops(tables: Tables, cells: Any, vague: Any) -> Any:
 
 
 @compiled
-def decide_several(drops: Any, bounds: Any, margins: Any, errors: Any) -> Any:
-    """Answer rows whose claim has several parts (first index), where the answer is plain to see.
-
-    A feature that alone breaks a part is in every sufficient set. Where all others can be freed together, these are
-    the only smallest set; elsewhere the row is left open.
-    """
-    _, rows, features = drops.shape
-    sizes = np.full(rows, OPEN, np.int32)
-    tightest = np.zeros(rows, np.int64)
-    fixed = np.empty(rows * features, np.int32)
-    used = 0
-    for r in range(rows):
-        place = fixed[used : used + features]
-        size = fix_necessary(drops[:, r], bounds[:, r], margins[:, r], errors[:, r], place)
-        if size != OPEN:
-            tightest[r] = tightest_part(drops[:, r], bounds[:, r], margins[:, r], errors[:, r], place[:size])
-            if tightest[r] >= 0:
-                sizes[r] = size
-                used += size
-    return sizes, tightest, fixed[:used].copy()
-
-
-@compiled
-def fix_necessary(drops: Any, bounds: Any, margins: Any, errors: Any, fixed: Any) -> int:
-    """Write the features that alone break a part, if freeing all others breaks none; `OPEN` if that is not sure."""
-    parts, features = drops.shape
-    size = 0
-    for c in range(parts):
-        if not holds(margins[c], errors[c]):
-            return OPEN
-    for i in range(features):
-        breaks, harmless = False, True
-        for c in range(parts):
-            breaks |= exceeds(drops[c, i], bounds[c, i], margins[c], errors[c], 1)
-            harmless &= fits(drops[c, i], bounds[c, i], margins[c], errors[c], 1)
-        if breaks:
-            fixed[size] = i
-            size += 1
-        elif not harmless:
-            return OPEN
-    for c in range(parts):
-        total, doubt = free_all_but(drops[c], bounds[c], fixed[:size])
-        if not fits(total, doubt, margins[c], errors[c], features):
-            return OPEN
-    return size if sort_by_share(drops, bounds, margins, errors, fixed[:size]) else OPEN
-
-
-@compiled
 def free_all_but(drops: Any, bounds: Any, fixed: Any) -> Any:
     """Return the sum of the drops of all features that are not fixed (indices ascend), and of their errors."""
     total, doubt, place = 0.0, 0.0, 0
@@ -384,27 +336,6 @@ def free_all_but(drops: Any, bounds: Any, fixed: Any) -> Any:
             total += drops[i]
             doubt += bounds[i]
     return total, doubt
-
-
-@compiled
-def sort_by_share(drops: Any, bounds: Any, margins: Any, errors: Any, fixed: Any) -> bool:
-    """Sort fixed features as the covering search does, by their largest share of a margin; whether that is sure."""
-    low = np.zeros(len(fixed))
-    high = np.zeros(len(fixed))
-    for place, i in enumerate(fixed):
-        for c in range(len(margins)):
-            if not margins[c] - errors[c] > 1e-290 or np.isnan(drops[c, i]) or np.isnan(bounds[c, i]):
-                return False  # `max` below would pass over a NaN
-            low[place] = max(low[place], (drops[c, i] - bounds[c, i]) / (margins[c] + errors[c]))
-            high[place] = max(high[place], (drops[c, i] + bounds[c, i]) / (margins[c] - errors[c]))
-    order = np.argsort(-low, kind="mergesort")
-    fixed[:] = fixed[order]
-    for place in range(1, len(fixed)):
-        above, below = low[order[place - 1]], high[order[place]]
-        both_infinite = above == np.inf and low[order[place]] == np.inf
-        if not (both_infinite or above > below * (1 + 2.0**-40)):
-            return False
-    return True
 
 
 @compiled

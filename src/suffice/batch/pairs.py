@@ -16,7 +16,7 @@ from flint import fmpq
 from suffice.batch import pair_kernel as kernel
 from suffice.batch.answering import Answers, LeaveOpen, Mask, Plan, predicted_classes
 from suffice.batch.lookup import WIDER, Floats
-from suffice.batch.plan import Parts, has_one_part, known_parts
+from suffice.batch.plan import Parts, has_one_part, parts_by_class
 from suffice.core.case import landscape_of
 from suffice.core.landscape import Landscape
 from suffice.model.compiled import Compiled
@@ -24,14 +24,15 @@ from suffice.model.domain import Domain
 from suffice.numbers.exact import ZERO, Rational, nearest_float, rational
 from suffice.numbers.values import Value
 from suffice.question.claim import NO_CLASS
-from suffice.question.question import Question
+from suffice.question.question import BUDGETS, Question
 from suffice.shapes.axis import Axis, Cut, Interval
 
 
 def make_pair_plan(compiled: Compiled, question: Question) -> Plan:
     """Return the plan of a claim of one part over one score; one that leaves every row open where it is none such."""
-    parts = known_parts(compiled, question)
-    if parts is None or not has_one_part(compiled, parts):
+    parts = parts_by_class(compiled.model, question.claim)
+    is_known = not question.given - {"immutable", *BUDGETS} and has_one_part(compiled, parts)
+    if not is_known or any(part.gap for some in parts.values() for part in some):
         return LeaveOpen()
     landscape = landscape_of(compiled, (1,))
     if not (all(landscape.tables.is_table) and all(map(_is_simple, compiled.model.domains))):

@@ -14,35 +14,32 @@ from numpy.typing import NDArray
 
 from suffice.batch import kernel
 from suffice.batch.answering import Answers, LeaveOpen, Mask, Plan, Whole, predicted_classes
+from suffice.batch.covers import cover_rows
 from suffice.batch.lookup import ROUNDING, TINY, WIDER, Floats, Tables, flatten, tabulate
 from suffice.errors import ClaimError
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
 from suffice.numbers.exact import ZERO, Rational, nearest_float, rational
 from suffice.question.claim import NO_CLASS, Claim, Part
+from suffice.question.preferences import Choices
 from suffice.question.question import BUDGETS, Question
 from suffice.shapes.curves import straight
+from suffice.solvers import cover_kernel
+from suffice.solvers.covers import MOST_COST
 
 
 def make_plan(compiled: Compiled, question: Question) -> Plan:
     """Return the plan for a question; one that leaves every row open where the kernel does not know the question."""
-    parts = known_parts(compiled, question)
-    if parts is None or compiled.is_curved:  # the tables hold lines
+    known = {"immutable", "fix", "free", "cost", "groups", *BUDGETS}
+    if question.given - known or compiled.is_curved:  # the tables hold lines
         return LeaveOpen()
-    if has_one_part(compiled, parts):
+    parts = parts_by_class(compiled.model, question.claim)
+    if question.choices.is_plain and has_one_part(compiled, parts):
         return _OnePart(compiled, question, parts)
-    return _SeveralParts(compiled, question, parts)
+    return LeaveOpen() if sum(question.choices.costs) > MOST_COST else _SeveralParts(compiled, question, parts)
 
 
 Parts = Mapping[int, tuple[Part, ...]]
-
-
-def known_parts(compiled: Compiled, question: Question) -> Parts | None:
-    """Return the inequalities for each class that may be predicted; None for a question that no kernel knows."""
-    if question.given - {"immutable", *BUDGETS}:
-        return None
-    parts = _parts_by_class(compiled.model, question.claim)
-    return None if any(part.gap for some in parts.values() for part in some) else parts
 
 
 def has_one_part(compiled: Compiled, parts: Parts) -> bool:
@@ -51,7 +48,7 @@ def has_one_part(compiled: Compiled, parts: Parts) -> bool:
     return len(compiled.model.intercept) == 1 and all(len(some) < 2 for some in parts.values()) and not is_relative
 
 
-def _parts_by_class(model: AdditiveModel, claim: Claim) -> Parts:
+def parts_by_class(model: AdditiveModel, claim: Claim) -> Parts:
     """Return the inequalities of a claim for each class that may be predicted; none where the claim cannot be made."""
     found = {}
     for winner in reversed(range(len(model.classes))) if model.classes else (NO_CLASS,):
@@ -67,18 +64,19 @@ class _OnePart:
 
     def __init__(self, compiled: Compiled, question: Question, parts: Parts) -> None:
         self.model, self.parts = compiled.model, parts
-        sides = list(dict.fromkeys((part.factors[0], part.constant) for some in parts.values() for part in some))
+        every = (part for some in parts.values() for part in some)
+        sides = list(dict.fromkeys((part.factors[0], part.constant, part.gap) for part in every))
         values, terms = compiled.lines((1,)), len(self.model.features)
-        drops = [compiled.lines((sign,)) for sign, _ in sides]
+        drops = [compiled.lines((sign,)) for sign, *_ in sides]
         self.tables = flatten(
             [
                 tabulate(domain, question.radii[i], values=[values[i]], drops=[part[i] for part in drops], terms=terms)
                 for i, domain in enumerate(self.model.domains)
             ]
         )
-        constants = [_rounded(sign * self.model.intercept[0] + constant, terms) for sign, constant in sides]
+        constants = [_rounded(sign * self.model.intercept[0] + constant, terms, gap) for sign, constant, gap in sides]
         self.sides = kernel.Sides(
-            np.array([float(sign) for sign, _ in sides]),
+            np.array([float(sign) for sign, *_ in sides]),
             np.array([near for near, _ in constants]),
             np.array([error for _, error in constants]),
         )
@@ -96,7 +94,7 @@ class _OnePart:
 
 
 class _SeveralParts:
-    """Claims of several parts: the winner against other classes, a score within a distance of the row's own."""
+    """Claims of several parts: the winner against other classes, a score within a distance; or costs and groups."""
 
     def __init__(self, compiled: Compiled, question: Question, parts: Parts) -> None:
         self.compiled, self.radii, self.parts = compiled, question.radii, parts
@@ -109,6 +107,7 @@ class _SeveralParts:
             ]
         )
         self.intercept = [_rounded(value, self.terms) for value in self.model.intercept]
+        self.is_plain, self.items = question.choices.is_plain, _items(question.choices)
         self._tables: dict[tuple[int, ...], Tables] = {}
         self._lock = threading.Lock()
 
@@ -149,8 +148,8 @@ class _SeveralParts:
         chosen, marks = np.ascontiguousarray(cells[:, rows]), vague[:, rows] if len(vague) else vague
         each = [kernel.all_drops(self._table(part.factors), chosen, np.ascontiguousarray(marks)) for part in parts]
         drops, bounds = np.stack([one for one, _ in each]), np.stack([one for _, one in each])
-        if len(parts) > 1:
-            sizes, tightest, fixed = kernel.decide_several(drops, bounds, margins, errors)
+        if len(parts) > 1 or not self.is_plain:
+            sizes, tightest, fixed = cover_rows(drops, bounds, margins, errors, *self.items)
             return sizes, tightest, fixed
         sizes, *_, fixed = kernel.decide_rows(
             drops[0], bounds[0], margins[0], errors[0], np.empty(drops[0].shape, np.int64)
@@ -167,11 +166,21 @@ class _SeveralParts:
             return self._tables[factors]
 
 
+def _items(choices: Choices) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:
+    """Return the items as `cover_rows` takes them."""
+    decided = np.full(len(choices.items), cover_kernel.OPEN, np.int8)
+    decided[sorted(choices.free)] = cover_kernel.FREED
+    decided[sorted(choices.fix)] = cover_kernel.KEPT
+    first = np.cumsum([0, *map(len, choices.items)])
+    return first, np.concatenate(choices.items).astype(np.int64), np.array(choices.costs, np.int64), decided
+
+
 def _margins(part: Part, scores: Floats, errors: Floats) -> tuple[Floats, Floats]:
     """Return the margin of a part at each row, and its error."""
     near, error = nearest_float(part.constant), 0.0
     if not (np.isfinite(near) and rational(near) == part.constant):
         error = ROUNDING * abs(near) * 2 + TINY
+    error += nearest_float(part.gap) * WIDER  # the true constant may be larger by as much
     if part.is_relative:  # the row's own score is in the middle: the margin is the distance
         return np.full(len(scores), near), np.full(len(scores), error)
     used = [j for j, factor in enumerate(part.factors) if factor]
@@ -183,10 +192,13 @@ def _margins(part: Part, scores: Floats, errors: Floats) -> tuple[Floats, Floats
     return np.ascontiguousarray(margins), np.ascontiguousarray(doubts * WIDER)
 
 
-def _rounded(constant: Rational, terms: int) -> tuple[float, float]:
-    """Return the nearest float, and its error with the constant's share in the rounding of a sum."""
+def _rounded(constant: Rational, terms: int, gap: Rational = ZERO) -> tuple[float, float]:
+    """Return the nearest float, and its error with the constant's share in the rounding of a sum.
+
+    The true constant may be larger by as much as the gap.
+    """
     near = nearest_float(constant)
-    return near, ROUNDING * (terms + 4) * abs(near) * WIDER + TINY
+    return near, (ROUNDING * (terms + 4) * abs(near) + nearest_float(gap)) * WIDER + TINY
 
 
 def _reopen(sizes: Whole, fixed: Whole, is_open: Mask) -> tuple[Whole, Whole]:

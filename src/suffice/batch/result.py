@@ -64,15 +64,18 @@ class BatchResult:
         found.sizes[row] = why.size
         found.margins[row], found.margin_errors[row] = _rounded(why.margin)
         self.status_codes[row] = STATUSES.index(why.status.value)
-        choices = why.choices
-        is_count = choices.is_counting and not choices.has_groups
-        bound = why.bound if is_count else 0
-        if bound != why.size:
-            self.lower_bounds_[row] = bound
+        if why.bound != why.size and self._counts:
+            self.lower_bounds_[row] = why.bound
         if self.compiled.model.task == "regression":
             found.scores[row], found.score_errors[row] = _rounded(why.prediction)
         else:
             found.classes[row] = self.compiled.model.classes.index(why.prediction)
+
+    @property
+    def _counts(self) -> bool:
+        """Whether the least number of features is sought, not the least cost."""
+        choices = self.question.choices
+        return choices.is_counting and not choices.has_groups
 
     def fail(self, row: int, message: str) -> None:
         """Enter why a row cannot be answered."""
@@ -118,7 +121,7 @@ class BatchResult:
 
         0 where features differ in cost or are grouped: then the least cost is sought, not the least number.
         """
-        bounds = self.sizes.copy()
+        bounds = self.sizes.copy() if self._counts else np.minimum(self.sizes, 0)
         for row, bound in self.lower_bounds_.items():
             bounds[row] = bound
         return bounds

@@ -9,7 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from flint import fmpq
 
-from suffice.certificate.document import Certificate, PathLike, certifies, write
+from suffice.certificate import joint
+from suffice.certificate.document import Certificate, PathLike, certifies, without_curves, write
 from suffice.certificate.trees import CoverTree, change_tree
 from suffice.certificate.witnesses import NOTHING, Ordered, loose_limits, place_document, shown_at
 from suffice.core.case import Case
@@ -18,15 +19,21 @@ from suffice.errors import CertificateError
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
 from suffice.solvers.problem import Problem
-from suffice.solvers.proofs import Cover, Scenarios, Tree
+from suffice.solvers.proofs import Cover, Proof
 from suffice.solvers.roles import set_that_needs
 
 
-@certifies
+@without_curves
 def certify_explanation(
-    case: Case, fixed: Sequence[int], lower_bound: int, proof: Tree | Scenarios | None, model_file: PathLike | None
+    case: Case,
+    fixed: Sequence[int],
+    lower_bound: int,
+    proof: Proof | None,
+    model_file: PathLike | None,
 ) -> Certificate:
     """Return the proof that a set suffices, and that no allowed one below a cost, counted in units, does."""
+    if case.model.pairs:
+        return joint.certify_explanation(case, fixed, lower_bound, proof, model_file)
     result = {
         "kind": "explanation",
         "fixed": list(fixed),
@@ -47,13 +54,13 @@ def cover_of(case: Case) -> tuple[CoverTree, list[list[Json | None]]]:
     return CoverTree(shown, limits, case.question.choices, few), [list(row) for row in shown.places]
 
 
-@certifies
+@without_curves
 def certify_sufficient(case: Case, fixed: Sequence[int], model_file: PathLike | None) -> Certificate:
     """Return the proof that a set suffices."""
     return certify_explanation(case, fixed, 0, None, model_file)
 
 
-@certifies
+@without_curves
 def certify_insufficient(
     case: Case, fixed: Sequence[int], point: Sequence[Value], model_file: PathLike | None
 ) -> Certificate:
@@ -62,11 +69,13 @@ def certify_insufficient(
     return write(case, result={"kind": "insufficient", "fixed": list(fixed)}, evidence=evidence, model_file=model_file)
 
 
-@certifies
+@without_curves
 def certify_contrast(
     case: Case, changed: Sequence[int], point: Sequence[Value] | None, lower_bound: int, model_file: PathLike | None
 ) -> Certificate:
     """Return the proof that some features can break a claim and changes below a bound cannot; or that nothing can."""
+    if case.model.pairs:
+        return joint.certify_contrast(case, changed, point, lower_bound, model_file)
     if point is None:  # what cannot change anyway suffices
         choices = case.question.choices
         return certify_sufficient(case, choices.features(sorted(choices.fix)), model_file)
@@ -98,11 +107,13 @@ def change_trees(case: Case, constraints: Sequence[Constraint], budget: int) -> 
             (drop.value, fmpq(drop.edge)) if i in moving else NOTHING for i, drop in enumerate(constraint.drops)
         ]
         margin = constraint.margin - charge, fmpq(-1 if constraint.is_strict else 0)
-        found.append(change_tree(drops, margin, choices, budget, most))
+        tree = change_tree(drops, margin, choices, budget, most)
+        assert tree is not None, "changes that cost less than a proven bound break nothing"
+        found.append(tree)
     return found
 
 
-@certifies
+@without_curves
 def certify_sets(
     case: Case,
     problem: Problem,
@@ -112,6 +123,8 @@ def certify_sets(
     model_file: PathLike | None,
 ) -> Certificate:
     """Return the proof that sets are minimal, and that there are no others if they are all there are."""
+    if case.model.pairs:
+        return joint.certify_sets(case, problem, cover, sets, is_complete, model_file)
     choices = problem.choices
     held = [frozenset(k for k, item in enumerate(choices.items) if item[0] in set(one)) for one in sets]
     proof, witnesses = cover_of(case)
@@ -130,7 +143,8 @@ def certify_sets(
     return write(case, result=result, evidence={"witnesses": witnesses, "tree": tree}, model_file=model_file)
 
 
-@certifies
+@without_curves
+@certifies("relevance")
 def certify_relevance(
     case: Case, problem: Problem, roles: Mapping[str, Sequence[int]], model_file: PathLike | None
 ) -> Certificate:

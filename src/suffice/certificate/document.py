@@ -66,12 +66,13 @@ class Certificate:
         return f"<Certificate: {self.document['result']['kind']}, {len(self.text)} bytes>"
 
 
-def certifies(function: Callable[Concatenate[Case, P], Certificate]) -> Callable[Concatenate[Case, P], Certificate]:
-    """Make a function that writes certificates refuse models that the checker does not read."""
+def without_curves(
+    function: Callable[Concatenate[Case, P], Certificate],
+) -> Callable[Concatenate[Case, P], Certificate]:
+    """Make a function that writes certificates refuse models that the checker cannot compute pieces of."""
 
     @wraps(function)
     def checked(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> Certificate:
-        case.model.refuse_pairs("certificates", CertificateError)
         if case.compiled.is_curved:
             raise CertificateError(
                 "certificates cannot deal yet with curved shapes or networks of more than max_pieces pieces, and this "
@@ -80,6 +81,22 @@ def certifies(function: Callable[Concatenate[Case, P], Certificate]) -> Callable
         return function(case, *args, **kwargs)
 
     return checked
+
+
+def certifies(
+    question: str,
+) -> Callable[[Callable[Concatenate[Case, P], Certificate]], Callable[Concatenate[Case, P], Certificate]]:
+    """Make a function that writes certificates of one question refuse models with pair terms."""
+
+    def decorate(function: Callable[Concatenate[Case, P], Certificate]) -> Callable[Concatenate[Case, P], Certificate]:
+        @wraps(function)
+        def checked(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> Certificate:
+            case.model.refuse_pairs(f"certificates of `{question}`", CertificateError)
+            return function(case, *args, **kwargs)
+
+        return checked
+
+    return decorate
 
 
 def write(

@@ -16,7 +16,7 @@ _ANY_PIECES = PieceBudget(2**62)  # what is counted was compiled before, within 
 
 def check_bends(model: AdditiveModel) -> None:
     """Raise an error if the units of a layer may have more bends than the checker computes."""
-    for name, term in zip(model.names, model.terms, strict=True):
+    for name, term in zip(model.names, model.mains, strict=True):
         for network in networks_in(term.shape):
             bends = len(network.lines(_ANY_PIECES).knots) * max(weight.shape[0] for weight in network.weights)
             if bends > MOST_BENDS:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from suffice.certificate import joint_radii
 from suffice.certificate.certify import certify_contrast, change_trees, contrast_parts
-from suffice.certificate.document import Certificate, PathLike, certifies, write
+from suffice.certificate.document import Certificate, PathLike, certifies, without_curves, write
 from suffice.certificate.trees import CoverTree
 from suffice.certificate.witnesses import breaking_places, loose_limits, shown_beyond, shown_within
 from suffice.core.case import Case
@@ -23,9 +24,11 @@ def radius_text(radius: Rational | None, edge: int) -> str:
     return f"{radius}{'+e' if edge > 0 else '-e' if edge < 0 else ''}"
 
 
-@certifies
+@without_curves
 def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: PathLike | None) -> Certificate:
     """Return the proof that a set suffices up to a radius, and no further."""
+    if case.model.pairs:
+        return joint_radii.certify_radius(case, reach, fixed, model_file)
     path, charges = case.path(), None
     free = [i for i in case.features if i not in set(fixed)]
     holds_at = radius_text(reach.radius, 0 if reach.is_attained else -1)
@@ -53,7 +56,8 @@ def _beyond(reach: Extent) -> tuple[Rational | None, int]:
     return reach.radius, int(reach.is_attained)
 
 
-@certifies
+@without_curves
+@certifies("curve")
 def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike | None) -> Certificate:
     """Return the proof of each stretch: a set suffices up to its end, and from its start on no cheaper one does."""
     path, choices = case.path(), case.question.choices
@@ -64,6 +68,8 @@ def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike
     start: tuple[Rational | None, int] = (ZERO, 0)
     for stretch in stretches:
         reach, cover = stretch.reach, stretch.cover
+        if start[0] is not None and reach.radius is not None and start[0] > reach.radius:
+            start = reach.radius, 0  # the curve ends before what is surely beyond the last stretch
         end = radius_text(reach.radius, 0 if reach.is_attained else -1)
         steps.append({"from": radius_text(*start), "holds_at": end, "fixed": list(cover.fixed)})
         proof: Json = {"witnesses": [], "tree": []}
@@ -77,7 +83,7 @@ def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike
     return write(case, result={"kind": "curve", "steps": steps}, evidence={"proofs": proofs}, model_file=model_file)
 
 
-@certifies
+@without_curves
 def certify_counterfactual(
     case: Case,
     changed: Sequence[int],
@@ -88,6 +94,8 @@ def certify_counterfactual(
     model_file: PathLike | None,
 ) -> Certificate:
     """Return the proof of a contrast, and that at its cost no smaller change breaks the claim, if there is such."""
+    if case.model.pairs:
+        return joint_radii.certify_counterfactual(case, changed, point, lower_bound, least, is_attained, model_file)
     if point is None or least is None or (is_attained and not least):  # a change of labels has no size
         return certify_contrast(case, changed, point, lower_bound, model_file)
     result, evidence = contrast_parts(case, changed, point, lower_bound)

@@ -15,7 +15,7 @@ from suffice.errors import CertificateError
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
 from suffice.question.documents import Json
 from suffice.question.preferences import Choices
-from suffice.solvers.proofs import Bound, Branch, Multipliers, Scenarios, Tree
+from suffice.solvers.proofs import Bound, Branch, Grown, Multipliers, Proof, Scenarios, Tree
 
 _MOST_NODES = 50_000
 _DIGITS = (12, 30, 60)  # bits of multipliers that are tried before exact ones
@@ -57,12 +57,12 @@ class CoverTree:
 
     # --- no cheaper set -----------------------------------------------------------------------------------------------
 
-    def cheapest(self, lower_bound: int, proof: Tree | Scenarios | None) -> list[Json]:
+    def cheapest(self, lower_bound: int, proof: Proof | None) -> list[Json]:
         """Return the tree which shows that no set costs less than a bound; a search may have left one to start from."""
         assert not isinstance(proof, Scenarios), "those are of features that act together"
         nodes, most = Nodes(), self.everything - lower_bound
         # Without a tree, one inequality is its own surrogate: the smallest drops are past its margin.
-        root: Tree = Bound((ONE,) * len(self.limits)) if proof is None else proof
+        root = proof.tree if isinstance(proof, Grown) else Bound((ONE,) * len(self.limits)) if proof is None else proof
         stack: list[tuple[Tree, frozenset[int], frozenset[int]]] = [(root, frozenset(), self.open)]
         while stack:
             tree, freed, open_ = stack.pop()
@@ -125,7 +125,7 @@ class CoverTree:
         for factor in self._scales(freed, open_, relative):
             scaled = tuple(factor * one for one in relative)
             if self._most(freed, open_, scaled) <= most:
-                short = [scaled, *(tuple(_rounded(one, bits) for one in scaled) for bits in _DIGITS)]
+                short = [scaled, *(tuple(rounded(one, bits) for one in scaled) for bits in _DIGITS)]
                 closing = (one for one in short if self._most(freed, open_, one) <= most)
                 return min(closing, key=lambda some: sum(len(str(one)) for one in some))
         return None
@@ -243,8 +243,11 @@ class CoverTree:
 
 def change_tree(
     drops: Sequence[Ordered], margin: Ordered, choices: Choices, budget: int, most: int | None
-) -> list[Json]:
-    """Return the tree which shows that changes of items within a budget cannot lower a score past its margin."""
+) -> list[Json] | None:
+    """Return the tree which shows that changes of items within a budget cannot lower a score past its margin.
+
+    None if they can, as far as drops tell.
+    """
     nodes = Nodes()
     base = choices.features(sorted(choices.free))
     stack = [(frozenset[int](), frozenset(range(len(choices.items))) - choices.fix - choices.free)]
@@ -265,6 +268,8 @@ def change_tree(
         if found is not None:
             nodes.add("bound", found)
             continue
+        if not open_:
+            return None
         item = max(open_, key=lambda k: (nearest_float(total([drops[i] for i in choices.items[k]])[0]), -k))
         is_fixed = spent + choices.costs[item] > budget
         nodes.add("fix" if is_fixed else "branch", item)
@@ -298,7 +303,7 @@ def _times(factor: Rational, one: Ordered) -> Ordered:
     return factor * one[0], factor * one[1]
 
 
-def _rounded(number: Rational, bits: int) -> Rational:
+def rounded(number: Rational, bits: int) -> Rational:
     """Return a number near another one, of so many bits."""
     if not number:
         return ZERO

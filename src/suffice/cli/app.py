@@ -1,7 +1,7 @@
 """The command line: thin commands over the library, for people, and with `--json` for machines.
 
 Exit codes: 0 answered, 1 the question cannot be answered (one sentence on stderr), 2 wrong usage, 3 some rows of a
-batch failed.
+batch failed, 4 an assertion is not proven.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from typer.core import TyperGroup
 from suffice import __version__
 from suffice.adapters.files import load_any as load_model
 from suffice.answers.documents import to_text
+from suffice.cli.assertions import assertions_command
 from suffice.cli.batch import batch_command
 from suffice.cli.convert import convert_command
 from suffice.cli.demo import demo_command
 from suffice.cli.fit import fit_command
 from suffice.cli.options import AsJson, ModelPath, file_facts
+from suffice.cli.portfolio import reasons_command, stability_command, unaffected_command
 from suffice.cli.questions import question_commands
 from suffice.cli.report import report_command
 from suffice.cli.serve import serve_command
@@ -105,6 +107,10 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo_command,
     "fit": fit_command,
     **question_commands(),
+    "test": assertions_command,
+    "unaffected": unaffected_command,
+    "stability": stability_command,
+    "reasons": reasons_command,
     "report": report_command,
     "serve": serve_command,
     "batch": batch_command,

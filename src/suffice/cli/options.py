@@ -157,8 +157,7 @@ def read_question(model: AdditiveModel, given: Mapping[str, Any]) -> Question:
     if given.get("cost"):
         document["cost"] = _all_named("--cost", given["cost"])
     if given.get("groups"):
-        groups = _all_named("--group", given["groups"])
-        document["groups"] = {name: members.split(",") for name, members in groups.items()}
+        document["groups"] = groups_of(given["groups"])
     claims = [{"kind": kind, CLAIMS[kind].field_names()[0]: given[kind]} for kind in _CLAIMS if given.get(kind)]
     if len(claims) > 1:
         hint = ", ".join(f"--{kind.replace('_', '-')}" for kind in _CLAIMS)
@@ -194,6 +193,11 @@ def _radius(given: Sequence[str], names: Sequence[str]) -> Any:
     if default is None:
         return read
     return {**dict.fromkeys(names, default), **read} if read else default
+
+
+def groups_of(texts: Sequence[str]) -> dict[str, list[str]]:
+    """Return groups that are written as NAME=A,B."""
+    return {name: members.split(",") for name, members in _all_named("--group", texts).items()}
 
 
 def _all_named(option: str, texts: Sequence[str]) -> dict[str, str]:

@@ -33,7 +33,7 @@ from suffice.numbers.exact import ZERO, Rational, to_fraction
 from suffice.numbers.values import Value, to_user
 from suffice.question.budget import Clock
 from suffice.question.claim import FIRST_BITS, Inequality, dot
-from suffice.question.claims import inequalities_at, predicted
+from suffice.question.claims import inequalities_at, predicted, predicted_class
 from suffice.question.question import Question
 from suffice.question.region import Region, region_around
 from suffice.question.row import Row, read_row
@@ -54,6 +54,7 @@ class Case:
     parts: tuple[tuple[Rational, ...], ...]  # each feature's part of each score
     scores: tuple[Rational, ...]
     inequalities: tuple[Inequality, ...]
+    winner: int  # the class that the claim is about
     bits: int  # how closely numbers of the claim that are not rational are enclosed
     still: frozenset[int] = frozenset()  # features that are fixed in any case, so that rounding is charged at the row
     began: float = field(default_factory=time.monotonic, compare=False)
@@ -61,8 +62,19 @@ class Case:
     # drops and worst cases, or the ground, by the factors of an inequality: these do not change with the enclosure
 
     @classmethod
-    def of(cls, compiled: Compiled, question: Question, x: Any) -> Case:
+    def of(
+        cls,
+        compiled: Compiled,
+        question: Question,
+        x: Any,
+        *,
+        region: Region | None = None,
+        winner: int | None = None,
+    ) -> Case:
         """Return the case of a row, as users write one.
+
+        A region that holds the row may be given in place of the one that the radii make around it, and a class that the
+        claim is about in place of the predicted one.
 
         Raises
         ------
@@ -72,12 +84,13 @@ class Case:
             If the claim cannot be made of this row, or is false at it.
         """
         row = read_row(compiled.model, x)
-        region = region_around(compiled.model, row, question.radii)
+        reach = region_around(compiled.model, row, question.radii) if region is None else region
         parts = compiled.parts(row)
         scores = compiled.scores(row, parts)
-        inequalities, bits = _enclosed(compiled.model, question, scores, FIRST_BITS)
+        about = predicted_class(compiled.model, scores) if winner is None else winner
+        inequalities, bits = _enclosed(compiled.model, question, scores, about, FIRST_BITS)
         still = frozenset(question.choices.features(sorted(question.choices.fix)))
-        return cls(compiled, question, row, region, parts, scores, inequalities, bits, still)
+        return cls(compiled, question, row, reach, parts, scores, inequalities, about, bits, still)
 
     def with_fixed(self, fixed: Collection[int]) -> Case:
         """Return the same case about a given set: rounding is charged only where the other features may go."""
@@ -89,7 +102,7 @@ class Case:
 
     def refined(self) -> Case:
         """Return the same case with numbers that are not rational enclosed in twice as many bits."""
-        inequalities, bits = _enclosed(self.model, self.question, self.scores, 2 * self.bits)
+        inequalities, bits = _enclosed(self.model, self.question, self.scores, self.winner, 2 * self.bits)
         return replace(self, inequalities=inequalities, bits=bits)
 
     @property
@@ -263,12 +276,12 @@ def decide(case: Case, answer: Callable[[Case], Answer]) -> Answer:
 
 
 def _enclosed(
-    model: AdditiveModel, question: Question, scores: Sequence[Rational], bits: int
+    model: AdditiveModel, question: Question, scores: Sequence[Rational], winner: int, bits: int
 ) -> tuple[tuple[Inequality, ...], int]:
     """Return the inequalities of a claim in so many bits, or more where the row itself needs them."""
     while bits <= _MOST_BITS:
         try:
-            return inequalities_at(question.claim, model, scores, bits), bits
+            return inequalities_at(question.claim, model, scores, bits, winner=winner), bits
         except Undecided:
             bits *= 2
     raise BudgetError(

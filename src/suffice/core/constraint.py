@@ -87,6 +87,13 @@ class Scenario:
         return alone._replace(value=sum(both, alone.value))
 
 
+class KnownFall(NamedTuple):
+    """How far some features can lower the score: the fall itself, or one that it is proven not to exceed."""
+
+    fall: Drop
+    is_exact: bool
+
+
 Self = TypeVar("Self", bound="Constraint")
 
 
@@ -132,6 +139,10 @@ class Constraint(ABC):
     @abstractmethod
     def fall(self, freed: Collection[int]) -> Drop:
         """Return how far the freed features together can lower the score."""
+
+    def known_fall(self, freed: Collection[int]) -> KnownFall:
+        """Return `fall`, or a bound on it where that takes too long: what can always be told, whatever the clock."""
+        return KnownFall(self.fall(freed), True)
 
     @abstractmethod
     def scenario(self, freed: Collection[int]) -> Scenario | None:

@@ -26,8 +26,6 @@ _CLOSE = fmpq(1, 2**40)  # how closely a radius is enclosed, relative to where i
 class CurvedPath(RadiusPath):
     """The constraints of a claim about a model with curved shapes, as functions of the radius; see `RadiusPath`."""
 
-    is_enclosed = True
-
     def reach(self, freed: Collection[int], known: Rational = ZERO) -> Extent:
         """Return up to which radius the constraints admit some freed features; they do at the one known."""
         cell = _Cell(lambda radius: all(one.admits(freed) for one in self.at(radius, freed)), known)

@@ -45,6 +45,8 @@ class Ground:
         When searches should end, as `time.monotonic` counts.
     extra : sequence of spots, optional
         For each feature further spots, beside those of its region.
+    has_all : bool
+        Keep labels that another one beats: they are part of a proof that trusts no search.
     """
 
     def __init__(
@@ -55,8 +57,10 @@ class Ground:
         *,
         deadline: float = math.inf,
         extra: Sequence[Sequence[Spot]] | None = None,
+        has_all: bool = False,
     ) -> None:
         self.landscape, self.row, self.region, self.deadline = landscape, row, tuple(region), deadline
+        self._extra, self._has_all = extra, has_all
         self.infinite: set[int] = set()  # features whose own part falls for ever
         self._entries: list[list[Spot | int]] = []  # a whole cell by its number; of integers by the complement of that
         self._cells: list[int] = []
@@ -105,7 +109,7 @@ class Ground:
                 continue
             for spot in ladder.spots(self.landscape.names[i], at, reach, is_integers=span.is_integers):
                 # In the row's own cell only what is lower than the row is worth a label, unless a pair varies there.
-                if at != own.cell or ladder.varies[at] or spot.infimum.rank < own.infimum.rank:
+                if self._has_all or at != own.cell or ladder.varies[at] or spot.infimum.rank < own.infimum.rank:
                     self._put(i, spot)
             at += 1
 
@@ -148,10 +152,16 @@ class Ground:
         row_tables = np.array(rows, dtype=np.int64), np.array(starts, dtype=np.int64)
         own, both = anchored(first, np.array(self._cells), np.array(self._mains), tables, *row_tables)
         if self.is_exact:
-            each = ((i, entry) for i, entries in enumerate(self._entries) for entry in entries)
-            own += np.array([self._weight(self._resolved(i, entry).edge) for i, entry in each])
+            own += self.weights()
         whole = graph(first, own, moves, tables.ends, both)
+        if self._has_all:
+            return whole, np.arange(len(self._cells))
         return without(whole, dominated(whole, 0 if self.is_exact else 1))
+
+    def whole(self) -> Ground:
+        """Return the same with all labels, those too that another one beats."""
+        given = self.landscape, self.row, self.region
+        return Ground(*given, deadline=self.deadline, extra=self._extra, has_all=True)
 
     def _row_tables(self) -> tuple[list[int], list[int]]:
         """Return the pair terms that are not constant on cells, by label, in units, and where each table begins."""
@@ -164,6 +174,11 @@ class Ground:
                 self._is_exact = self._is_exact and all(map(landscape.is_exact, exact))
             starts.append(len(values))
         return values, starts
+
+    def weights(self) -> NDArray[np.int64]:
+        """Return what the edges of all labels count in units where these are exact, also of labels that are beaten."""
+        each = ((i, entry) for i, entries in enumerate(self._entries) for entry in entries)
+        return np.array([self._weight(self._resolved(i, entry).edge) for i, entry in each], dtype=np.int64)
 
     def _weight(self, edge: int) -> int:
         return edge if edge <= 0 else len(self.row) + 1

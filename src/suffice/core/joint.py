@@ -14,10 +14,10 @@ import numpy as np
 from flint import fmpq
 
 from suffice.core.anchor import shared
-from suffice.core.constraint import INFINITE, NO_DROP, Constraint, Drop, Scenario
+from suffice.core.constraint import INFINITE, NO_DROP, Constraint, Drop, KnownFall, Scenario, total
 from suffice.core.graph import climb
 from suffice.core.ground import Ground
-from suffice.core.worst_case import FAR, Found, free_features, sight, worst
+from suffice.core.worst_case import FAR, LEAST_WORK, Found, ceiling, free_features, sight, worst
 from suffice.errors import BudgetEnded
 from suffice.numbers.exact import ZERO, Rational
 
@@ -105,6 +105,24 @@ class Joint(Constraint):
         some = frozenset(freed)
         return INFINITE if self._is_endless(some) else self.worst(some).fall
 
+    def known_fall(self, freed: Collection[int]) -> KnownFall:
+        """Return `fall`, or a bound on it where that takes long: by its work, so that no clock decides what is told."""
+        some = frozenset(freed)
+        key = "known", some, self._most
+        if self._is_endless(some):
+            return KnownFall(INFINITE, True)
+        if key not in self.ground.known:
+            self.ground.known[key] = self._known_fall(some)
+        found: KnownFall = self.ground.known[key]
+        return found
+
+    def _known_fall(self, freed: frozenset[int]) -> KnownFall:
+        try:
+            return KnownFall(self.worst(freed, work=LEAST_WORK).fall, True)
+        except BudgetEnded:
+            most = ceiling(self.ground, freed, self._most, work=LEAST_WORK)
+        return KnownFall(total(self.ceilings[i] for i in freed) if most is None else Drop.of(most), False)
+
     def scenario(self, freed: Collection[int]) -> Scenario | None:
         """Return a bad labelling of the freed features, the others changed one by one to lower the score further.
 
@@ -168,7 +186,7 @@ class Joint(Constraint):
     def _breaking(self, freed: Collection[int], most: int, moves: Any) -> tuple[int, ...] | None:
         """Return a labelling with few changes that breaks the constraint; None if there is none."""
         low, high = self._limits
-        seen = sight(self.ground, freed, most, low, FAR, moves)
+        seen = sight(self.ground, freed, most, low, FAR, moves, fair=high)
         if seen is not None and not seen.is_above:
             return None
         if seen is not None and seen.sum > high:
@@ -197,12 +215,15 @@ class Joint(Constraint):
     def _replace(self, **changes: Any) -> Joint:
         return replace(self, **changes)
 
-    def worst(self, freed: Collection[int]) -> Found:
-        """Return the labelling of freed features with the largest fall, as far as there are labels."""
+    def worst(self, freed: Collection[int], *, work: int | None = None) -> Found:
+        """Return the labelling of freed features with the largest fall, as far as there are labels.
+
+        It may take so much work, by default as much as there is time for.
+        """
         some = frozenset(freed)
         key = some, self._most
         if key not in self.ground.known:
-            self.ground.known[key] = worst(self.ground, some, self._most)
+            self.ground.known[key] = worst(self.ground, some, self._most, work=work)
         found: Found = self.ground.known[key]
         return found
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from flint import fmpq
@@ -27,6 +27,7 @@ from suffice.errors import Undecided
 from suffice.model.domain import Domain
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
 from suffice.numbers.values import Value
+from suffice.shapes.axis import Interval
 from suffice.shapes.infimum import Infimum
 
 _CLOSE = fmpq(1, 2**40)  # how closely a radius is enclosed by halving, relative to where it is
@@ -62,7 +63,10 @@ class JointPath(RadiusPath):
         return self._grounds[key]
 
     def above(self, radius: Rational) -> tuple[Joint, ...]:
-        """Return the constraints just above a radius: limits, with an edge of 1 where a label is about to fall on."""
+        """Return the constraints just above a radius: limits, with an edge of 1 where a label is about to fall on.
+
+        Only of features along which no pair term varies: whether others fall on depends on where their partners are.
+        """
         return self._on(self._within(radius), lambda landscape, i: self._beside(landscape, i, radius, 1))
 
     def below(self, radius: Rational) -> tuple[Joint, ...]:
@@ -96,7 +100,8 @@ class JointPath(RadiusPath):
         """Return the limits of the constraints as the radius grows to one, with no event since another."""
 
         def extra(landscape: Landscape, i: int) -> list[Spot]:
-            return [*self._beside(landscape, i, start, -1), *self._ends(landscape, i, start, radius)]
+            beside, ends = self._beside(landscape, i, start, -1), self._ends(landscape, i, start, radius)
+            return [*beside, *ends, *self._corners(landscape, i, start, radius)]
 
         return self._on(self._within(start), extra)
 
@@ -115,6 +120,16 @@ class JointPath(RadiusPath):
             if slope * side < 0:
                 end = self._value(i) + side * radius * self.units[i]
                 found.append(Spot(cell, Infimum.limit(slope * end + offset, end, -side, slope), None, -1))
+        return found
+
+    def _corners(self, landscape: Landscape, i: int, start: Rational, radius: Rational) -> list[Spot]:
+        """Return the spots of what a feature's region gains as the radius grows, where a pair term varies along it."""
+        ladder, found = landscape.ladders[i], []
+        for side, end, cell, _, _ in self._beyond(landscape, i, start):
+            if ladder.varies[cell]:
+                low, high = sorted([end, self._value(i) + side * radius * self.units[i]])
+                gained = Interval(low, False, high, False)
+                found += ladder.spots(landscape.names[i], cell, gained, is_integers=False)
         return found
 
     def _beyond(
@@ -166,6 +181,12 @@ class JointPath(RadiusPath):
         while cell.high - cell.low > max(cell.high, ONE) * _CLOSE:
             cell.cut([(cell.low + cell.high) / 2])
         return Extent(cell.low, is_attained=True, more=cell.high - cell.low)
+
+    def end_of_stretch(self, reach: Extent) -> Extent:
+        """Return an end, enclosed if it is not told what is best right after it: where a pair term varies."""
+        if reach.radius is None or not reach.is_attained or reach.more or not self._varies(range(len(self.row))):
+            return reach
+        return replace(reach, more=max(reach.radius, ONE) * _CLOSE)
 
     def _varies(self, freed: Collection[int]) -> bool:
         """Whether a pair term of two features that are free varies along one that moves."""

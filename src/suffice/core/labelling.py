@@ -225,11 +225,11 @@ def search(
     most: Any,
     threshold: Any,
     enough: Any,
-    is_frozen: Any,
+    is_listing: Any,
     max_work: Any,
     limit: Any,
     labels: Any,
-    alive_out: Any,
+    listed: Any,
 ) -> Any:
     """Look for labellings with a sum above a threshold.
 
@@ -239,9 +239,10 @@ def search(
     most : how many features may have a label that is a change
     threshold : labellings of no larger sum do not matter
     enough : with a sum above it a labelling is returned at once
-    is_frozen : no labelling is looked for; labels that are in none above the threshold are taken out, at the root
+    is_listing : the best labelling is not looked for, but all labels that are in some labelling above the threshold
     max_work, limit : how many entries of tables may be visited, and which numbers are near overflow
-    labels, alive_out : written: the best labelling, and the labels left at the root
+    labels : written: the best labelling
+    listed : written if the search is done: True for each such label of a free feature; False for all labels before
 
     Returns
     -------
@@ -296,7 +297,7 @@ def search(
     moved = 0
     for i in range(features):
         moved += graph.moves[first[i]]
-    if not is_frozen and moved <= most:
+    if not is_listing and moved <= most:
         climb(graph, now, is_free, most, local)
         here = value_of(graph, now)
         if here > best:
@@ -329,7 +330,7 @@ def search(
             if bound <= best:
                 is_closed = True
                 break
-            if not is_frozen:
+            if not is_listing:
                 for i in range(features):
                     now[i] = 0
                 for k in range(count):
@@ -352,12 +353,11 @@ def search(
                 return WORK_ENDED, is_found, best, root, work, nodes
             if not pruned and rounds > 1 and before - bound <= (bound - best) >> 6:
                 break
-        if is_frozen:
-            for a in range(len(alive)):
-                alive_out[a] = alive[a] and not is_closed
-            if is_closed:
-                bound = best
-            return DONE, False, best, bound, work, nodes
+        if is_listing and not is_closed:  # labels that are all listed have nothing to add
+            is_closed = True
+            for k in range(count):
+                for a in range(first[free[k]], first[free[k] + 1]):
+                    is_closed = is_closed and (listed[a] or not alive[a])
         pick, lead = -1, zero
         if not is_closed:
             for k in range(count):
@@ -371,7 +371,11 @@ def search(
                             two = a
                 if two >= 0 and (pick < 0 or own[one] - own[two] < lead):
                     pick, lead, branch[depth] = i, own[one] - own[two], one
-        if pick < 0:  # closed, or one label each: that labelling was looked at
+        if pick < 0:  # closed, or one label each: that labelling was looked at, and is now listed
+            if is_listing and not is_closed:
+                for k in range(count):
+                    for a in range(first[free[k]], first[free[k] + 1]):
+                        listed[a] = listed[a] or alive[a]
             depth -= 1
             continue
         depth += 1

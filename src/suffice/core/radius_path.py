@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import ClassVar
 
 from flint import fmpq, fmpz
 
@@ -53,7 +52,6 @@ class RadiusPath:
     domains: tuple[Domain, ...]
     units: tuple[Rational, ...]
     immutable: frozenset[int]
-    is_enclosed: ClassVar[bool] = False  # whether radii are enclosed, not found; then no limit beside one is asked for
 
     def at(self, radius: Rational | None, features: Collection[int] | None = None) -> tuple[Constraint, ...]:
         """Return the constraints at a radius (None: the whole domain); only these features move, if any are named."""
@@ -95,6 +93,10 @@ class RadiusPath:
         constraint = Separable(limit.margin, drops, limit.is_strict, limit.max_changed, limit.gap)
         constraint.admits(moved)  # an enclosed threshold may need more bits
         return breaking_input(constraint, worst, self.row, region, moved)
+
+    def end_of_stretch(self, reach: Extent) -> Extent:
+        """Return up to which radius something holds, as exactly as it can be told what is best right after it."""
+        return reach
 
     def _with_drops(self, drops: Iterable[tuple[Drop, ...]]) -> tuple[Constraint, ...]:
         return tuple(

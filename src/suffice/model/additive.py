@@ -100,6 +100,9 @@ class AdditiveModel:
         The class of a score of exactly 0 in a binary model. A neural additive model gives it to the positive class.
     pairs : mapping of (str, str) to PairShape, optional
         Terms over two features, by their names.
+    logit_offset : number or None
+        What to add to the score of a binary model to have the logit of its probability: 0 unless its decision
+        threshold is another probability than one half. None if its probability is no logistic function of the score.
 
     Examples
     --------
@@ -124,6 +127,7 @@ class AdditiveModel:
     domains: tuple[Domain, ...]
     classes: tuple[Any, ...]
     ties: Literal["positive", "negative"]
+    logit_offset: Rational | None
 
     def __init__(
         self,
@@ -134,6 +138,7 @@ class AdditiveModel:
         classes: Sequence[Any] | None = None,
         ties: Literal["positive", "negative"] = "positive",
         pairs: Mapping[tuple[str, str], PairShape] | None = None,
+        logit_offset: Number | None = 0,
     ) -> None:
         if task not in ("binary", "multiclass", "regression"):
             raise ModelError(f"task must be 'binary', 'multiclass' or 'regression', got {task!r}")
@@ -144,6 +149,9 @@ class AdditiveModel:
         object.__setattr__(self, "task", task)
         object.__setattr__(self, "classes", _classes(task, len(self.intercept), classes))
         object.__setattr__(self, "ties", ties)
+        object.__setattr__(self, "logit_offset", None if logit_offset is None else rational(logit_offset))
+        if task != "binary" and self.logit_offset != 0:
+            raise ModelError(f"a logit_offset is for models of two classes, and this is a {task} model")
         named = [Term(name, shape) for name, shape in zip(self.names, shapes, strict=True) if shape is not None]
         named += [Term(names, shape) for names, shape in _read_pairs(pairs)]
         for term in named:
@@ -170,6 +178,7 @@ class AdditiveModel:
         features: Sequence[str | Feature] | None = None,
         classes: Sequence[Any] | None = None,
         ties: Literal["positive", "negative"] = "positive",
+        logit_offset: Number | None = 0,
     ) -> AdditiveModel:
         """Return the model that is the sum of some terms, any number for a feature or a pair of features.
 
@@ -177,7 +186,7 @@ class AdditiveModel:
         ----------
         terms : iterable of Term
             Over one feature or two, given by name or by position.
-        intercept, task, features, classes, ties
+        intercept, task, features, classes, ties, logit_offset
             As for `AdditiveModel`. Without `features` they are the names that the terms use, in their order.
 
         Examples
@@ -191,7 +200,7 @@ class AdditiveModel:
         listed = names_in(every) if features is None else list(features)
         names = [one.name if isinstance(one, Feature) else one for one in listed]
         mains, pairs = summed(every, names)
-        return cls([mains.get(name) for name in names], intercept, task, listed, classes, ties, pairs)
+        return cls([mains.get(name) for name in names], intercept, task, listed, classes, ties, pairs, logit_offset)
 
     @property
     def mains(self) -> tuple[Term, ...]:

@@ -101,7 +101,11 @@ class Compiled:
     def lines(self, factors: tuple[int, ...]) -> tuple[Pieces, ...]:
         """Return the same of a model in which nothing is curved."""
         found = straight(self.oriented(factors))
-        assert found is not None
+        if found is None:
+            raise ModelError(
+                "this question cannot deal yet with curved shapes or networks of more than max_pieces pieces, and the "
+                "model has some"
+            )
         return found
 
     def oriented_pairs(self, factors: tuple[int, ...]) -> tuple[OrientedPair, ...]:

@@ -117,8 +117,10 @@ def _span_in(low: Any, high: Any, is_integers: Any) -> Span:
 
 
 def _model_in(document: Json, tensors: Tensors) -> AdditiveModel:
-    version, task, ties, classes, intercept, features, bases, terms = fields(
-        document, "version", "task", "ties", "classes", "intercept", "features", "bases", "terms"
+    if isinstance(document, dict):
+        document = {"logit_offset": "0", **document}
+    version, task, ties, classes, intercept, features, bases, terms, offset = fields(
+        document, "version", "task", "ties", "classes", "intercept", "features", "bases", "terms", "logit_offset"
     )
     parts = Parts(tensors, [basis_in(basis, tensors) for basis in bases])
     named = [_feature_in(feature) for feature in features]
@@ -132,6 +134,7 @@ def _model_in(document: Json, tensors: Tensors) -> AdditiveModel:
         features=named,
         classes=[_class_in(name) for name in classes],
         ties=ties,
+        logit_offset=None if offset is None else number_in(offset),
         pairs=no_duplicates(pairs, "two terms are over the same two features, in the same order"),
     )
 

@@ -80,6 +80,8 @@ def to_bytes(model: AdditiveModel) -> bytes:
         "bases": [shape_document(basis, _Store(tensors, [], f"bases.{k}")) for k, basis in enumerate(bases)],
         "terms": terms,
     }
+    if model.logit_offset != 0:
+        document["logit_offset"] = None if model.logit_offset is None else _number_out(model.logit_offset)
     return serialise(tensors, {KEY: json.dumps(document, ensure_ascii=True, separators=(",", ":"))})
 
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.util import find_spec
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@cache
+def has_compiler() -> bool:
+    """Whether functions can be compiled."""
+    return find_spec("numba") is not None
 
 
 class _Compiled:

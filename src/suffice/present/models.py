@@ -9,7 +9,7 @@ from typing import Any
 from suffice.answers.documents import domain_document, number_document
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
-from suffice.question.claims import CLAIMS
+from suffice.question.claims import CLAIMS, ProbabilityAtLeast
 from suffice.question.documents import Json, class_document
 from suffice.shapes import (
     PairLinear,
@@ -53,7 +53,7 @@ def model_document(compiled: Compiled) -> Json:
         "claims": [
             {"kind": kind, "summary": claim.summary, "fields": list(claim.field_names())}
             for kind, claim in CLAIMS.items()
-            if model.task in claim.tasks
+            if model.task in claim.tasks and (kind != ProbabilityAtLeast.kind or model.logit_offset is not None)
         ],
         "features": features,
         "pairs": [

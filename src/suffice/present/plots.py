@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from io import StringIO
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from suffice.answers import Curve, Explanation
@@ -94,7 +94,8 @@ def waterfall(why: Explanation, ax: Axes | None = None) -> Axes:
     _draw_bars(ax, bars, margin)
     ax.axvline(margin, color=LIMIT, linewidth=1.5, linestyle=_DASHES)
     name_lines(ax, [bar.name for bar in bars], [bar.is_fixed for bar in bars])
-    ax.set_xlabel(f"how far the margin can fall (slack {amount(why.slack)})")
+    least = "" if why.has_exact_slack else "at least "
+    ax.set_xlabel(f"how far the margin can fall (slack {least}{amount(why.slack)})")
     entries: list[Patch | Line2D] = [
         Patch(color=LIGHT, label="free"),
         Patch(color=DARK, label="fixed"),
@@ -314,14 +315,17 @@ def _bars(why: Explanation) -> list[_Bar]:
 
 def _bars_of_pairs(why: Explanation, constraint: Constraint, freed: Sequence[int]) -> list[_Bar]:
     """Return bars of features that act together: what free ones add to those before, then fixed ones to all free."""
-    names, falls = why.model.names, [constraint.fall(freed[:count]).value for count in range(len(freed) + 1)]
+    names = why.model.names
+    falls = [constraint.known_fall(freed[:count]).fall.value for count in range(len(freed) + 1)]
+    # What some features do is at most what more of them do, and they all stay within the margin: so for bounds too.
+    falls = list(accumulate(reversed(falls), min, initial=constraint.margin))[:0:-1]
     bars = []
     for i, (before, after) in zip(freed, pairwise(falls), strict=True):
         length, said = nearest_float(after - before), in_digits(after - before, 3)
         bars.append(_Bar(names[i], nearest_float(before), length, said, False, True))
-    more = {i: constraint.fall([*freed, i]) for i in why.fixed}
+    more = {i: constraint.known_fall([*freed, i]).fall for i in why.fixed}
     for i in sorted(why.fixed, key=lambda i: (more[i], i)):
-        rest, is_endless = more[i].value - falls[-1], more[i].is_infinite
+        rest, is_endless = max(more[i].value - falls[-1], ZERO), more[i].is_infinite
         end, said = (None, "any") if is_endless else (nearest_float(rest), in_digits(rest, 3))
         bars.append(_Bar(names[i], nearest_float(falls[-1]), end, said, True, True))
     return bars

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from suffice.answers import Answer
 from suffice.errors import SufficeError, visible
-from suffice.layout.facts import Fact
+from suffice.layout.facts import Fact, Facts
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
 from suffice.numbers.exact import Rational, in_digits
@@ -71,7 +71,12 @@ def show_error(error: SufficeError) -> None:
 def show_answer(console: Console, title: str, answer: Answer) -> None:
     """Print what `print(answer)` says, tables in full and in columns that fit."""
     put(console, Text(visible(title), style="bold"))
-    for fact in answer.facts():
+    show_facts(console, answer.facts())
+
+
+def show_facts(console: Console, facts: Facts) -> None:
+    """Print facts: a sentence each, tables in full and in columns that fit."""
+    for fact in facts:
         if isinstance(fact, Fact):
             put(
                 console,
@@ -85,7 +90,8 @@ def show_answer(console: Console, title: str, answer: Answer) -> None:
 
 
 def _label_style(fact: Fact) -> str:
-    return "bold green" if fact.label == "Proven" else "bold"
+    styles = {"PROVEN": "bold green", "REFUTED": "bold red", "UNKNOWN": "bold yellow"}
+    return styles.get(fact.label.upper(), "bold")
 
 
 # --- models -----------------------------------------------------------------------------------------------------------

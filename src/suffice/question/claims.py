@@ -207,10 +207,11 @@ class AtMost(_OfOneScore):
 class ProbabilityAtLeast(Claim):
     """The probability of the predicted class, of two, stays at or above a value.
 
-    It applies to models whose probability is `1 / (1 + exp(-score))`, such as logistic models; a support vector
-    machine, a perceptron or a ridge classifier has no such probability. The claim is a threshold on the score,
-    `logit(p)`, which is irrational unless p is 1/2, so it is enclosed as closely as a decision needs. A radius or a
-    range that ends where the threshold is reached is irrational too: it is given from the safe side, as `BOUNDED`.
+    It applies to models whose probability is `1 / (1 + exp(-score))`, such as logistic models, or that of the score
+    plus the model's `logit_offset`; a support vector machine, a perceptron or a ridge classifier has none. The claim
+    is a threshold on the score, `logit(p)`, which is irrational unless p is 1/2, so it is enclosed as closely as a
+    decision needs. A radius or a range that ends where the threshold is reached is irrational too: it is given from
+    the safe side, as `BOUNDED`.
 
     Parameters
     ----------
@@ -239,10 +240,20 @@ class ProbabilityAtLeast(Claim):
         if not 0 < self.p < 1:
             raise ClaimError(f"ProbabilityAtLeast takes a probability between 0 and 1, got {brief(p)}")
 
+    def check(self, model: AdditiveModel) -> None:  # noqa: D102
+        Claim.check(self, model)  # a class with slots is made anew, so that super() would not find it
+        if model.logit_offset is None:
+            raise ClaimError(
+                "this model's probability is no logistic function of its score, or it has none; claim its class "
+                "(Same) or its score (AtLeast, AtMost, Within) instead"
+            )
+
     def parts(self, model: AdditiveModel, winner: int, bits: int = FIRST_BITS) -> tuple[Part, ...]:  # noqa: D102
+        assert model.logit_offset is not None
         low, high = logit_bounds(self.p, bits)
         meaning = f"at least {format_value(self.p)} probable to be {model.classes[winner]}"
-        return (Part((1 if winner else -1,), -high, False, lambda _: meaning, gap=high - low),)
+        sign = 1 if winner else -1
+        return (Part((sign,), sign * model.logit_offset - high, False, lambda _: meaning, gap=high - low),)
 
     def sentence(self, model: AdditiveModel, prediction: Any) -> str:  # noqa: D102
         return f"P({prediction}) stays at or above {format_value(self.p)}"
@@ -302,10 +313,19 @@ def predicted(model: AdditiveModel, scores: Sequence[Rational]) -> Any:
 
 
 def inequalities_at(
-    claim: Claim, model: AdditiveModel, scores: Sequence[Rational], bits: int = FIRST_BITS
+    claim: Claim,
+    model: AdditiveModel,
+    scores: Sequence[Rational],
+    bits: int = FIRST_BITS,
+    *,
+    winner: int | None = None,
 ) -> tuple[Inequality, ...]:
-    """Return a claim's inequalities, after checking that they hold at the row itself."""
-    found = tuple(part.of(scores) for part in claim.parts(model, predicted_class(model, scores), bits))
+    """Return a claim's inequalities, after checking that they hold at the row itself.
+
+    They are about the predicted class unless the index of another one is given.
+    """
+    about = predicted_class(model, scores) if winner is None else winner
+    found = tuple(part.of(scores) for part in claim.parts(model, about, bits))
     for inequality in found:
         if not inequality.holds_at(scores):
             if inequality.at(scores) + inequality.gap >= 0 and inequality.gap:
@@ -315,6 +335,16 @@ def inequalities_at(
                 f"not {inequality.meaning}"
             )
     return found
+
+
+def is_true(claim: Claim, model: AdditiveModel, scores: Sequence[Rational], winner: int) -> bool:
+    """Whether a claim about a class holds at given scores."""
+    bits = FIRST_BITS
+    while True:
+        found = [part.of(scores) for part in claim.parts(model, winner, bits)]
+        if not any(one.gap and one.at(scores) < 0 <= one.at(scores) + one.gap for one in found):
+            return all(one.holds_at(scores) for one in found)
+        bits *= 2  # an end that is not rational is no score, so that this ends
 
 
 def _sign(model: AdditiveModel, winner: int) -> Part:

@@ -69,8 +69,12 @@ class Search(Generic[P, A]):
         """Answer a question about a row."""
         self.check(question)
         asked = question if self.takes_radius else question.with_unit_radius(compiled.model)
+        return self.of(Case.of(compiled, asked, x), *args, **kwargs)
+
+    def of(self, case: Case, *args: P.args, **kwargs: P.kwargs) -> A:
+        """Answer a question about a case that is already made."""
         try:
-            return decide(Case.of(compiled, asked, x), lambda case: self.run(case, *args, **kwargs))
+            return decide(case, lambda one: self.run(one, *args, **kwargs))
         except BudgetEnded:
             raise BudgetError(
                 "what some features can do together was not found within the budget; raise max_seconds"

@@ -11,7 +11,7 @@ from suffice.core.case import Case
 from suffice.core.constraint import Constraint
 from suffice.core.radius_path import RadiusPath
 from suffice.model.domain import format_value
-from suffice.numbers.exact import ZERO
+from suffice.numbers.exact import ONE, ZERO
 from suffice.numbers.values import Value
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, search
 from suffice.search.contrast import NODES, OUT_OF_BUDGET, why_open
@@ -76,7 +76,6 @@ def counterfactual(case: Case) -> Counterfactual:
 
 def _point(path: RadiusPath, nearest: Nearest) -> list[Value]:
     """Return an input at the nearest break, or as little beyond it as makes no difference."""
-    # Where the radius is enclosed, the claim breaks at the end of the enclosure for certain.
-    beyond = max((1 - nearest.radius) * _CLOSE, nearest.more if path.is_enclosed else ZERO)
-    reach = nearest.radius if nearest.is_attained else nearest.radius + beyond
+    radius = nearest.radius
+    reach = radius if nearest.is_attained else max(radius + (1 - radius) * _CLOSE, min(ONE, radius + 2 * nearest.more))
     return path.breaking_input(nearest.cheapest.part, reach, nearest.cheapest.moved)

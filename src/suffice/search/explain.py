@@ -44,8 +44,9 @@ def check_free(case: Case) -> None:
     check_charged(case.inner)
     for constraint in case.inner:
         if not constraint.admits(freed):
-            fall = constraint.fall(freed)
-            amount = "without bound" if fall.is_infinite else f"by {format_value(fall.value)}"
+            fall, is_exact = constraint.known_fall(freed)
+            by = f"by {format_value(fall.value)}" if is_exact else "by more than that"
+            amount = "without bound" if fall.is_infinite else by
             names = listed([case.model.names[i] for i in freed])
             what = f"{names} cannot be free: it" if len(freed) == 1 else f"{names} cannot all be free: together they"
             raise PreferenceError(

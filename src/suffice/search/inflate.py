@@ -44,7 +44,7 @@ def _inflated(case: Case, fixed: Sequence[int]) -> Inflated:
         domain = case.model.domains[i]
         found = widest_range(room.levels(i), case.row[i], domain)
         room = room.without(i, found.drops, found.reach(domain))
-        ranges[names[i]] = Range.of(found)
+        ranges[names[i]] = Range.of(found, domain)
         allowed.append((i, found))
         ends += [found.low, found.high]
     more = max((end.more for end in ends), default=ZERO)

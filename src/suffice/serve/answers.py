@@ -70,6 +70,7 @@ class ExplanationAnswer(_Answer):
     free: list[str]
     margin: ExactNumber
     slack: ExactNumber
+    has_exact_slack: bool
     parts: list[str]
     values: Point
     region: dict[str, dict[str, Any]]
@@ -165,13 +166,14 @@ class CurveAnswer(_Answer):
 
 
 class IntervalAnswer(_Shown):
-    """Numbers between two ends; null for no end."""
+    """Numbers between two ends, without codes and categories there that are listed; null for no end."""
 
     low: ExactNumber | None
     high: ExactNumber | None
     has_low: bool
     has_high: bool
     is_integers: bool
+    without: list[ExactNumber]
 
 
 class ValuesAnswer(_Shown):

@@ -15,6 +15,7 @@ from importlib.resources import files
 from pathlib import Path as FilePath
 from typing import Annotated, Any
 
+from fastapi import Body as FromBody
 from fastapi import FastAPI, Path, Request
 from fastapi.responses import JSONResponse, Response
 from starlette.types import ASGIApp
@@ -261,7 +262,7 @@ def _answering(service: _Service, asked: Asked) -> Callable[..., Coroutine[Any, 
 
 def _add_documents(app: FastAPI, service: _Service) -> None:
     @app.post("/v1/certificate", summary="The proof, for others to check", responses=_ok(None, "a certificate"))
-    async def certificate(body: CertificateBody) -> Response:
+    async def certificate(body: Annotated[CertificateBody, FromBody()]) -> Response:
         return await service.answer("certificate", body, name="certificate.json")
 
     @app.post(

@@ -1,8 +1,9 @@
 """A best set of features that suffices for several constraints at once, to proven optimality.
 
-With several constraints no single order of the features is right: it is a covering problem. So it is with costs. A
-float solver (SciPy's HiGHS) proposes sets and multipliers; exact arithmetic decides. What is proven rests on three
-facts:
+With several constraints no single order of the features is right: it is a covering problem. So it is with costs. Most
+are settled by `covers`, in whole numbers. For the tree that a certificate needs, for limits on changes, and where that
+takes too long, a float solver (SciPy's HiGHS) proposes sets and multipliers here, and exact arithmetic decides. What is
+proven rests on three facts:
 
 - *A set is sufficient* if every constraint admits the features it frees: exact sums.
 - *No set frees more than this* if some multipliers `λ ≥ 0` say so (`Problem.most`).
@@ -25,8 +26,9 @@ from numpy.typing import NDArray
 from suffice.core.constraint import Constraint
 from suffice.numbers.exact import nearest_float
 from suffice.question.preferences import Choices
+from suffice.solvers.covers import first_best_cover
 from suffice.solvers.problem import Problem
-from suffice.solvers.proofs import Bound, Branch, Cover, Multipliers, Tree
+from suffice.solvers.proofs import Bound, Branch, Cover, Grown, Multipliers, Tree
 from suffice.solvers.scenarios import ScenarioSearch
 from suffice.solvers.smallest import smallest_sufficient
 
@@ -53,8 +55,10 @@ def smallest_cover(
 
     Notes
     -----
-    Of several best sets the one found depends on the solver's proposals, which are deterministic for a version of
-    SciPy; its cost does not.
+    Of several best sets it is the one that keeps the weightiest items: with the items sorted by the largest share of a
+    margin that they use up, equal ones in the order of their features, each item in turn is kept if some best set keeps
+    it beside those kept before. With a limit on changes, pair terms, or a search of more than some 100,000 nodes, it is
+    some best set; which, may depend on the version of SciPy.
     """
     problem = Problem(constraints, choices)
     if not problem.adds_up:
@@ -62,7 +66,12 @@ def smallest_cover(
     if len(problem.constraints) == 1 and problem.choices.is_plain:
         fixed = smallest_sufficient(problem.constraints[0])
         return Cover(fixed, len(fixed), len(fixed), 0, Bound((fmpq(1),)))
-    return _Search(problem, max_nodes, max_seconds).run()
+    search = _Search(problem, max_nodes, max_seconds)
+    found = first_best_cover(problem, search.open, max_nodes)
+    if found is None:
+        return search.run()
+    freed, nodes = found
+    return search.known(freed, nodes)
 
 
 class _Search:
@@ -79,19 +88,39 @@ class _Search:
         self.most = 0  # and their cost
 
     def run(self) -> Cover:
-        problem = self.problem
+        """Return the best set that is found within the budgets, with a proven bound."""
         self._offer(self._greedy())
+        tree, bound = self._grown()
+        return self._cover(tree, bound, self.nodes)
+
+    def known(self, freed: frozenset[int], nodes: int) -> Cover:
+        """Return the cover that frees a set of items which is known to be best; its proof is made when asked for."""
+        self.best, self.most = freed, self.problem.cost(freed)
+        seconds = self.deadline - time.monotonic()
+        return self._cover(Grown(lambda: self._again(seconds)), self.most, nodes)
+
+    def _again(self, seconds: float) -> Tree:
+        """Return the tree of a search that starts from the best set."""
+        self.deadline = time.monotonic() + seconds
+        return self._grown()[0]
+
+    def _grown(self) -> tuple[Tree, int]:
+        problem = self.problem
         count = len(problem.constraints)
         alone = [tuple(fmpq(k == c) for k in range(count)) for c in range(count)]
         first = min(alone, key=lambda one: problem.most((), self.open, one, enough=0))
         tree, bound = self._prove(frozenset(), self.open, first, depth=0)
         for k in reversed(self.needed):
             tree = Branch(k, tree, None)
+        return tree, bound
+
+    def _cover(self, proof: Tree | Grown, bound: int, nodes: int) -> Cover:
+        problem = self.problem
         everything = problem.cost([k for k in range(len(problem.costs)) if k not in problem.choices.free])
         freed = problem.choices.free | self.best
-        items = sorted((k for k in range(len(problem.costs)) if k not in freed), key=lambda k: (-problem.weight(k), k))
+        items = problem.ranked([k for k in range(len(problem.costs)) if k not in freed])
         fixed = tuple(problem.choices.features(items))
-        return Cover(fixed, everything - self.most, everything - max(bound, self.most), self.nodes, tree)
+        return Cover(fixed, everything - self.most, everything - max(bound, self.most), nodes, proof)
 
     # --- sets that free much ----------------------------------------------------------------------------------------
 

@@ -69,12 +69,24 @@ class Problem:
         rows = [[np.inf if drop.is_infinite else nearest_float(drop.value) for drop in row] for row in self.drops]
         return np.array(rows, dtype=float).reshape(len(self.constraints), len(self.costs))
 
+    def fall_of_base(self, c: int) -> Drop:
+        """Return how far the features that are freed in any case lower the score of a constraint."""
+        return total(self.constraints[c].drops[i] for i in self.base)
+
+    def room(self, c: int) -> Rational:
+        """Return what these leave of its margin."""
+        return self.constraints[c].margin - self.fall_of_base(c).value
+
     def weight(self, item: int) -> float:
         """Return the largest share of a margin that an item uses up: an order for guesses and for people."""
         return max(
             float(row[item]) / max(nearest_float(c.margin), 1e-300)
             for row, c in zip(self.floats, self.constraints, strict=True)
         )
+
+    def ranked(self, items: Collection[int]) -> list[int]:
+        """Return items by their weight, the weightiest first; of equal ones by drop, then as they come."""
+        return sorted(items, key=lambda k: (self.weight(k), *(row[k] for row in self.drops), -k), reverse=True)
 
     # --- dominance ------------------------------------------------------------------------------------------------
 

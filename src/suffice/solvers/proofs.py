@@ -82,6 +82,27 @@ class Scenarios:
         return self.grow()
 
 
+@dataclass(frozen=True)
+class Grown:
+    """A proof whose tree is made when it is first asked for: most answers are never certified.
+
+    Parameters
+    ----------
+    grow : callable
+        Makes the tree. Its leaves need not all close: what writes a certificate goes on from there.
+    """
+
+    grow: Callable[[], Tree]
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The tree."""
+        return self.grow()
+
+
+Proof: TypeAlias = Tree | Grown | Scenarios
+
+
 @dataclass(frozen=True, slots=True)
 class Cover:
     """A sufficient set, and a proven bound on how little one can cost.
@@ -93,7 +114,7 @@ class Cover:
     cost: int
     lower_bound: int
     nodes: int
-    proof: Tree | Scenarios
+    proof: Proof
 
     @property
     def is_best(self) -> bool:

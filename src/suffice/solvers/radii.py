@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from suffice.core.constraint import NO_DROP, Constraint
 from suffice.core.radius_path import Extent, RadiusPath
-from suffice.errors import BudgetError, Undecided
+from suffice.errors import BudgetError
 from suffice.numbers.exact import ONE, ZERO, Rational, brief
 from suffice.solvers.cheapest_break import Break
-from suffice.solvers.proofs import Cover, Scenarios, Tree
+from suffice.solvers.proofs import Cover, Proof
 
 
 class Stretch(NamedTuple):
@@ -18,7 +18,7 @@ class Stretch(NamedTuple):
 
     reach: Extent
     cover: Cover
-    proof: Tree | Scenarios  # that from where it begins nothing costs less
+    proof: Proof  # that from where it begins nothing costs less
 
 
 def sizes_by_radius(
@@ -36,12 +36,13 @@ def sizes_by_radius(
     proof = cover.proof  # made where the stretch begins
     while True:
         fixed = set(cover.fixed)
-        reach = path.reach([i for i in range(len(path.row)) if i not in fixed], known)
-        if until is not None and (reach.radius is None or reach.radius >= until):
-            is_last = reach.radius is None or reach.radius > until or reach.is_attained
+        reach = path.end_of_stretch(path.reach([i for i in range(len(path.row)) if i not in fixed], known))
+        if until is not None and (reach.radius is None or reach.radius + 2 * reach.more >= until):
+            is_last = reach.radius is None or reach.radius > until or (reach.radius == until and reach.is_attained)
             last = cover if is_last else _best(solve, path.at(until), until)
             if last.cost > cover.cost:
-                stretches.append(Stretch(Extent(until, is_attained=False), cover, proof))
+                is_before = reach.radius is not None and reach.radius < until
+                stretches.append(Stretch(reach if is_before else Extent(until, is_attained=False), cover, proof))
                 proof = last.proof
             return (*stretches, Stretch(Extent(until, is_attained=True), last, proof))
         if reach.radius is None:
@@ -51,10 +52,6 @@ def sizes_by_radius(
                 proof = last.proof
             return (*stretches, Stretch(Extent(None, is_attained=True), last, proof))
         known = reach.radius + 2 * reach.more  # surely beyond
-        if reach.more and until is not None and until <= known:
-            if not path.is_enclosed:
-                raise Undecided
-            known = until  # beyond the radius given, and decided exactly
         beyond = path.above(known) if reach.is_attained and not reach.more else path.at(known)
         following = _best(solve, beyond, reach.radius)
         if following.cost > cover.cost:
@@ -120,7 +117,7 @@ def nearest_break(
         nearer = path.at(reach.radius) if reach.is_attained else path.below(reach.radius)
         other = cheapest(nearer)
         if other is None or other.cost > cost:
-            beyond = reach.radius + 2 * reach.more
+            beyond = min(ONE, reach.radius + 2 * reach.more)  # at 1 they do, if nowhere before
             at = path.above(beyond) if reach.is_attained and not reach.more else path.at(beyond)
             found = _breaking(at, best)._replace(lower_bound=lower_bound)
             # Only a bound rules out what is nearer; a search that ended early shows a cost, not that none is less.

@@ -1,0 +1,117 @@
+"""The commands about all rows of a table together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from suffice.adapters.files import load_any as load_model
+from suffice.answers.documents import to_text
+from suffice.cli.options import AsJson, ModelPath, TablePath, Unit, file_facts, groups_of
+from suffice.errors import DataError
+from suffice.explainer import Explainer
+from suffice.layout.told import Told
+from suffice.present.terminal import new_console, show_facts, tell
+from suffice.tables.reading import read_table
+
+_Counted = Annotated[Unit, typer.Option(help="What the radius counts.")]
+
+
+def unaffected_command(
+    model: ModelPath,
+    table: TablePath,
+    by: Annotated[
+        list[str], typer.Option(metavar="NAME", help="Feature that may take any value; repeat it for a group.")
+    ],
+    radius: Annotated[str, typer.Option(metavar="NUMBER", help="How far it may move.")] = "inf",
+    unit: _Counted = Unit.STD,
+    as_json: AsJson = False,
+) -> None:
+    """Show for which share of a table some features never matter, each predicted class apart."""
+    found = Explainer(load_model(model)).unaffected(read_table(table), by, radius, unit=unit.value)
+    _show(model, found, as_json=as_json)
+
+
+def stability_command(
+    model: ModelPath,
+    table: TablePath,
+    radius: Annotated[
+        list[str], typer.Option(metavar="NUMBER", help="How far all features may move; may be repeated.")
+    ],
+    labels: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column with the true class.")] = None,
+    unit: _Counted = Unit.STD,
+    as_json: AsJson = False,
+) -> None:
+    """Show for which share of a table nothing within a radius changes the prediction."""
+    data = read_table(table)
+    truth = None if labels is None else data.column(labels)
+    found = Explainer(load_model(model)).stability(data, radius, labels=truth, unit=unit.value)
+    _show(model, found, as_json=as_json)
+
+
+def _show(model: Path, found: Told, *, as_json: bool) -> None:
+    if as_json:
+        document: dict[str, Any] = {"model": file_facts(model), **found.document()}
+        typer.echo(to_text(document))
+    else:
+        show_facts(new_console(), found.facts())
+
+
+def reasons_command(
+    model: ModelPath,
+    table: TablePath,
+    row: Annotated[
+        list[int] | None, typer.Option("--row", help="Row to give reasons for, counted from 0; may be repeated.")
+    ] = None,
+    outcome: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="Give the reasons of all rows with this decision instead.")
+    ] = None,
+    reference: Annotated[
+        str, typer.Option(metavar="typical|best|ROW", help="What to compare with; the number of a row is a profile.")
+    ] = "typical",
+    immutable: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Feature that is never a reason; may be repeated.")
+    ] = None,
+    group: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=A,B", help="Features that count as one; may be repeated.")
+    ] = None,
+    codes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Texts and codes for features, in TOML; prints letters.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the fewest factors that would have changed a decision, had they been as in a reference."""
+    from suffice.decisions.letter import read_codes
+
+    if bool(row) == (outcome is not None):
+        raise typer.BadParameter("give either rows or a decision", param_hint="--row, --outcome")
+    explainer, data = Explainer(load_model(model)), read_table(table)
+    portfolio = explainer.portfolio(data)
+    given: dict[str, Any] = {"immutable": immutable or [], "groups": groups_of(group or [])}
+    against: Any = portfolio.row(_row_number(reference, len(portfolio))) if reference.isdigit() else reference
+    if outcome is not None:
+        _show(model, explainer.reasons_batch(portfolio, outcome, against, **given), as_json=as_json)
+        return
+    texts = None if codes is None else read_codes(codes)
+    found = [
+        (k, explainer.reasons(portfolio.row(_row_number(str(k), len(portfolio))), against, table=portfolio, **given))
+        for k in row or []
+    ]
+    if as_json:
+        typer.echo(to_text({"model": file_facts(model), "answers": [{"row": k, **one.document()} for k, one in found]}))
+        return
+    for place, (k, one) in enumerate(found):
+        if texts is not None:
+            typer.echo(("\n" if place else "") + one.letter(texts).text, nl=False)
+        else:
+            tell(f"Row {k}")
+            show_facts(new_console(), one.facts())
+
+
+def _row_number(text: str, rows: int) -> int:
+    number = int(text)
+    if not 0 <= number < rows:
+        raise DataError(f"there is no row {text}; the {rows} rows of the table count from 0")
+    return number

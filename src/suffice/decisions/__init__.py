@@ -1,0 +1,1 @@
+"""Decisions: what banks, hospitals and auditors ask of a model, put together from what is proven of its rows."""

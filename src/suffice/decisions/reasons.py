@@ -1,0 +1,236 @@
+"""Why was it decided so? The fewest factors that would have changed a decision, had they been at a reference.
+
+In: a row, and a reference to compare it with. Out: `Reasons`. Each feature may stay, or be as in the reference; nothing
+else is in the region. So the principal reasons are a contrast, and what is proven of it is proven of them: how many are
+enough, and that no fewer are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from suffice.answers.answer import Status
+from suffice.answers.contrast import Contrast
+from suffice.answers.documents import prediction_document, value_document
+from suffice.answers.words import counted, in_full, spoken
+from suffice.core.case import Case
+from suffice.decisions.letter import Letter, Line, write_letter
+from suffice.decisions.reference import Reference
+from suffice.layout.facts import Fact, Facts, Grid, Row
+from suffice.layout.told import Told
+from suffice.model.compiled import Compiled
+from suffice.model.domain import Domain, Span
+from suffice.numbers.exact import ZERO
+from suffice.numbers.values import Value, to_user
+from suffice.question.claims import predicted
+from suffice.question.documents import Json
+from suffice.question.question import Question
+from suffice.question.row import Row as Values
+from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, search
+from suffice.search.contrast import NODES, contrast
+from suffice.solvers.breaks import smallest_breaks
+
+_NOT_HERE = "every reason counts the same, and any may be one; name those that may not in immutable"
+
+
+class Found(NamedTuple):
+    """What the search finds: a contrast, the other sets of its size by item, and the roles of items."""
+
+    contrast: Contrast
+    sets: list[tuple[int, ...]]
+    is_complete: bool
+    necessary: tuple[int, ...]
+    alone: tuple[int, ...]
+
+
+@search(
+    "reasons",
+    honours=ALWAYS | BUDGET | {"groups"},
+    refuses={
+        "fix": _NOT_HERE,
+        "free": _NOT_HERE,
+        "cost": _NOT_HERE,
+        "max_changed": "the fewest are looked for",
+        "norm": BOX_ONLY,
+        "arithmetic": "a letter is about the exact model",
+    },
+)
+def find_reasons(case: Case, limit: int) -> Found:
+    """Return the fewest factors that break the claim, other sets of the same size, and what each factor does."""
+    best = contrast.run(case)
+    choices = case.question.choices
+    if best.point is None:
+        return Found(best, [], best.caveat is None, (), ())
+    sets, is_complete = smallest_breaks(case.constraints, choices, best.units, limit, case.clock(NODES))
+    necessary, alone = [], []
+    for k, item in enumerate(choices.items):
+        others = [i for i in case.features if i not in item]
+        if all(one.admits(others) for one in case.constraints):
+            necessary.append(k)
+        if not all(one.admits(item) for one in case.constraints):
+            alone.append(k)
+    return Found(best, sets, is_complete and best.caveat is None, tuple(necessary), tuple(alone))
+
+
+@dataclass(frozen=True)
+class Reasons(Told):
+    """The fewest factors that would have changed a decision, had they been as in a reference.
+
+    Parameters
+    ----------
+    case : Case
+        The row, and the region in which each feature stays or is as in the reference.
+    reference : Reference
+        What the row is compared with.
+    found : Found
+        What the search found.
+
+    Examples
+    --------
+    >>> from suffice import AdditiveModel, Explainer, Steps
+    >>> shapes = [Steps([18], [-1, 2]), Steps([3], [1, -4])]
+    >>> model = AdditiveModel(shapes, 0, features=["age", "late"], classes=["no", "yes"])
+    >>> why = Explainer(model).reasons({"age": 17, "late": 5}, {"age": 30, "late": 0})
+    >>> why.features, why.alternatives, why.necessary, why.alone
+    (('late',), (), ('late',), ('late',))
+    """
+
+    case: Case
+    reference: Reference
+    found: Found
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether being as in the reference would change the decision at all."""
+        return self.found.contrast.is_possible
+
+    @property
+    def status(self) -> Status:
+        """Whether fewer are proven not to be enough."""
+        return self.found.contrast.status
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the principal reasons, the strongest first; none if the decision would stay."""
+        return self.found.contrast.features
+
+    @property
+    def size(self) -> int:
+        """How many factors (features or groups) are enough."""
+        return self.found.contrast.units
+
+    @property
+    def alternatives(self) -> tuple[tuple[str, ...], ...]:
+        """Other sets of factors, as many in each, that would have changed the decision too."""
+        choices = self.case.question.choices
+        chosen = {k for k, item in enumerate(choices.items) if set(item) & set(self.found.contrast.changed)}
+        return tuple(self._names(one) for one in self.found.sets if set(one) != chosen)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there are no further alternatives."""
+        return self.found.is_complete
+
+    @property
+    def necessary(self) -> tuple[str, ...]:
+        """Factors without which nothing would have changed the decision: they are in every set."""
+        return self._names(self.found.necessary)
+
+    @property
+    def alone(self) -> tuple[str, ...]:
+        """Factors each of which would have changed the decision by itself."""
+        return self._names(self.found.alone)
+
+    def _names(self, items: tuple[int, ...]) -> tuple[str, ...]:
+        names, choices = self.case.model.names, self.case.question.choices
+        return tuple(names[item[0]] if len(item := choices.items[k]) == 1 else choices.names[k] for k in items)
+
+    @property
+    def instead(self) -> Any:
+        """What would have been decided."""
+        point = self.found.contrast.point
+        return None if point is None else predicted(self.case.model, self.case.compiled.scores(point))
+
+    def facts(self) -> Facts:
+        """Return the reasons, how many are enough, and what else would have done."""
+        head = Fact("Decision", spoken(self.case.prediction))
+        against = Fact("Compared with", self.reference.words)
+        if not self.is_possible:
+            known = "would have stayed" if self.status is Status.PROVEN else "is not known to change"
+            return head, against, Fact("Proven" if known[0] == "w" else "Known", f"the decision {known} even so.")
+        fewer = "no fewer would have changed it" if self.status is Status.PROVEN else str(self.found.contrast.caveat)
+        told = Fact(
+            "Proven",
+            f"had {counted(self.size, 'factor')} been as there, it would have been {spoken(self.instead)}; {fewer}.",
+        )
+        grid = Grid(("factor", "here", "compared with"), tuple(Row(cells) for cells in self._lines()))
+        more: list[Fact] = []
+        if self.alternatives:
+            shown = "; ".join(" and ".join(one) for one in self.alternatives[:5])
+            count = f"{len(self.alternatives)}{'' if self.is_complete else ' or more'}"
+            more.append(Fact("Alternatives", f"{count} of the same size: {shown}."))
+        elif self.is_complete:
+            more.append(Fact("Alternatives", "none of the same size."))
+        if self.necessary:
+            more.append(Fact("Necessary", f"{', '.join(self.necessary)}: without a change there, nothing changes it."))
+        return (head, against, told, grid, *more)
+
+    def _lines(self) -> list[tuple[str, str, str]]:
+        point = self.found.contrast.point
+        assert point is not None
+        names, row = self.case.model.names, self.case.row
+        return [(names[i], in_full(row[i]), f"there {in_full(point[i])}") for i in self.found.contrast.changed]
+
+    def letter(self, codes: Mapping[str, Any] | None = None) -> Letter:
+        """Return a letter with the reasons; `codes` has a text, and perhaps a code, for features (see `read_codes`)."""
+        point, names = self.found.contrast.point, self.case.model.names
+        lines = [] if point is None else [
+            Line(names[i], in_full(self.case.row[i]), in_full(point[i])) for i in self.found.contrast.changed
+        ]  # fmt: skip
+        is_proven = self.status is Status.PROVEN
+        instead = None if point is None else spoken(self.instead)
+        return write_letter(
+            spoken(self.case.prediction), instead, self.reference.words, lines, codes or {}, is_proven=is_proven
+        )
+
+    def document(self) -> Json:
+        """Return the reasons as JSON."""
+        names = self.case.model.names
+        row = {name: value_document(to_user(value)) for name, value in zip(names, self.case.row, strict=True)}
+        against = {name: value_document(to_user(value)) for name, value in zip(names, self.reference.row, strict=True)}
+        return {
+            "prediction": prediction_document(self.case.prediction),
+            "row": row,
+            "reference": {"words": self.reference.words, "row": against},
+            "is_possible": self.is_possible,
+            "status": self.status.value,
+            "reasons": list(self.features),
+            "size": self.size,
+            "instead": None if self.instead is None else prediction_document(self.instead),
+            "alternatives": [list(one) for one in self.alternatives],
+            "is_complete": self.is_complete,
+            "necessary": list(self.necessary),
+            "alone": list(self.alone),
+        }
+
+
+def reasons(compiled: Compiled, question: Question, row: Values, reference: Reference, limit: int) -> Reasons:
+    """Return the reasons of a decision."""
+    find_reasons.check(question)
+    region = tuple(
+        _either(domain, here, there) if i not in question.immutable else domain.around(here, ZERO)
+        for i, (domain, here, there) in enumerate(zip(compiled.model.domains, row, reference.row, strict=True))
+    )
+    found = find_reasons.of(Case.of(compiled, question, row, region=region), limit)
+    return Reasons(found.contrast.case, reference, found)
+
+
+def _either(domain: Domain, here: Value, there: Value) -> Domain:
+    """Return the domain of two values."""
+    both = tuple(dict.fromkeys((here, there)))
+    codes = tuple(value for value in both if value in domain.codes_)
+    categories = tuple(value for value in both if value in domain.categories_)
+    numbers = [value for value in both if value not in (*codes, *categories)]
+    return Domain(tuple(Span(value, value) for value in numbers), categories, codes)  # type: ignore[arg-type]

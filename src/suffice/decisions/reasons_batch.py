@@ -1,0 +1,183 @@
+"""The reasons of all rows of a table with one decision.
+
+In: the rows, a reference. Out: a `ReasonsTable`: for each row the features that `reasons` finds for it. Without groups
+and pair terms the fewest factors are those that fall furthest, so that floats with error bounds settle a row wherever
+they tell the last factor needed from the next, and the sum from the margin; the others are answered exactly.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.answers.words import counted
+from suffice.batch import kernel
+from suffice.batch.lookup import WIDER, flatten, tabulate
+from suffice.decisions.reasons import reasons
+from suffice.decisions.reference import Reference
+from suffice.decisions.rows import Portfolio
+from suffice.decisions.shares import Share
+from suffice.layout.facts import Fact, Facts, Grid, Row
+from suffice.layout.told import Told
+from suffice.model.additive import AdditiveModel
+from suffice.numbers.exact import ZERO, nearest_float
+from suffice.question.claims import Same
+from suffice.question.documents import Json, class_document
+from suffice.question.question import Question
+
+_EPS = float(np.finfo(np.float64).eps)
+_OPEN = -1
+
+
+@dataclass(frozen=True)
+class ReasonsTable(Told):
+    """The principal reasons of all rows with one decision.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    outcome : a class of the model
+        The decision.
+    reference : Reference
+        What the rows are compared with.
+    rows : array of int
+        The rows with the decision, by their place in the table.
+    fixed : tuple of tuples of int
+        For each of them the features that would have changed it, the strongest first; none if it would have stayed.
+    exact : int
+        How many rows were answered by exact arithmetic.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice import AdditiveModel, Explainer, Steps
+    >>> shapes = [Steps([18], [-1, 2]), Steps([3], [1, -4])]
+    >>> model = AdditiveModel(shapes, 0, features=["age", "late"], classes=["no", "yes"])
+    >>> table = np.array([[17, 5], [30, 4], [30, 0]])
+    >>> found = Explainer(model).reasons_batch(table, "no", {"age": 30, "late": 0})
+    >>> found.rows.tolist(), found.features_of(0), found.sizes.tolist()
+    ([0, 1], ('late',), [1, 1])
+    """
+
+    model: AdditiveModel
+    outcome: Any
+    reference: Reference
+    rows: NDArray[np.int64]
+    fixed: tuple[tuple[int, ...], ...]
+    exact: int
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many factors are enough for each row; 0 where being as in the reference would not have changed it."""
+        return np.array([len(one) for one in self.fixed], dtype=np.int64)
+
+    def features_of(self, k: int) -> tuple[str, ...]:
+        """Return the names of the reasons of a row, by its place among `rows`."""
+        return tuple(self.model.names[i] for i in self.fixed[k])
+
+    def facts(self) -> Facts:
+        """Return how many factors are enough for how many rows, and which are named most."""
+        count = len(self.rows)
+        sizes = Counter(self.sizes.tolist())
+        told = (
+            f"the fewest factors that would have changed the decision of {counted(count, 'row')} decided {self.outcome}"
+        )
+        rows = [Row((_factors(size), str(Share(number, count)))) for size, number in sorted(sizes.items()) if size]
+        never = [Row(("none would have", str(Share(sizes[0], count))))] if sizes[0] else []
+        named = Counter(self.model.names[i] for one in self.fixed for i in one)
+        most = ", ".join(f"{name} {number:,}" for name, number in named.most_common(8))
+        facts: list[Fact | Grid] = [
+            Fact("Compared with", self.reference.words),
+            Fact("Proven", f"{told}."),
+        ]
+        facts += [Grid(("factors", "rows"), (*rows, *never))] if count else []
+        return (*facts, *([Fact("Named most", f"{most}.")] if most else []))
+
+    def document(self) -> Json:
+        """Return the reasons of every row as JSON."""
+        each = zip(self.rows.tolist(), range(len(self.rows)), strict=True)
+        return {
+            "decision": class_document(self.outcome),
+            "reference": self.reference.words,
+            "exact": self.exact,
+            "reasons": [{"row": row, "reasons": list(self.features_of(k))} for row, k in each],
+        }
+
+
+def reasons_batch(portfolio: Portfolio, question: Question, reference: Reference, winner: int) -> ReasonsTable:
+    """Return the reasons of all rows of a class."""
+    model = portfolio.compiled.model
+    rows = np.flatnonzero(portfolio.predicts(winner) & portfolio.readable())
+    sizes, order = _by_floats(portfolio, question, reference, winner, rows)
+    fixed = []
+    for place, k in enumerate(rows.tolist()):
+        if sizes[place] == _OPEN:
+            found = reasons(portfolio.compiled, question, portfolio.row(k), reference, 1)
+            fixed.append(found.found.contrast.changed)
+        else:
+            fixed.append(tuple(order[place, : sizes[place]].tolist()))
+    exact = int((sizes == _OPEN).sum())
+    return ReasonsTable(model, model.classes[winner], reference, rows, tuple(fixed), exact)
+
+
+def _by_floats(
+    portfolio: Portfolio, question: Question, reference: Reference, winner: int, rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many factors are enough for each row, `_OPEN` where floats do not tell, and the factors in order."""
+    compiled, count = portfolio.compiled, len(portfolio.compiled.model.features)
+    sizes, order = np.full(len(rows), _OPEN), np.zeros((len(rows), count), dtype=np.int64)
+    is_known = isinstance(question.claim, Same) and compiled.model.task == "binary"
+    if not is_known or compiled.model.pairs or question.choices.has_groups or not len(rows):
+        return sizes, order
+    drops, doubts = _drops(portfolio, question, reference, winner, rows)
+    answers = portfolio.decided.answers
+    margins, errors = np.abs(answers.scores[rows]), answers.score_errors[rows]
+    order = np.argsort(-drops, axis=1, kind="stable")
+    falls, off = np.take_along_axis(drops, order, 1), np.take_along_axis(doubts, order, 1)
+    sums = np.cumsum(falls, axis=1)
+    unsure = (np.cumsum(off, axis=1) + errors[:, None] + 2 * (count + 4) * _EPS * (sums + margins[:, None])) * WIDER
+    with np.errstate(invalid="ignore"):
+        surely, surely_not = sums - margins[:, None] > unsure, margins[:, None] - sums > unsure
+        first = surely.argmax(axis=1)  # the first count that is surely enough; the one before must surely not be
+        each = np.arange(len(rows))
+        is_enough = surely[each, first] & ((first == 0) | surely_not[each, np.maximum(first - 1, 0)])
+        # The factors are those of the search only if each is ahead of all that are not needed.
+        after = np.minimum(first + 1, count - 1)
+        ahead = falls[each, first] - falls[each, after] > (doubts.max(axis=1) * 2) * WIDER
+        is_last = first == count - 1
+        # What floats do not know of one feature may be more than they know of all others.
+        is_known_whole = np.isfinite(drops + doubts).all(axis=1) & ~portfolio.decided.was_exact[rows]
+        settled = is_enough & (ahead | is_last) & is_known_whole
+        never = surely_not[:, -1] & is_known_whole
+    sizes[settled], sizes[never] = first[settled] + 1, 0
+    return sizes, order
+
+
+def _drops(
+    portfolio: Portfolio, question: Question, reference: Reference, winner: int, rows: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how far each row's margin falls if a feature is as in the reference, 0 where it rises, and the errors."""
+    compiled, domains = portfolio.compiled, portfolio.compiled.model.domains
+    cells, vague = portfolio.source.cells(0, len(portfolio))
+    shape = len(rows), len(domains)
+    drops, doubts = np.zeros(shape), np.zeros(shape)
+    for i, function in enumerate(compiled.lines((1 if winner else -1,))):
+        if i in question.immutable:
+            continue
+        table = flatten([tabulate(domains[i], ZERO, values=[function], terms=1)])
+        marks = np.ascontiguousarray(vague[i : i + 1, rows]) if len(vague) else vague
+        (values,), (errors,) = kernel.add_up(table, 1, np.ascontiguousarray(cells[i : i + 1, rows]), marks)
+        there = nearest_float(function(reference.row[i]))
+        fall = values - there
+        # Cutting off what is below 0 brings two numbers no further apart.
+        drops[:, i] = np.where(np.isnan(fall), np.nan, np.maximum(fall, 0.0))
+        doubts[:, i] = (errors + 4 * _EPS * (np.abs(values) + abs(there))) * WIDER
+    return drops, doubts
+
+
+def _factors(size: int) -> str:
+    return counted(size, "factor")

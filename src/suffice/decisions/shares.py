@@ -1,0 +1,275 @@
+"""For which share of a table does a feature never matter, and for which does nothing nearby change the decision?
+
+In: the rows of a table, and a question. Out: `Unaffected` and `Stability`. Both read what is proven of each row: that
+fixing nothing suffices, where only some features may move, or all of them within a radius. Most rows are settled by
+floats with error bounds, the others exactly, as in every batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.answers.documents import number_document
+from suffice.answers.words import approximately, region
+from suffice.batch.result import BatchResult
+from suffice.core.case import Case
+from suffice.core.drops import bound_drops
+from suffice.decisions.rows import Mask, Portfolio
+from suffice.decisions.words import failed_facts
+from suffice.layout.facts import Fact, Facts, Grid, Row
+from suffice.layout.told import Told
+from suffice.model.additive import AdditiveModel
+from suffice.model.compiled import Compiled
+from suffice.numbers.exact import ZERO, to_fraction
+from suffice.question.box import Box
+from suffice.question.claims import Same
+from suffice.question.documents import Json, class_document
+from suffice.question.question import Question
+from suffice.search.sufficiency import sufficiency
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many of some rows something is proven of.
+
+    Parameters
+    ----------
+    count, rows : int
+        Of so many rows, so many.
+
+    Examples
+    --------
+    >>> str(Share(1, 8)), float(Share(0, 0))
+    ('12.5 % (1 of 8)', nan)
+    """
+
+    count: int
+    rows: int
+
+    def __float__(self) -> float:
+        return self.count / self.rows if self.rows else float("nan")
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return "no rows"
+        # Rounded down: a share is proven, so that 99.96 % must not be shown as all.
+        tenths = self.count * 1000 // self.rows
+        return f"{tenths // 10}.{tenths % 10} % ({self.count:,} of {self.rows:,})"
+
+    def document(self) -> Json:
+        """Return the share as JSON."""
+        return {"count": self.count, "rows": self.rows}
+
+
+@dataclass(frozen=True)
+class Unaffected(Told):
+    """For which rows of a table some features never matter: whatever values they take, the decision stays.
+
+    Parameters
+    ----------
+    question : Question
+        What may move, how far, and what must stay true.
+    features : tuple of str
+        The features that move, together.
+    rows : array of bool
+        For each row of the table whether it is proven unaffected; False too where it could not be read.
+    share : Share
+        Of all rows that could be read.
+    by_class : dict
+        The same for each predicted class; empty for a regression.
+    effect : Fraction or None
+        The most that the features can move the score on any input, over their whole domains; None where that is not
+        known (several scores, terms over two features) or without bound.
+    failed : mapping of int to str
+        Rows that could not be read, or of which the claim cannot be made, and why.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice import AdditiveModel, Explainer, Steps, Table
+    >>> model = AdditiveModel([Steps([18], [-1, 2]), Table({"f": 0, "m": 1})], -0.5, features=["age", "sex"])
+    >>> found = Explainer(model).unaffected(np.array([[30, "f"], [10, "f"], [10, "m"]], dtype=object), ["sex"])
+    >>> str(found.share), found.rows.tolist(), found.effect
+    ('100.0 % (3 of 3)', [True, True, True], Fraction(1, 1))
+    """
+
+    model: AdditiveModel
+    question: Question
+    features: tuple[str, ...]
+    rows: NDArray[np.bool_]
+    share: Share
+    by_class: Mapping[Any, Share]
+    effect: Fraction | None
+    failed: Mapping[int, str]
+
+    def facts(self) -> Facts:
+        """Return the shares, each predicted class apart, and the largest effect."""
+        what = "the prediction stays the same" if isinstance(self.question.claim, Same) else "the claim stays true"
+        told = [Fact("Moving", f"{', '.join(self.features)}: {region(self.question, self.model)}")]
+        rest = "" if self.share.count == self.share.rows else "; of every other row they can change it"
+        told.append(Fact("Proven", f"{what}, whatever they do, for {self.share} of the rows{rest}."))
+        grid = Grid(("predicted", "unaffected"), tuple(Row((str(one), str(n))) for one, n in self.by_class.items()))
+        effect = (
+            [
+                Fact(
+                    "Largest effect",
+                    f"on any input at all they move the score by {approximately(self.effect)} at most.",
+                )
+            ]
+            if self.effect is not None
+            else []
+        )
+        proxies = Fact("Not covered", "other features that stand in for these (proxies) are held at the row's values.")
+        return (*told, *([grid] if self.by_class else []), *effect, proxies, *failed_facts(self.failed))
+
+    def document(self) -> Json:
+        """Return the shares as JSON."""
+        return {
+            "question": self.question.document(),
+            "features": list(self.features),
+            "share": self.share.document(),
+            "by_class": [{"class": class_document(one), **n.document()} for one, n in self.by_class.items()],
+            "effect": None if self.effect is None else number_document(self.effect),
+            "affected": np.flatnonzero(~self.rows).tolist(),
+            "failed": {str(k): text for k, text in self.failed.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Stability(Told):
+    """For which share of a table nothing within a radius changes the decision, for several radii.
+
+    Parameters
+    ----------
+    questions : tuple of Question
+        One for each radius.
+    radii : tuple of str
+        The radii as they were given.
+    rows : array of bool
+        For each radius (first index) and row whether it is proven stable.
+    shares : tuple of Share
+        The share of stable rows at each radius.
+    right : tuple of Share, or None
+        The share of rows that are stable and predicted as they are labelled; None without labels.
+    failed : mapping of int to str
+        Rows that could not be read, and why.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice import AdditiveModel, Explainer, Steps
+    >>> explainer = Explainer(AdditiveModel([Steps([18], [-1, 2])], features=["age"]))
+    >>> found = explainer.stability(np.array([[17], [20], [40]]), [1, 5, 30], unit="raw", labels=[0, 0, 1])
+    >>> [str(share) for share in found.shares]
+    ['66.6 % (2 of 3)', '33.3 % (1 of 3)', '0.0 % (0 of 3)']
+    >>> [share.count for share in found.right]
+    [1, 1, 0]
+    """
+
+    model: AdditiveModel
+    questions: tuple[Question, ...]
+    radii: tuple[str, ...]
+    rows: NDArray[np.bool_]
+    shares: tuple[Share, ...]
+    right: tuple[Share, ...] | None
+    failed: Mapping[int, str]
+
+    def facts(self) -> Facts:
+        """Return the share for each radius."""
+        unit = {"std": "standard deviations", "raw": "the features' own units", "model": "scaled units"}
+        told = f"share of rows whose prediction nothing within the radius changes (in {unit[self.questions[0].unit]})."
+        heads = ("radius", "stable") + (("stable and right",) if self.right is not None else ())
+        right = self.right or ()
+        each = zip(self.radii, self.shares, *([right] if right else []), strict=True)
+        rows = tuple(Row((f"radius {radius}", *map(str, shares))) for radius, *shares in each)
+        note = [Fact("Columns", ", ".join(heads))] if self.right is not None else []
+        return (Fact("Proven", told), *note, Grid(heads, rows), *failed_facts(self.failed))
+
+    def document(self) -> Json:
+        """Return the shares as JSON."""
+        right = self.right or (None,) * len(self.shares)
+        return {
+            "radii": [
+                {"question": question.document(), "stable": share.document()}
+                | ({} if both is None else {"stable_and_right": both.document()})
+                for question, share, both in zip(self.questions, self.shares, right, strict=True)
+            ],
+            "failed": {str(k): text for k, text in self.failed.items()},
+        }
+
+
+def unaffected(portfolio: Portfolio, question: Question, features: Sequence[int]) -> Unaffected:
+    """Return for which rows some features never matter; the question holds all others at the row."""
+    compiled = portfolio.compiled
+    answered = portfolio.ask(question)
+    readable = _readable(len(portfolio), answered.messages)
+    is_free = _stays(portfolio, answered) & readable
+    model = compiled.model
+    by_class = {
+        name: Share(int((is_free & (answered.answers.classes == k)).sum()), int((answered.answers.classes == k).sum()))
+        for k, name in enumerate(model.classes)
+    }
+    return Unaffected(
+        model,
+        question,
+        tuple(model.names[i] for i in features),
+        is_free,
+        Share(int(is_free.sum()), int(readable.sum())),
+        by_class,
+        _largest_effect(compiled, features),
+        answered.messages,
+    )
+
+
+def stability(
+    portfolio: Portfolio, questions: Sequence[Question], radii: Sequence[str], is_right: Mask | None
+) -> Stability:
+    """Return for which rows nothing within a radius changes the decision, for each question."""
+    rows, failed = [], dict[int, str]()
+    for question in questions:
+        answered = portfolio.ask(question)
+        failed |= answered.messages
+        rows.append(_stays(portfolio, answered))
+    readable = _readable(len(portfolio), failed)
+    stable = np.array(rows) & readable if rows else np.zeros((0, len(portfolio)), dtype=bool)
+    count = int(readable.sum())
+    shares = tuple(Share(int(one.sum()), count) for one in stable)
+    right = None if is_right is None else tuple(Share(int((one & is_right).sum()), count) for one in stable)
+    return Stability(portfolio.compiled.model, tuple(questions), tuple(radii), stable, shares, right, failed)
+
+
+def _stays(portfolio: Portfolio, answered: BatchResult) -> Mask:
+    """Return for which rows fixing nothing suffices; for every other one that could be read, it is proven not to."""
+    found = np.asarray(answered.sizes == 0)
+    for k in np.flatnonzero((answered.sizes > 0) & (answered.lower_bounds == 0)).tolist():
+        case = Case.of(portfolio.compiled, answered.question, portfolio.row(k))
+        found[k] = bool(sufficiency.of(case, ()))
+    return found
+
+
+def _readable(count: int, failed: Mapping[int, str]) -> Mask:
+    mask = np.ones(count, dtype=bool)
+    mask[list(failed)] = False
+    return mask
+
+
+def _largest_effect(compiled: Compiled, features: Sequence[int]) -> Fraction | None:
+    """Return how far apart the score can be on two inputs that differ in some features alone; None if not known."""
+    if len(compiled.model.intercept) > 1 or compiled.model.pairs:
+        return None
+    anchor, effect = Box.read(compiled.model, {}).anchor(), ZERO
+    for i in features:
+        reach = compiled.model.domains[i]
+        for sign in (1, -1):  # how far it falls from the anchor, and how far it rises
+            function = compiled.lines((sign,))[i]
+            (drop,), _ = bound_drops([function], [function(anchor[i])], (anchor[i],), (reach,))
+            if drop.is_infinite:
+                return None
+            effect += drop.value
+    return to_fraction(effect)

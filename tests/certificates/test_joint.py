@@ -1,0 +1,290 @@
+"""Certificates about models with terms over two features: what is written is accepted, and what is accepted is true."""
+
+import copy
+import json
+import random
+from fractions import Fraction
+from itertools import combinations
+
+import pytest
+from joint_models import Known, known, sets
+
+import suffice
+import suffice_check
+from suffice import AdditiveModel, Explainer, PairSteps, Steps
+from suffice.model.writing import to_bytes
+from suffice_check import joint, pairs, scenarios
+from suffice_check.joint import Bounds, Joint
+from suffice_check.ordered import ZERO, Number
+from suffice_check.scenarios import Scenario, Scenarios
+
+CASES = [(seed, varies, below) for seed in range(5) for varies, below in ((False, 1), (False, 3), (True, 1))]
+
+
+def accepts(content: bytes, document) -> bool:
+    """Whether the checker accepts a certificate."""
+    try:
+        suffice_check.check(content, json.dumps(document).encode())
+    except (suffice_check.RejectedError, suffice_check.UnreadableError):
+        return False
+    return True
+
+
+def certificate(answer):
+    """The document of an answer; None where a term varies, and messages are not close enough."""
+    try:
+        return answer.certificate().document
+    except suffice.CertificateError:
+        return None
+
+
+def is_true(one: Known, document) -> bool:
+    """Whether what a certificate says is so, by trying everything."""
+    most, result = document["question"]["max_changed"], document["result"]
+    holds, every = one.holds(most), set(range(len(one.row)))
+    if result["kind"] == "insufficient":
+        return not holds[tuple(sorted(every - set(result["fixed"])))]
+    if result["kind"] == "explanation":
+        enough = {
+            size for size in range(len(every) + 1) for freed in combinations(every, len(every) - size) if holds[freed]
+        }
+        return holds[tuple(sorted(every - set(result["fixed"])))] and min(enough) >= int(result["lower_bound"])
+    breaking = [len(freed) for freed, is_enough in holds.items() if not is_enough]
+    named = not holds[tuple(sorted(result["changed"]))]
+    return named and min(breaking) >= int(result["lower_bound"])
+
+
+@pytest.mark.parametrize(("seed", "varies", "below"), CASES)
+def test_what_is_written_is_accepted_and_true(seed, varies, below):
+    one = known(seed, varies=varies, below=below)
+    content, count = to_bytes(one.explainer.model), len(one.row)
+    refused = 0
+    for most in (None, 1, 2):
+        holds = one.holds(most)
+        why = one.explainer.explain(one.row, "inf", max_changed=most)
+        what = one.explainer.contrast(one.row, "inf", max_changed=most)
+        sizes = [count - len(freed) for freed, is_enough in holds.items() if is_enough]
+        answers = [why, what]
+        assert why.size == min(sizes)
+        for freed, is_enough in holds.items():
+            fixed = [name for i, name in enumerate(one.names) if i not in freed]
+            answers.append(one.explainer.sufficiency(one.row, fixed, "inf", max_changed=most))
+            assert bool(answers[-1]) == is_enough
+        for answer in answers:
+            document = certificate(answer)
+            refused += document is None
+            if document is not None:
+                assert accepts(content, document)
+                assert is_true(one, document)
+    assert refused == 0 or varies
+    assert refused <= 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_option_has_its_certificate(seed):
+    one, rng = known(seed, varies=False, count=3), random.Random(seed)
+    content, names, ask = to_bytes(one.explainer.model), one.names, one.explainer
+    cost = {name: rng.randint(1, 4) for name in names}
+    pair = {"pair": list(names[:2])}
+    for options in (
+        {"cost": cost},
+        {"cost": cost, "max_changed": 2},
+        {"groups": pair},
+        {"groups": pair, "max_changed": 2, "cost": {"pair": 3}},
+        {"fix": [names[0]]},
+        {"immutable": [names[1]]},
+        {"fix": [names[2]], "max_changed": 1},
+    ):
+        for question in (ask.explain, ask.contrast):
+            assert accepts(content, question(one.row, "inf", **options).certificate().document)
+        if "immutable" not in options:
+            for minimal in ("size", "subset"):
+                listed = ask.explanations(one.row, "inf", minimal=minimal, **options)
+                assert accepts(content, listed.certificate().document)
+                document = copy.deepcopy(listed.certificate().document)
+                if len(document["result"]["sets"]) > 1:  # one is missing, and the others are said to be all
+                    for key in (document["result"]["sets"], document["evidence"]["messages"]):
+                        key.pop()
+                    assert not accepts(content, document)
+    assert accepts(content, ask.explain(one.row, "inf", norm=1).certificate().document)
+    free = [name for i, name in enumerate(names) if one.holds()[i,]]
+    if free:
+        assert accepts(content, ask.explain(one.row, "inf", free=free[:1]).certificate().document)
+
+
+def test_several_inequalities_are_all_proven():
+    shape = PairSteps([1], [1], [[[0, 1, 2], [1, 0, 3]], [[2, 2, 0], [0, 4, 1]]])
+    steps = Steps([1], [[0, 1, 0], [2, 0, 1]])
+    model = AdditiveModel(
+        [steps, steps, steps], [3, 0, 0], "multiclass", pairs={("x0", "x1"): shape, ("x2", "x1"): shape}
+    )
+    content = to_bytes(model)
+    for row in ((0, 0, 0), (2, 0, 1), (2, 2, 2), (0, 2, 2)):
+        for answer in (Explainer(model).explain(row, "inf"), Explainer(model).contrast(row, "inf")):
+            document = answer.certificate().document
+            assert accepts(content, document)
+        document = Explainer(model).explain(row, "inf").certificate().document
+        assert len(document["evidence"]["messages"]) == 2
+        document["evidence"]["messages"].pop()
+        assert not accepts(content, document)
+    number = AdditiveModel(
+        [Steps([1], [0, 2])] * 2, 0, "regression", pairs={("x0", "x1"): PairSteps([1], [1], [[0, 1], [2, 0]])}
+    )
+    why = Explainer(number).explain((0, 0), "inf", claim=suffice.Within(2))
+    assert accepts(to_bytes(number), why.certificate().document)
+
+
+def test_pair_terms_that_leave_the_claim_alone_are_no_hindrance():
+    same = PairSteps([1], [1], [[[1, 1], [2, 2]], [[3, 3], [0, 0]]])
+    model = AdditiveModel([Steps([1], [[2, 0], [0, 1]])] * 2, [1, 0], "multiclass", pairs={("x0", "x1"): same})
+    for answer in (Explainer(model).explain((0, 0), "inf"), Explainer(model).contrast((0, 0), "inf")):
+        assert accepts(to_bytes(model), answer.certificate().document)
+
+
+# --- radii ------------------------------------------------------------------------------------------------------------
+
+HAIR = Fraction(1, 1000)
+
+
+def near(text: str) -> Fraction:
+    """A radius that is approached from one side, from a little way off."""
+    side = {"+e": 1, "-e": -1}.get(text[-2:], 0)
+    return Fraction(text[:-2] if side else text) + side * HAIR
+
+
+def is_true_of_radii(one: Known, document) -> bool:
+    """Whether what a certificate says of radii is so, as far as radii a little way off can tell."""
+    most, result, every = document["question"]["max_changed"], document["result"], set(range(len(one.row)))
+    if result["kind"] == "radius":
+        free = tuple(sorted(every - set(result["fixed"])))
+        held = one if result["holds_at"] == "inf" else one.within(near(result["holds_at"]))
+        failed = None if result["fails_at"] is None else one.within(near(result["fails_at"]))
+        return held.holds(most)[free] and not (failed and failed.holds(most)[free])
+    inside = one.within(Fraction(document["question"]["radius"]))
+    if result["kind"] != "counterfactual":
+        return is_true(inside, document)
+    nearer = one.within(max(near(result["least"]), Fraction(0))).holds(most)
+    cost = len(result["changed"])
+    return is_true(inside, document) and all(nearer[freed] for freed in nearer if len(freed) <= cost)
+
+
+@pytest.mark.parametrize("case", CASES[:9])
+def test_radii_and_nearest_changes_are_accepted_and_true_and_forgeries_are_not(case):
+    one = known(case[0], varies=case[1], below=case[2], count=2)
+    content, ask = to_bytes(one.explainer.model), one.explainer
+    fixed = [[name for i, name in enumerate(one.names) if i not in freed] for freed in sets(len(one.row))]
+    answers = [ask.radius(one.row, some, unit="raw") for some in fixed]
+    answers += [ask.counterfactual(one.row, radius, unit="raw") for radius in (1, "5/2")]
+    answers.append(ask.counterfactual(one.row, 3, unit="raw", max_changed=1))
+    made = [document for document in map(certificate, answers) if document is not None]
+    assert len(made) == len(answers) or case[1]
+    for document in made:
+        assert accepts(content, document)
+        assert is_true_of_radii(one, document)
+        for name in ("holds_at", "fails_at", "least"):
+            for radius in ("1/2", "1-e", "1+e", "2", "3") if name in document["result"] else ():
+                changed = copy.deepcopy(document)
+                changed["result"][name] = radius
+                assert not accepts(content, changed) or is_true_of_radii(one, changed)
+
+
+# --- forgeries --------------------------------------------------------------------------------------------------------
+
+
+def forged(one: Known, seed: int):
+    """Certificates that say other things than those they were made from."""
+    rng = random.Random(seed)
+    why, what = one.explainer.explain(one.row, "inf"), one.explainer.contrast(one.row, "inf")
+    made = [document for document in map(certificate, (why, what)) if document is not None]
+    count = len(one.row)
+    for document in made:
+        result = document["result"]
+        name = "changed" if "changed" in result else "fixed"
+        for some in sets(count):
+            for bound in range(len(some) + 1):
+                changed = copy.deepcopy(document)
+                changed["result"] |= {name: list(some), "lower_bound": str(bound)}
+                if not bound and name == "fixed":
+                    changed["evidence"] |= {"scenarios": [], "tree": []}
+                yield changed
+                loose = copy.deepcopy(changed)
+                _shake(loose["evidence"], rng)
+                yield loose
+    for some in sets(count):
+        for other in made:
+            if "input" in other["evidence"]:
+                result = {"kind": "insufficient", "fixed": list(some)}
+                yield {**other, "result": result, "evidence": {"input": other["evidence"]["input"]}}
+
+
+def _shake(value, rng):
+    """Change some numbers of evidence at random."""
+    for key in range(len(value)) if isinstance(value, list) else list(value):
+        if isinstance(value[key], (list, dict)):
+            _shake(value[key], rng)
+        elif type(value[key]) is int and rng.random() < 0.1:
+            value[key] = max(value[key] + rng.choice([-2, -1, 1, 2]), 0)
+        elif isinstance(value[key], str) and rng.random() < 0.1:
+            value[key] = rng.choice(["0", "1", "2", "1/2", "3", "1+e", "2-e", "red", value[key]])
+
+
+def found_false(cases) -> int:
+    """How many forgeries are accepted though what they say is not so."""
+    count = 0
+    for seed, varies, below in cases:
+        one = known(seed, varies=varies, below=below)
+        content = to_bytes(one.explainer.model)
+        count += sum(accepts(content, document) and not is_true(one, document) for document in forged(one, seed))
+    return count
+
+
+@pytest.mark.parametrize("case", CASES[:9])
+def test_no_forgery_is_accepted_unless_it_is_true(case):
+    assert found_false([case]) == 0
+
+
+def without_pairs(function):
+    def changed(self, *args):
+        found = function(self, *args)
+        return type(found)(found.under, [[0] * len(row) for row in found.together])
+
+    return changed
+
+
+BREAKS = {
+    "what two features do together is left out": (Joint, "anchored", without_pairs(Joint.anchored)),
+    "messages are received but not paid for": (Bounds, "_most", lambda *args: -(10**6)),
+    "only the row has labels": (Bounds, "labels", lambda self, i: list(self._each_label(i))[:1]),
+    "limits are values": (Joint, "part_fall", lambda self, c, i, at: Number(self.parts[i].fall(c, at).value, 1)),
+    "scenarios break whatever they like": (Scenarios, "breaks", lambda self, freed: True),
+    "leaves of scenarios are believed": (Scenarios, "_most", lambda *args: -1),
+    "falls are twice as large": (Scenario, "fall", lambda self, features: Number(10**6)),
+    "drops are forgotten": (joint, "total", lambda numbers: ZERO),
+    "bins are all one": (pairs.Bins, "bin", lambda self, at: 0),
+    "trees may stop": (scenarios, "walk", lambda *args, **kwargs: None),
+}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_breaks_of_the_checker_are_found(name, monkeypatch):
+    where, what, broken = BREAKS[name]
+    monkeypatch.setattr(where, what, broken)
+    for case in CASES:
+        one = known(case[0], varies=case[1], below=case[2])
+        content = to_bytes(one.explainer.model)
+        try:
+            if any(
+                accepts(content, document) != is_true(one, document)
+                for document in forged(one, case[0])
+                if accepts(content, document)
+            ):
+                return
+            documents = [
+                certificate(one.explainer.explain(one.row, "inf")),
+                certificate(one.explainer.contrast(one.row, "inf")),
+            ]
+            if not all(accepts(content, document) for document in documents if document is not None):
+                return
+        except AssertionError:
+            return
+    raise AssertionError("no test would notice")
