@@ -66,6 +66,23 @@ class Certificate:
         return f"<Certificate: {self.document['result']['kind']}, {len(self.text)} bytes>"
 
 
+def without_curves(
+    function: Callable[Concatenate[Case, P], Certificate],
+) -> Callable[Concatenate[Case, P], Certificate]:
+    """Make a function that writes certificates refuse models that the checker cannot compute pieces of."""
+
+    @wraps(function)
+    def checked(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> Certificate:
+        if case.compiled.is_curved:
+            raise CertificateError(
+                "certificates cannot deal yet with curved shapes or networks of more than max_pieces pieces, and this "
+                "model has some"
+            )
+        return function(case, *args, **kwargs)
+
+    return checked
+
+
 def certifies(
     question: str,
 ) -> Callable[[Callable[Concatenate[Case, P], Certificate]], Callable[Concatenate[Case, P], Certificate]]:

@@ -199,7 +199,7 @@ class _Walk:
 
     def __init__(self, compiled: Compiled, feature: int, factors: tuple[int, ...]) -> None:
         self.compiled, self.feature = compiled, feature
-        self.own = compiled.oriented(factors)[feature]
+        self.own = compiled.lines(factors)[feature]
         pairs = [(both, pair) for both, pair in compiled.oriented_pairs(factors) if feature in both]
         self.pairs = [(both[1 - both.index(feature)], both.index(feature), pair) for both, pair in pairs]
         self.anchor = Box.read(compiled.model, {}).anchor()
@@ -316,7 +316,7 @@ def _drops(portfolio: Portfolio, feature: int, direction: int, winner: int) -> N
     """Return the nearest float of how far each row's score can fall; -inf where there is no direction."""
     compiled = portfolio.compiled
     domain, ((sign,),) = compiled.model.domains[feature], _factors(compiled, winner)
-    function = compiled.oriented((sign,))[feature]
+    function = compiled.lines((sign,))[feature]
 
     def drop(value: Value) -> float:
         if not isinstance(value, fmpq) or not any(span.holds(value) for span in domain.spans):

@@ -269,7 +269,7 @@ def _largest_effect(compiled: Compiled, features: Sequence[int]) -> Fraction | N
     for i in features:
         reach = compiled.model.domains[i]
         for sign in (1, -1):  # how far it falls from the anchor, and how far it rises
-            function = compiled.oriented((sign,))[i]
+            function = compiled.lines((sign,))[i]
             (drop,), _ = bound_drops([function], [function(anchor[i])], (anchor[i],), (reach,))
             if drop.is_infinite:
                 return None
