@@ -13,6 +13,7 @@ from contextlib import suppress
 from math import lcm
 
 import numpy as np
+from flint import fmpq
 from numpy.typing import NDArray
 
 from suffice.errors import Undecided
@@ -32,8 +33,8 @@ _LEAST, _MOST = 1e-250, 1e250  # margins between are far from the ends of floats
 def first_best_cover(problem: Problem, open_: Sequence[int], max_nodes: int) -> tuple[frozenset[int], int] | None:
     """Return the items that the first best set frees, of those that are open and fit alone, and the nodes looked at.
 
-    None where the budget of nodes ends, costs are too large for it, few features may change at once, or the answer lies
-    in the gap of an enclosed margin.
+    None where the budget of nodes ends, costs are too large for it, few features may change at once, or the answer is a
+    near tie of margins that are enclosed or of drops that are not rational.
     """
     if problem.max_changed is not None:
         return None
@@ -60,7 +61,8 @@ def first_best_cover(problem: Problem, open_: Sequence[int], max_nodes: int) -> 
         with suppress(Undecided):
             if problem.admits(freed):
                 return freed, nodes
-    if any(constraint.gap for constraint in problem.constraints):
+    drops = (problem.drops[c][k].value for c in used for k in order)
+    if any(c.gap for c in problem.constraints) or not all(isinstance(one, fmpq) for one in (*rooms, *drops)):
         return None
     return _exactly(problem, order, [(c, rooms[c]) for c in used], budget - nodes, nodes)
 
