@@ -77,6 +77,7 @@ def test_coq_refuses_a_proof_with_a_gap(tmp_path):
     assert (code, "Unable to unify" in complaint) == (1, True)
 
 
+@pytest.mark.slow
 @needs_coq
 def test_coq_accepts_every_proof_with_no_axioms_but_those_of_the_reals():
     done = subprocess.run([str(ROOT / "scripts" / "proofs")], capture_output=True, text=True)

@@ -82,10 +82,10 @@ def test_a_compiled_table_can_be_written_as_one_again(data, first, second):
     for (wide, near), own in zip(zip(shape.supports, again.supports, strict=True), keys, strict=True):
         assert (wide.is_everywhere, set(wide.labels)) == (near.is_everywhere, set(near.labels))
         assert own is None or wide.points == near.points
+    pairs = list(zip(shape.compile(), again.compile(), strict=True))
     for x in [*PLACES, *KEYS]:
         for y in [*PLACES, *KEYS]:
             if bin_of(first, x) is not None and bin_of(second, y) is not None:
-                pairs = zip(shape.compile(), again.compile(), strict=True)
                 assert all(one(exact(x), exact(y)) == other(exact(x), exact(y)) for one, other in pairs)
 
 
