@@ -21,7 +21,7 @@ from suffice.certificate.ranges import certify_ranges
 from suffice.core.case import Case
 from suffice.decisions.rows import Portfolio
 from suffice.decisions.words import decision_at, rows_document, table_facts
-from suffice.errors import CertificateError
+from suffice.errors import BudgetEnded, BudgetError, CertificateError
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.layout.told import Told
 from suffice.model.compiled import Compiled
@@ -177,8 +177,13 @@ def check(compiled: Compiled, box: Box, question: Question, winner: int, portfol
     point: tuple[Value, ...] | None = tuple(anchor)
     margin: Fraction | None = None
     if is_true(question.claim, compiled.model, compiled.scores(anchor), winner):
-        found = sufficiency.of(Case.of(compiled, question, anchor, region=box.region, winner=winner), ())
-        point, margin = found.point, _worst_margin(found.case)
+        try:
+            found = sufficiency.of(Case.of(compiled, question, anchor, region=box.region, winner=winner), ())
+            point, margin = found.point, _worst_margin(found.case)
+        except BudgetEnded:
+            raise BudgetError(
+                "what the features can do together in the region takes too long to find; make the region smaller"
+            ) from None
     return Verdict(compiled, box, question, winner, tuple(anchor), point, margin, rows, violations, failed)
 
 
