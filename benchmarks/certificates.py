@@ -6,8 +6,9 @@ For each data set a network of the published size (64-64-32) is trained on four 
 all: `--rows` of them are explained, the first `--others` are asked every other question, and the first `--curves` are
 asked for a curve. The class stays (three binary models, one of seven classes against all others), or the value stays
 within a tenth of its standard deviation both ways (regression). Every answer is certified, and `suffice_check` checks
-it. The model's file is read once, which is timed by itself; all else is found anew for each certificate. What ends at a
-budget or has no certificate is counted. Last come random networks of two sizes, reading included.
+all certificates of a model with one reading of its file, as `suffice-check MODEL FILE...` does; pieces that it found
+for one question about a row serve the next one. What ends at a budget or has no certificate is counted. Last come
+random networks of two sizes, each checked by itself, reading included.
 
 Times are CPU seconds of one thread. FOLDER holds the CSV files that `suffice.datasets` reads; Breast Cancer needs none.
 """
@@ -28,7 +29,7 @@ from accuracy import LOADERS, folds_of, limit_threads, nam, names_from, numbers_
 import suffice
 import suffice_check
 from suffice.model.writing import to_bytes
-from suffice_check.verdict import Checker
+from suffice_check.checker import Checker
 
 RADIUS = 0.5  # standard deviations
 GROWTH = (30, [64, 64, 32]), (10, [1024])  # features, and units of each one's hidden layers
@@ -101,8 +102,6 @@ def measure(name, options, found, open_):
                 open_[name, question, reason] += 1
                 continue
             text = certificate.text.encode()
-            for feature in checker.model.features:
-                feature.shape.last = None  # pieces that another question about the row has left
             checking, _ = clock(checker.check, text)  # raises if it is not accepted
             checks.append(checking)
             kind = certificate.document["result"]["kind"]

@@ -46,18 +46,21 @@ from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain
 from suffice.model.reading import load_model as load
 from suffice.model.term import Term
+from suffice.numbers.surd import Surd
 from suffice.numbers.values import MISSING
 from suffice.question.claims import AtLeast, AtMost, Beats, ProbabilityAtLeast, Same, Within
 from suffice.question.question import Options, Question
 from suffice.shapes import (
     Activation,
     Bins,
+    Curves,
     PairLinear,
     PairPieces,
     PairShape,
     PairSteps,
     Pieces,
     PiecewiseLinear,
+    PiecewisePolynomial,
     Product,
     Readout,
     ReluNetwork,
@@ -85,6 +88,7 @@ __all__ = [
     "Count",
     "Counterfactual",
     "Curve",
+    "Curves",
     "DataError",
     "Domain",
     "Explainer",
@@ -109,6 +113,7 @@ __all__ = [
     "PieceBudgetError",
     "Pieces",
     "PiecewiseLinear",
+    "PiecewisePolynomial",
     "PreferenceError",
     "ProbabilityAtLeast",
     "Product",
@@ -128,6 +133,7 @@ __all__ = [
     "Steps",
     "SufficeError",
     "Sufficiency",
+    "Surd",
     "Table",
     "Term",
     "UnsettledError",

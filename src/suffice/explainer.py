@@ -37,8 +37,8 @@ from suffice.search.inflate import inflate
 from suffice.search.radius import radius as largest_radius
 from suffice.search.relevance import relevance
 from suffice.search.sufficiency import sufficiency
+from suffice.shapes.function import Function
 from suffice.shapes.pair_pieces import PairPieces
-from suffice.shapes.pieces import Pieces
 
 if TYPE_CHECKING:
     from suffice.batch.result import BatchResult
@@ -60,14 +60,13 @@ class Explainer(Decisions):
         Handed to `from_model`: rows to compare with the original, which also give the standard deviations that radii
         are counted in. Needed only where the original does not say everything about itself, or with the unit "std".
     max_pieces : int
-        Budget of affine pieces of one network, after each of its layers.
+        Budget of affine pieces of one network, after each of its layers. One with more is tabulated over the regions
+        asked about.
 
     Raises
     ------
     AdapterError
         If the model cannot be taken over exactly, or is no model at all.
-    PieceBudgetError
-        If a network has more pieces than the budget.
 
     Examples
     --------
@@ -94,7 +93,7 @@ class Explainer(Decisions):
         return self.compiled.model
 
     @property
-    def pieces(self) -> Mapping[str, tuple[Pieces, ...]]:
+    def pieces(self) -> Mapping[str, tuple[Function, ...]]:
         """The exact pieces of each feature, in the user's units, one for each output."""
         return self.compiled.pieces_by_name
 

@@ -153,7 +153,7 @@ for kind in ("PoissonRegressor", "TweedieRegressor"):
         target="count",
         means=np.exp,
     )
-add(SK, "GaussianNB", lambda: make("sklearn.naive_bayes.GaussianNB"), refused="a smooth curve", because="curves")
+add(SK, "GaussianNB", lambda: make("sklearn.naive_bayes.GaussianNB"))
 add(SK, "BernoulliNB", lambda: make("sklearn.naive_bayes.BernoulliNB", binarize=20.0))
 add(SK, "MultinomialNB", lambda: make("sklearn.naive_bayes.MultinomialNB"), table="positive")
 add(SK, "ComplementNB, 3 classes", lambda: make("sklearn.naive_bayes.ComplementNB"), table="positive", target="three")
@@ -242,13 +242,7 @@ for kind in ("MinMaxScaler", "MaxAbsScaler", "RobustScaler", "QuantileTransforme
 add(SK, "KBinsDiscretizer + LR", lambda: pipe(make(f"{PRE}.KBinsDiscretizer", 5), lr()))
 add(SK, "Binarizer + LR", lambda: pipe(make(f"{PRE}.Binarizer", threshold=30.0), lr()))
 add(SK, "SplineTransformer(degree=1) + LR", lambda: pipe(make(f"{PRE}.SplineTransformer", degree=1), lr()))
-add(
-    SK,
-    "SplineTransformer() + LR",
-    lambda: pipe(make(f"{PRE}.SplineTransformer"), lr()),
-    refused="has curved pieces; use degree=1",
-    because="curves",
-)
+add(SK, "SplineTransformer() + LR", lambda: pipe(make(f"{PRE}.SplineTransformer"), lr()))
 for kind in ("PowerTransformer", "QuantileTransformer"):
     options = {} if kind == "PowerTransformer" else {"n_quantiles": 50, "output_distribution": "normal"}
     add(
@@ -751,6 +745,17 @@ add_fit(
     because="curves",
 )
 
+
+def smooth():
+    from statsmodels.gam.api import BSplines, GLMGam
+
+    X = data()["numbers"]
+    found = GLMGam(data()["number"], smoother=BSplines(X[["age", "income"]], df=[6, 6], degree=[3, 3])).fit()
+    return Original(found, X)
+
+
+add_fit(STATS, "GLMGam", smooth, refused="has smooth splines", because="curves")
+
 # --- credit scoring ---------------------------------------------------------------------------------------------------
 
 BIN = "optbinning"
@@ -860,9 +865,5 @@ def gam(kind, target, **options):
 
 add_fit("pygam", "LogisticGAM(s(spline_order=1))", lambda: gam("LogisticGAM", "bits", spline_order=1))
 add_fit("pygam", "LinearGAM(s(spline_order=1))", lambda: gam("LinearGAM", "number", spline_order=1))
-add_fit(
-    "pygam", "LogisticGAM()", lambda: gam("LogisticGAM", "bits"), refused="curved or periodic pieces", because="curves"
-)
-add_fit(
-    "pygam", "LinearGAM()", lambda: gam("LinearGAM", "number"), refused="curved or periodic pieces", because="curves"
-)
+add_fit("pygam", "LogisticGAM()", lambda: gam("LogisticGAM", "bits"))
+add_fit("pygam", "LinearGAM()", lambda: gam("LinearGAM", "number"))

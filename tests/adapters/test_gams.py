@@ -30,7 +30,15 @@ def pygam():
 
 def terms(pygam, coding="one-hot"):
     s, l, f = pygam.s, pygam.l, pygam.f  # noqa: E741
-    return s(0, n_splines=8, spline_order=1) + s(1, n_splines=6, spline_order=0) + f(2, coding=coding) + l(3) + l(0)
+    curves = s(0, n_splines=7, spline_order=3) + s(3, n_splines=5, spline_order=2)
+    return (
+        curves
+        + s(0, n_splines=8, spline_order=1)
+        + s(1, n_splines=6, spline_order=0)
+        + f(2, coding=coding)
+        + l(3)
+        + l(0)
+    )
 
 
 @pytest.mark.parametrize("coding", ["one-hot", "dummy"])
@@ -52,7 +60,7 @@ def test_pygam_refusals(pygam):
     X, score = data()
     s, te = pygam.s, pygam.te
     cases = [
-        (pygam.LinearGAM(s(0)).fit(X, score), r"of order 3.*spline_order=1"),
+        (pygam.LinearGAM(s(0, spline_order=4)).fit(X, score), r"of order 4.*spline_order=3 or less"),
         (pygam.LinearGAM(s(0, spline_order=1, basis="cp", n_splines=8)).fit(X, score), "basis 'cp'"),
         (pygam.LinearGAM(s(0, spline_order=1) + te(1, 3)).fit(X, score), "TensorTerm"),
         (pygam.LinearGAM(s(0, spline_order=1, by=1)).fit(X, score), "a term with by="),

@@ -23,6 +23,7 @@ from sklearn.linear_model import (  # noqa: E402
     SGDClassifier,
 )
 from sklearn.model_selection import GridSearchCV  # noqa: E402
+from sklearn.naive_bayes import GaussianNB  # noqa: E402
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline  # noqa: E402
 from sklearn.preprocessing import (  # noqa: E402
     FunctionTransformer,
@@ -147,6 +148,22 @@ PIPELINES = {
     ),
     "splines with ends": (
         mixed(scaled(StandardScaler(), SplineTransformer(degree=1, knots="quantile", extrapolation="error"))),
+        Ridge(),
+        0,
+    ),
+    "cubic splines": (mixed(scaled(StandardScaler(), SplineTransformer(n_knots=4))), LogisticRegression(), 2),
+    "cubic splines with tangents": (
+        mixed(scaled(SplineTransformer(knots="quantile", extrapolation="linear", include_bias=False))),
+        LinearRegression(),
+        0,
+    ),
+    "parabolas that go on, scaled again": (
+        mixed(scaled(SplineTransformer(degree=2, extrapolation="continue"), StandardScaler())),
+        LogisticRegression(),
+        3,
+    ),
+    "parabolas with ends": (
+        mixed(scaled(StandardScaler(), SplineTransformer(degree=2, extrapolation="error"))),
         Ridge(),
         0,
     ),
@@ -325,9 +342,9 @@ def fitted(*steps, columns=("age", "income", "visits"), classes=2):
 
 
 REFUSED = {
-    "cubic": (
-        lambda: fitted(SplineTransformer(degree=3), LogisticRegression()),
-        r"degree=3\) has curved pieces; use degree=1",
+    "a high degree": (
+        lambda: fitted(SplineTransformer(degree=4), LogisticRegression()),
+        r"degree=4\) is not read; use degree 1, 2 or 3",
     ),
     "a defect": (
         lambda: fitted(SplineTransformer(degree=1, extrapolation="linear"), Ridge()),
@@ -421,3 +438,18 @@ def test_a_nested_pipeline_is_read_like_a_flat_one():
     )
     scores = [Explainer(suffice.from_model(one)).score(X.iloc[3]) for one in (flat, nested)]
     assert scores[0] == scores[1]
+
+
+def test_powers_of_one_column_and_normal_columns_are_curves():
+    X = frame(missing=False)
+    for steps, columns, classes in (
+        ((StandardScaler(), PolynomialFeatures(3), LogisticRegression()), ["age"], 2),
+        ((StandardScaler(), GaussianNB()), ["age", "income", "visits"], 3),
+    ):
+        pipeline = fitted(*steps, columns=columns, classes=classes)
+        explainer = Explainer(suffice.from_model(pipeline))
+        assert explainer.compiled.is_curved
+        rows = X[columns].head(40)
+        assert [explainer.predict(row) for _, row in rows.iterrows()] == pipeline.predict(rows).tolist()
+    with pytest.raises(AdapterError, match="multiplies 4 columns"):
+        suffice.from_model(fitted(PolynomialFeatures(4), LogisticRegression(), columns=["age"]))

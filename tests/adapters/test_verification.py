@@ -180,3 +180,25 @@ def test_a_threshold_that_is_only_a_little_off_is_noticed(threshold):
     assert suffice.from_model(LogisticRegression().fit(X, y)).classes == ("no", "yes")
     with pytest.raises(AdapterError, match="decision threshold of its own"):
         suffice.from_model(Shifted().fit(X, y))
+
+
+def test_domains_can_be_learned_from_the_reference():
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    from suffice import MISSING, Domain
+
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.integers(18, 70, 200), random.normal(size=200).round(3), random.normal(size=200)])
+    X[5, 2] = np.nan
+    fitted = HistGradientBoostingClassifier(max_depth=1, max_iter=20).fit(X, X[:, 0] > 40)
+    model = suffice.from_model(fitted, X, domains="reference")
+    low, high = float(X[:, 1].min()), float(X[:, 1].max())
+    assert model.domains[0] == Domain.integers(int(X[:, 0].min()), int(X[:, 0].max()))
+    assert model.domains[1] == Domain.interval(low, high)
+    assert MISSING in model.domains[2].codes_
+    assert float(model.features[1].deviation) == pytest.approx(X[:, 1].std())
+    assert MISSING in suffice.from_model(fitted, X).domains[0].codes_  # unless it is asked for
+    with pytest.raises(suffice.AdapterError, match="takes domains from the reference rows, and there are none"):
+        suffice.from_model(fitted, domains="reference")
+    with pytest.raises(suffice.AdapterError, match="got 'rows'"):
+        suffice.from_model(fitted, X, domains="rows")

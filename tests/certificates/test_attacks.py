@@ -8,7 +8,7 @@ import pytest
 from test_corpus import VALID, model_of, said
 
 import suffice_check
-from suffice import AdditiveModel, AtLeast, Domain, Explainer, Feature, PiecewiseLinear, Steps, Table
+from suffice import AdditiveModel, AtLeast, Domain, Explainer, Feature, PiecewiseLinear, Steps, Table, Within
 from suffice.model.writing import to_bytes
 from suffice_check import claims
 from suffice_check.ordered import Number
@@ -215,3 +215,43 @@ def test_a_factor_scales_labels_too():
     check(model, explainer.sufficiency(["u"], [], 1, claim=AtLeast(-3), **RAW).certificate().document)
     document = explainer.sufficiency(["u"], ["x0"], 1, claim=AtLeast("-5/2"), **RAW).certificate().document
     assert rejected(model, forged(document, result={"fixed": []})) == "sufficiency"
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("nearest", "the largest change must exceed 21/22 of its radius"),
+        ("nearest_attained", "the largest change must be at least 1/2000 of its radius"),
+        ("curve_of_all", "fixing nothing is enough at every radius up to and including 0; fixing 'colour' is enough"),
+        ("curve_of_all", "at every radius below 311/410, and no smaller set above 0; fixing 'colour' and 'jump' is"),
+        ("curve_of_all", "at every radius below 1, and no smaller set from 311/410 on; fixing 'colour', 'jump' and"),
+        ("all_minimal", "; no set with a feature less is; no other set is minimal. Region"),
+        ("some_minimal", "; no set with a feature less is. Region"),
+        ("ranges_of_all", "; each range is as wide as those before it allow. Region"),
+    ],
+)
+def test_the_sentence_says_from_where_to_where_and_whether_that_is_all(name, part):
+    assert part in said(name)
+
+
+def test_ranges_that_may_be_wider_are_not_said_to_be_widest():
+    text = said(
+        "ranges_of_all",
+        lambda document: (document["result"].update(is_widest=False), document["evidence"].update(inputs=[])),
+    )
+    assert "as wide as" not in text
+
+
+def test_the_region_of_what_is_fixed_is_told_where_smaller_sets_are_ruled_out():
+    """What no smaller set means depends on how far the fixed features could move."""
+    model = AdditiveModel([step(2), step("1/2")], 1)
+    document = Explainer(model).explain([2, 2], {"x0": 4, "x1": 3}, **RAW).certificate().document
+    assert document["result"]["fixed"] == [0]
+    assert "Region: 'x1' within 3 of the row (in its own units) and 'x0' within 4 of the row" in check(model, document)
+
+
+def test_the_smallest_charge_is_said_to_be_spare():
+    model = AdditiveModel([line(1)], 0, "regression")
+    document = Explainer(model).sufficiency([0], ["x0"], 1, claim=Within(1), **RAW).certificate().document
+    charged = forged(document, question={"arithmetic": "float32"}) | {"charges": ["1/500", "1/1000"]}
+    assert "with at least 1/1000 of score to spare" in check(model, charged)

@@ -103,6 +103,8 @@ def test_the_best_values_are_those_that_speak_most_for_the_other_decision():
     found = Explainer(LOAN).reasons(ROW, "best", immutable=["late"])
     assert not found.is_possible
     assert "the decision would have stayed even so" in str(found)
+    assert "Even had every factor that may be named been as for" in found.letter().text
+    assert "<ol>" not in found.letter().html
     assert [str(value) for value in found.reference.row] == ["40", "0", "own"]
 
 

@@ -79,7 +79,7 @@ def test_a_model_is_compiled_within_its_budget():
     model = AdditiveModel([RISING, wide], features=["a", "wide one"])
     assert len(Explainer(model, max_pieces=21).pieces["wide one"][0].knots) == 20
     with pytest.raises(suffice.PieceBudgetError, match=r"'wide one'.*max_pieces = 20"):
-        Explainer(model, max_pieces=20)
+        model.compile(max_pieces=20)
 
 
 def test_models_with_several_scores_or_none_to_decide_by():

@@ -169,7 +169,16 @@ def test_what_does_not_know_pairs_yet_says_so():
 
     explainer = Explainer(AdditiveModel([STEP, STEP], 5, features=["age", "pay"], pairs={("age", "pay"): GRID}))
     asked = [
-        (lambda: explainer.radius([1, 1], ["age"], unit="raw").certificate(), suffice.CertificateError, "certificates"),
+        (
+            lambda: explainer.relevance([1, 1], 1, unit="raw").certificate(),
+            suffice.CertificateError,
+            "certificates of `relevance`",
+        ),
+        (
+            lambda: explainer.curve([1, 1], unit="raw").certificate(),
+            suffice.CertificateError,
+            "certificates of `curve`",
+        ),
         (
             lambda: explainer.explain([1, 1], 1, unit="raw", arithmetic="float32"),
             suffice.ClaimError,

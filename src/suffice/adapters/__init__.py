@@ -10,14 +10,15 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from suffice.adapters.cells import plain_classes
 from suffice.adapters.dispatch import adapter_of, describe, read
 from suffice.adapters.draft import Options, with_facts
 from suffice.adapters.layout import Layout
+from suffice.adapters.learned import deviations, learned_domains
 from suffice.adapters.saturation import check_unsaturated
-from suffice.adapters.verification import Check, deviations, read_rows, split, verify
+from suffice.adapters.verification import Check, read_rows, split, verify
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain
@@ -38,7 +39,7 @@ def from_model(
     reference: Any = None,
     *,
     features: Sequence[str | Feature] | None = None,
-    domains: Mapping[str, Domain] | None = None,
+    domains: Mapping[str, Domain] | Literal["reference"] | None = None,
     task: str | None = None,
     classes: Sequence[Any] | None = None,
     layout: str | Layout | None = None,
@@ -58,8 +59,9 @@ def from_model(
         does not say everything about itself. The rows also give the standard deviations that radii are counted in.
     features : sequence of str or Feature, optional
         For originals without names: names, or features with the scaling that comes before the model.
-    domains : mapping of name to Domain, optional
-        What features can be, where that is less than all values the original takes.
+    domains : mapping of name to Domain, or "reference", optional
+        What features can be, where that is less than all values the original takes. With "reference", what they are in
+        the reference rows: numbers from the least to the largest, whole ones if all are, and missing if any is.
     task, classes : optional
         What the score decides, where the original does not say: "binary", "multiclass" or "regression".
     layout : str or Layout, optional
@@ -95,12 +97,25 @@ def convert(obj: Any, reference: Any, options: Options) -> Imported:
     draft = read(obj, replace(options, rows=rows))
     if options.task not in (None, draft.model.task):
         raise AdapterError(f"{draft.source} is a {draft.model.task} model, but task={options.task!r} was given")
-    narrowed = with_facts(draft.model, options.domains or {}, {})
+    narrowed = with_facts(draft.model, _domains(draft.model, rows, options), {})
     if draft.saturates is not None:
         check_unsaturated(narrowed, draft.source, draft.saturates)
     checked = verify(draft, reference, narrowed.domains)
     spread = {} if rows is None else deviations(draft.model, read_rows(draft.model, rows))
     return Imported(with_facts(narrowed, {}, spread), draft.source, checked)
+
+
+def _domains(model: AdditiveModel, rows: Any, options: Options) -> Mapping[str, Domain]:
+    """Return what a user says that features can be."""
+    if isinstance(options.domains, str):
+        if options.domains != "reference":
+            raise AdapterError(f"domains must be a mapping of names to Domain, or 'reference', got {options.domains!r}")
+        if rows is None:
+            raise AdapterError(
+                "domains='reference' takes domains from the reference rows, and there are none; give some"
+            )
+        return learned_domains(model, read_rows(model, rows))
+    return options.domains or {}
 
 
 def _check_options(obj: Any, options: Options) -> None:

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import pairwise
+from typing import Any, overload
+
+from flint import fmpq_poly
 
 from suffice.errors import AdapterError
 from suffice.numbers.exact import ONE, ZERO, Rational
-from suffice.shapes import Pieces, PiecewiseLinear, Shape, Steps, Table
+from suffice.shapes import Curves, Function, Pieces, PiecewiseLinear, PiecewisePolynomial, Shape, Steps, Table
+from suffice.shapes.curves import combined, curved_form, straight, tidy
 from suffice.shapes.shape import Sum
 
 IDENTITY = Pieces.affine(ONE, ZERO)
 
 
-def compose(outer: Pieces, inner: Pieces) -> Pieces:
+@overload
+def compose(outer: Pieces, inner: Pieces) -> Pieces: ...
+
+
+@overload
+def compose(outer: Function, inner: Function) -> Function: ...
+
+
+def compose(outer: Function, inner: Function) -> Function:
     """Return `x -> outer(inner(x))`.
 
-    Knots are those of the inner function, and where its pieces meet a knot of the outer one.
+    Knots are those of the inner function, and where its pieces meet a knot of the outer one. Of a curve only a line
+    without knots can be made.
     """
-    knots = set(inner.knots)
-    for k, (slope, offset) in enumerate(zip(inner.slopes, inner.offsets, strict=True)):
-        if slope != 0:
-            found = ((knot - offset) / slope for knot in outer.knots)
-            knots.update(at for at in found if _segment(inner, at) == k or at in knots)
-    places = sorted(knots)
+    if not isinstance(inner, Pieces):
+        return _line_of(outer, inner)
+    places = _composed_knots(outer, inner)
+    if not isinstance(outer, Pieces):
+        return _curve_of(curved_form(outer), inner, places)
     slopes, offsets = [], []
     for k in range(len(places) + 1):
         inside = _inside(places, k)
@@ -41,7 +53,42 @@ def compose(outer: Pieces, inner: Pieces) -> Pieces:
     return Pieces.tidy(places, slopes, offsets, [outer(inner(place)) for place in places])
 
 
-def _segment(pieces: Pieces, at: Rational) -> int:
+def _line_of(outer: Function, inner: Function) -> Function:
+    if not isinstance(outer, Pieces) or outer.knots:
+        raise AdapterError(
+            "a curved column is followed by a step that bends or jumps; only lines are read after curves"
+        )
+    return combined([(outer.slopes[0], inner), (ONE, Pieces.affine(ZERO, outer.offsets[0]))])
+
+
+def _curve_of(outer: Curves, inner: Pieces, places: Sequence[Rational]) -> Function:
+    polynomials = []
+    for k in range(len(places) + 1):
+        inside = _inside(places, k)
+        at = _segment(inner, inside)
+        slope, offset = inner.slopes[at], inner.offsets[at]
+        middle = slope * inside + offset
+        whole = outer.polynomials[_segment(outer, middle)](fmpq_poly([offset, slope]))
+        polynomials.append(whole if slope else fmpq_poly([outer(middle)]))
+    return tidy(places, polynomials, [outer(inner(place)) for place in places])
+
+
+def _composed_knots(outer: Function, inner: Pieces) -> list[Rational]:
+    knots = set(inner.knots)
+    for k, (slope, offset) in enumerate(zip(inner.slopes, inner.offsets, strict=True)):
+        if slope != 0:
+            found = ((knot - offset) / slope for knot in outer.knots)
+            knots.update(at for at in found if _segment(inner, at) == k or at in knots)
+    return sorted(knots)
+
+
+def is_continuous(curve: Curves) -> bool:
+    """Whether a curve jumps nowhere."""
+    sides = zip(curve.knots, curve.values, pairwise(curve.polynomials), strict=True)
+    return all(before(knot) == value == after(knot) for knot, value, (before, after) in sides)
+
+
+def _segment(pieces: Function, at: Rational) -> int:
     """Return the index of the piece that holds a point, or begins there."""
     return pieces.segment_after(at)
 
@@ -55,11 +102,14 @@ def _inside(places: Sequence[Rational], k: int) -> Rational:
     return places[-1] + 1 if k == len(places) else (places[k - 1] + places[k]) / 2
 
 
-def to_shape(pieces: Sequence[Pieces], labels: Mapping[Any, Sequence[Rational]] | None = None) -> Shape:
+def to_shape(functions: Sequence[Function], labels: Mapping[Any, Sequence[Rational]] | None = None) -> Shape:
     """Return a shape with one output for each function, and values at labels.
 
     A function with jumps is a broken line without them, plus steps, plus single points where it is neither limit.
     """
+    pieces = straight(functions)
+    if pieces is None:
+        return _curved_shape([curved_form(one) for one in functions], labels)
     knots = sorted({knot for one in pieces for knot in one.knots})
     columns = [_split(one, knots) for one in pieces]
     parts: list[Shape] = []
@@ -81,6 +131,17 @@ def to_shape(pieces: Sequence[Pieces], labels: Mapping[Any, Sequence[Rational]] 
     }
     entries: dict[Any, Any] = {**points, **(labels or {})}
     return Table(entries, otherwise=shape) if entries else shape
+
+
+def _curved_shape(curves: Sequence[Curves], labels: Mapping[Any, Sequence[Rational]] | None) -> Shape:
+    knots = sorted({knot for one in curves for knot in one.knots})
+    segments = [[0, *map(one.segment_after, knots)] for one in curves]
+    rows = [
+        [one.polynomials[at[k]].coeffs() or [ZERO] for one, at in zip(curves, segments, strict=True)]
+        for k in range(len(knots) + 1)
+    ]
+    shape = PiecewisePolynomial(knots, rows, [[one(knot) for one in curves] for knot in knots])
+    return Table(dict(labels), otherwise=shape) if labels else shape
 
 
 def _split(pieces: Pieces, knots: Sequence[Rational]) -> tuple[list[Rational], list[Rational], list[bool]]:

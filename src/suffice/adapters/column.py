@@ -22,7 +22,7 @@ from suffice.adapters.floats import Floats
 from suffice.errors import AdapterError
 from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import MISSING
-from suffice.shapes import Pieces
+from suffice.shapes import Function
 
 _LARGEST = float(np.finfo(np.float64).max)
 
@@ -45,7 +45,7 @@ class Numeric:
 
     Parameters
     ----------
-    pieces : Pieces or None
+    pieces : Function or None
         The exact function; None where it has no pieces, for the reason `smooth`.
     floats : function or None
         What the package computes; None where it is not increasing.
@@ -58,7 +58,7 @@ class Numeric:
     """
 
     source: int
-    pieces: Pieces | None = IDENTITY
+    pieces: Function | None = IDENTITY
     floats: Floats | None = _itself
     missing: float | None = np.nan
     smooth: str = ""

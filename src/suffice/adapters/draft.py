@@ -97,7 +97,7 @@ class Options:
     """What a user says about a model that the model does not say of itself."""
 
     features: Sequence[str | Feature] | None = None
-    domains: Mapping[str, Domain] | None = None
+    domains: Mapping[str, Domain] | Literal["reference"] | None = None
     task: str | None = None
     classes: Sequence[Any] | None = None
     layout: Any = None

@@ -11,6 +11,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from suffice.adapters.assemble import compose, step_pieces
+from suffice.adapters.b_splines import Beyond, b_spline
 from suffice.adapters.column import Column, Finite, Numeric, Raw, as_number, mapped, own
 from suffice.adapters.draft import UNSEEN, Cell, part
 from suffice.adapters.floats import Floats, first_at_least
@@ -18,7 +19,8 @@ from suffice.errors import AdapterError
 from suffice.model.domain import is_missing
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
 from suffice.numbers.values import MISSING
-from suffice.shapes import Pieces, PiecewiseLinear
+from suffice.shapes import Function, Pieces, PiecewiseLinear
+from suffice.shapes.curves import MOST_DEGREE
 
 
 def encoder(step: Any, columns: Sequence[Column]) -> list[Column]:
@@ -152,25 +154,30 @@ def _binned(step: Any, number: Numeric, edges: NDArray[np.float64], floats: Floa
 
 
 def splines(step: Any, columns: Sequence[Column]) -> list[Column]:
-    """Return the hat functions of splines of degree 1."""
-    if step.degree != 1:
-        raise AdapterError(f"SplineTransformer(degree={step.degree}) has curved pieces; use degree=1")
+    """Return the basis functions of splines of degree 1, 2 or 3."""
+    if not 1 <= step.degree <= MOST_DEGREE:
+        raise AdapterError(f"SplineTransformer(degree={step.degree}) is not read; use degree 1, 2 or 3")
     if step.extrapolation == "periodic" or getattr(step, "handle_missing", "error") != "error":
         raise AdapterError("SplineTransformer is read with handle_missing='error' and without periodic extrapolation")
     made: list[Column] = []
     for j, column in enumerate(columns):
         number = as_number(column, "SplineTransformer")
-        if step.extrapolation == "linear" and j > 0:
+        if step.extrapolation == "linear" and step.degree == 1 and j > 0:
             raise AdapterError(
                 "SplineTransformer(degree=1, extrapolation='linear') of scikit-learn extends later columns from other "
                 "knots than its first; use extrapolation='continue', which means the same for degree 1"
             )
         if number.pieces is None:
             raise AdapterError(f"{number.smooth}, and so are splines of it; leave it out")
-        knots = [rational(float(knot)) for knot in step.bsplines_[j].t[1:-1]]
-        count = len(knots) - (0 if step.include_bias else 1)
-        for k in range(count):
-            hat = _hat(knots, k, is_flat=step.extrapolation == "constant")
+        every = [rational(float(knot)) for knot in step.bsplines_[j].t]
+        knots = every[step.degree : -step.degree]
+        count = len(every) - step.degree - 1
+        beyond: Beyond = step.extrapolation if step.extrapolation != "error" else "continue"
+        for k in range(count if step.include_bias else count - 1):
+            if step.degree == 1:
+                hat: Function = _hat(knots, k, is_flat=beyond == "constant")
+            else:
+                hat = b_spline(every, step.degree, [ONE if at == k else ZERO for at in range(count)], beyond)
             missing = None if number.missing is None or np.isnan(number.missing) else _float_at(hat, number.missing)
             low, high = (number.low, number.high) if step.extrapolation != "error" else _ends(number, knots)
             points = {at: _float_at(hat, value) for at, value in number.points.items()}
@@ -187,7 +194,7 @@ def _hat(knots: Sequence[Rational], k: int, *, is_flat: bool) -> Pieces:
     return pieces
 
 
-def _float_at(pieces: Pieces, value: float) -> float:
+def _float_at(pieces: Function, value: float) -> float:
     return nearest_float(pieces(rational(value)))
 
 
@@ -195,7 +202,7 @@ def _ends(number: Numeric, knots: Sequence[Rational]) -> tuple[Rational, Rationa
     """Return the user's numbers that reach from the first knot to the last, for splines that take no others."""
     pieces = number.pieces
     assert pieces is not None
-    if pieces.knots or pieces.slopes[0] <= 0:
+    if not isinstance(pieces, Pieces) or pieces.knots or pieces.slopes[0] <= 0:
         raise AdapterError("SplineTransformer(extrapolation='error') must read a column as it is, or scaled")
     low, high = ((end - pieces.offsets[0]) / pieces.slopes[0] for end in (knots[0], knots[-1]))
     return low, high

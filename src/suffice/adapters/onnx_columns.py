@@ -201,7 +201,7 @@ def _imputer(table: Table, given: Sequence[Tensor | None], attributes: Mapping[s
 
 
 def _is_flat(column: Column) -> bool:
-    return isinstance(column, Numeric) and column.pieces is not None and not any(column.pieces.slopes)
+    return isinstance(column, Numeric) and isinstance(column.pieces, Pieces) and not any(column.pieces.slopes)
 
 
 def _look_up(
@@ -237,6 +237,8 @@ def _look_up(
 def _look_up_steps(number: Numeric, found: Callable[[Any], Sequence[float] | None], k: int) -> Column:
     pieces = number.pieces
     assert pieces is not None
+
+    assert isinstance(pieces, Pieces)
 
     def at(value: float) -> float:
         row = found(value)

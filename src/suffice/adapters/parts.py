@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 
-from suffice.adapters.assemble import compose, split_jumps, step_pieces, to_shape
+from suffice.adapters.assemble import compose, is_continuous, split_jumps, step_pieces, to_shape
 from suffice.adapters.column import Column, Columns, Finite, Numeric, Raw, Unused, as_number, single
 from suffice.adapters.draft import UNSEEN, Cell, Draft, with_domain
 from suffice.adapters.floats import first_at_least
@@ -23,9 +23,9 @@ from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain, Span
 from suffice.model.term import Term
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
-from suffice.numbers.values import MISSING, Label
-from suffice.shapes import Pieces, Shape, Table
-from suffice.shapes.pieces import combine
+from suffice.numbers.values import MISSING
+from suffice.shapes import Curves, Function, Pieces, Shape, Table
+from suffice.shapes.curves import combined
 
 _REALS = Span(None, None)
 _ALL = Domain.reals()
@@ -35,7 +35,7 @@ _ALL = Domain.reals()
 class Part:
     """A function of one column, one for each score, and the values of the column that it takes."""
 
-    pieces: tuple[Pieces, ...]
+    pieces: tuple[Function, ...]
     domain: Domain = _ALL
 
     @property
@@ -57,7 +57,7 @@ class Part:
 
     def times(self, factors: Sequence[Rational]) -> Part:
         """Return the part with each score's function multiplied by a factor of its own."""
-        return replace(self, pieces=tuple(combine([(f, one)]) for f, one in zip(factors, self.pieces, strict=True)))
+        return replace(self, pieces=tuple(combined([(f, one)]) for f, one in zip(factors, self.pieces, strict=True)))
 
     def with_zero_missing(self) -> Part:
         """Return the part of a model that takes the zeros of a sparse table for missing cells."""
@@ -65,7 +65,7 @@ class Part:
             return self
         spikes = (_spike(ZERO, one(MISSING) - one(ZERO)) for one in self.pieces)
         pieces = (
-            _labelled(combine([(ONE, _unlabelled(one)), (ONE, spike)]), one.labels)
+            combined([(ONE, _unlabelled(one)), (ONE, spike)]).with_labels(one.labels)
             for one, spike in zip(self.pieces, spikes, strict=True)
         )
         return replace(self, pieces=tuple(pieces))
@@ -76,7 +76,8 @@ def parts_of(draft: Draft) -> list[Part]:
     model = draft.model
     if model.pairs:
         raise AdapterError(
-            f"{draft.source} has terms over two columns; what is around it here reads only models without such terms"
+            f"{draft.source} has terms over two columns; what is around it here is read only around models without "
+            "them: fit it with depth 1, or with interactions=0"
         )
     return mains_of(model)
 
@@ -94,7 +95,7 @@ def sum_parts(weighted: Iterable[tuple[Rational, Part]]) -> Part:
         if part.domain != first.domain:
             raise AdapterError("the models that are added up take different values of a column; that is not read here")
     outputs = range(len(first.pieces))
-    return Part(tuple(combine([(factor, part.pieces[j]) for factor, part in listed]) for j in outputs), first.domain)
+    return Part(tuple(combined([(factor, part.pieces[j]) for factor, part in listed]) for j in outputs), first.domain)
 
 
 # --- behind other columns ---------------------------------------------------------------------------------------------
@@ -119,7 +120,7 @@ def behind(columns: Sequence[tuple[Column, Part]], outputs: int, name: Callable[
         return _table(columns, finite, outputs, name)
     numbers = [(as_number(column, "model"), part) for column, part in columns]
     pieces = [through(part, number, name) for number, part in numbers]
-    summed = [combine([(ONE, one[j]) for one in pieces]) for j in range(outputs)]
+    summed = [combined([(ONE, one[j]) for one in pieces]) for j in range(outputs)]
     for at in {at for number, _ in numbers for at in number.points}:
         rows = [part.at(number.points.get(at, _number_at(number, at))) for number, part in numbers]
         row = _sum(rows)
@@ -131,14 +132,14 @@ def behind(columns: Sequence[tuple[Column, Part]], outputs: int, name: Callable[
     highs = [number.high for number, _ in numbers if number.high is not None]
     domain = Domain((Span(max(lows) if lows else None, min(highs) if highs else None),))
     if missing is not None:
-        labelled = [_labelled(one, {MISSING: value}) for one, value in zip(summed, missing, strict=True)]
+        labelled = [one.with_labels({MISSING: value}) for one, value in zip(summed, missing, strict=True)]
         return Behind(Part(tuple(labelled), domain | Domain.codes(MISSING)), {})
     return Behind(Part(tuple(summed), domain), {})
 
 
-def through(part: Part, number: Numeric, name: Callable[[], str]) -> list[Pieces]:
+def through(part: Part, number: Numeric, name: Callable[[], str]) -> Sequence[Function]:
     """Return a part as a function of the number that its column is computed from."""
-    if _REALS not in part.domain.spans and number.pieces is not None and not any(number.pieces.slopes):
+    if _REALS not in part.domain.spans and _has_few_values(number.pieces):
         return _of_few(part, number.pieces, name)
     if _REALS not in part.domain.spans:
         raise AdapterError(
@@ -160,7 +161,13 @@ def _of_few(part: Part, inner: Pieces, name: Callable[[], str]) -> list[Pieces]:
     return [Pieces.tidy(inner.knots, inner.slopes, one[:count], one[count:]) for one in columns]
 
 
-def _through(outer: Pieces, number: Numeric, name: Callable[[], str]) -> Pieces:
+def _through(outer: Function, number: Numeric, name: Callable[[], str]) -> Function:
+    if isinstance(outer, Curves) and number.pieces is not None and is_continuous(outer):
+        return compose(outer, number.pieces)
+    if isinstance(outer, Curves):
+        why = number.smooth or "a curve jumps"
+        raise AdapterError(f"{why}, so the model has no exact pieces in {name()}; leave the step before it out")
+    assert isinstance(outer, Pieces)
     line, steps, at_knots = split_jumps(outer)
     is_flat = not any(line.slopes)
     if not is_flat and number.pieces is None:
@@ -171,8 +178,8 @@ def _through(outer: Pieces, number: Numeric, name: Callable[[], str]) -> Pieces:
     made = Pieces.affine(ZERO, line.offsets[0]) if is_flat else compose(line, number.pieces)  # type: ignore[arg-type]
     jumps = [k for k in range(len(outer.knots)) if not steps[k] == at_knots[k] == steps[k + 1]]
     if not jumps:
-        return combine([(ONE, made), (ONE, Pieces.affine(ZERO, steps[0]))])
-    if number.floats is None and number.pieces is not None and not any(number.pieces.slopes):
+        return combined([(ONE, made), (ONE, Pieces.affine(ZERO, steps[0]))])
+    if number.floats is None and _has_few_values(number.pieces):
         return compose(outer, number.pieces)  # few values, all of them floats, so nothing is rounded on the way
     if number.floats is None:
         raise AdapterError(
@@ -185,7 +192,7 @@ def _through(outer: Pieces, number: Numeric, name: Callable[[], str]) -> Pieces:
     for k, reached, passed in zip(jumps, reaches, passes, strict=True):
         cuts += [reached, passed]
         values += [at_knots[k], steps[k + 1]]
-    return combine([(ONE, made), (ONE, step_pieces(cuts, values, "left"))])
+    return combined([(ONE, made), (ONE, step_pieces(cuts, values, "left"))])
 
 
 def float_from(knot: Rational) -> float:
@@ -256,21 +263,21 @@ def _sum(parts: Iterable[list[Rational] | None]) -> list[Rational] | None:
     return [sum(column, ZERO) for column in zip(*rows, strict=True)]
 
 
-def _labelled(pieces: Pieces, labels: Mapping[Label, Rational]) -> Pieces:
-    return Pieces(pieces.knots, pieces.slopes, pieces.offsets, pieces.values, labels)
+def _unlabelled(pieces: Function) -> Function:
+    return pieces.with_labels({}) if pieces.labels else pieces
 
 
-def _unlabelled(pieces: Pieces) -> Pieces:
-    return _labelled(pieces, {}) if pieces.labels else pieces
+def _has_few_values(pieces: Function | None) -> TypeGuard[Pieces]:
+    return isinstance(pieces, Pieces) and not any(pieces.slopes)
 
 
 def _spike(at: Rational, height: Rational) -> Pieces:
     return Pieces((at,), (ZERO, ZERO), (ZERO, ZERO), (height,))
 
 
-def _set_at(pieces: Pieces, at: Rational, value: Rational) -> Pieces:
+def _set_at(pieces: Function, at: Rational, value: Rational) -> Function:
     """Return a function with another value at one number."""
-    return combine([(ONE, pieces), (ONE, _spike(at, value - pieces(at)))])
+    return combined([(ONE, pieces), (ONE, _spike(at, value - pieces(at)))])
 
 
 # --- models -----------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from suffice.model.domain import Domain, format_value
 from suffice.numbers.exact import ZERO, Rational, rational
 from suffice.numbers.values import MISSING, Missing
 from suffice.shapes import Pieces, Table
-from suffice.shapes.pieces import combine
+from suffice.shapes.curves import combined
 
 _MODELS = ("Scorecard", "RegressionModel")
 _ITEMS = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)')  # of an array: separated by spaces, quoted where they hold some
@@ -291,7 +291,7 @@ def _table(table: Element, fields: _Fields) -> tuple[dict[str, Part], Rational]:
                 )
             line = Pieces.affine(_number(told["coefficient"], f"coefficient of {name!r}"), ZERO)
             before = parts[name].pieces if name in parts else ()
-            parts[name] = Part((combine([(rational(1), one) for one in (line, *before)]),))
+            parts[name] = Part((combined([(rational(1), one) for one in (line, *before)]),))
         elif one.name == "CategoricalPredictor":
             weight = _number(told["coefficient"], f"coefficient of {told['name']!r}")
             categories.setdefault(told["name"], {})[told["value"]] = weight
@@ -308,12 +308,12 @@ def _table(table: Element, fields: _Fields) -> tuple[dict[str, Part], Rational]:
 
 def _weighted(parts: Sequence[Part | None], signs: Sequence[Rational]) -> Part:
     used = [(sign, part) for part, sign in zip(parts, signs, strict=True) if part is not None]
-    return Part((combine([(sign, part.pieces[0]) for sign, part in used]),), used[0][1].domain)
+    return Part((combined([(sign, part.pieces[0]) for sign, part in used]),), used[0][1].domain)
 
 
 def _stacked(parts: Sequence[Part | None]) -> Part:
     known = next(part for part in parts if part is not None)
-    nothing = combine([(ZERO, known.pieces[0])])
+    nothing = combined([(ZERO, known.pieces[0])])
     return Part(tuple(nothing if part is None else part.pieces[0] for part in parts), known.domain)
 
 
@@ -321,7 +321,7 @@ def _joined(name: str, parts: Sequence[Part]) -> Part:
     """Return the sum of several characteristics of one column, where all have a score."""
     if len({part.domain for part in parts}) != 1:
         raise AdapterError(f"several characteristics of {name!r} take different values; join them into one")
-    return Part((combine([(rational(1), part.pieces[0]) for part in parts]),), parts[0].domain)
+    return Part((combined([(rational(1), part.pieces[0]) for part in parts]),), parts[0].domain)
 
 
 def _model(

@@ -19,7 +19,8 @@ from suffice.model.domain import Domain
 from suffice.numbers.exact import ZERO, Rational, nearest_float
 from suffice.numbers.values import Value
 from suffice.question.row import Row
-from suffice.shapes import Pieces
+from suffice.shapes import Function
+from suffice.shapes.curves import curved_form
 
 _FEWEST, _MOST = 256, 1024  # rows
 _CELLS = 500_000  # of these rows, unless the model is wider still
@@ -88,11 +89,11 @@ def _joint(compiled: Compiled, row: Sequence[Value], i: int) -> Callable[[Value]
     )
 
 
-def _moved(function: Pieces, domain: Domain, value: Value, change: float) -> Value | None:
+def _moved(function: Function, domain: Domain, value: Value, change: float) -> Value | None:
     """Return a number at which a function has changed by about so much, if its slope there leads to one."""
-    if not isinstance(value, fmpq) or not math.isfinite(change):
+    if not isinstance(value, fmpq) or not math.isfinite(change) or function.count is None:
         return None
-    slope = nearest_float(function.slopes[function.segment_after(value)])
+    slope = nearest_float(curved_form(function).polynomials[function.segment_after(value)].derivative()(value))
     place = nearest_float(value) + change / slope if slope else math.inf
     if not math.isfinite(place):
         return None

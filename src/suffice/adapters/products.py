@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from flint import fmpq
 
-from suffice.adapters.assemble import to_shape
-from suffice.adapters.column import Column, Columns, Finite, Times, Unused, as_number, used
+from suffice.adapters.assemble import compose, to_shape
+from suffice.adapters.column import Column, Columns, Finite, Times, Unused, as_number, mapped, used
 from suffice.adapters.draft import part as read_part
 from suffice.adapters.parts import Part
 from suffice.errors import AdapterError
@@ -22,14 +22,17 @@ from suffice.model.domain import Domain
 from suffice.model.term import Term
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
 from suffice.numbers.values import MISSING
-from suffice.shapes import Pieces, Product, Shape, Table
-from suffice.shapes.pieces import combine
+from suffice.shapes import Pieces, PiecewisePolynomial, Product, Shape, Table
+from suffice.shapes.curves import MOST_DEGREE, combined, straight
 
 
 def powers(step: Any, columns: Sequence[Column]) -> list[Column | Times]:
     """Return the columns of PolynomialFeatures: ones, columns themselves, and products of two."""
     made: list[Column | Times] = []
     for row in read_part(step, "powers_", "the PolynomialFeatures").tolist():
+        if len(columns) == 1 and 1 < row[0] <= MOST_DEGREE:
+            made.append(_power_of(columns[0], row[0]))
+            continue
         factors = [columns[k] for k, power in enumerate(row) for _ in range(power)]
         if len(factors) > 2:
             raise AdapterError(
@@ -43,6 +46,19 @@ def powers(step: Any, columns: Sequence[Column]) -> list[Column | Times]:
         else:
             made.append(_same_source(step, *factors))
     return made
+
+
+def _power_of(column: Column, power: int) -> Column:
+    """Return the square or cube of a column that is the only one: curves beside products cannot be explained."""
+    if isinstance(column, Finite):
+        return mapped(column, lambda values: values**power, "PolynomialFeatures")
+    number = as_number(column, "PolynomialFeatures")
+    if number.pieces is None:
+        raise AdapterError(f"{number.smooth}, and so are powers of it; leave it out")
+    (curve,) = PiecewisePolynomial([], [[0] * power + [1]]).compile()
+    missing = None if number.missing is None or np.isnan(number.missing) else number.missing**power
+    points = {at: value**power for at, value in number.points.items()}
+    return replace(number, pieces=compose(curve, number.pieces), floats=None, missing=missing, smooth="", points=points)
 
 
 def _constant(column: Column) -> Column:
@@ -91,13 +107,14 @@ def set_apart(columns: Columns, parts: Sequence[Part], pairs: Sequence[Term], ou
             plain.append(column)
             kept.append(part)
             continue
-        if k in joined or any(one.knots for one in part.pieces) or part.domain != Domain.reals():
+        lines = straight(part.pieces)
+        if k in joined or lines is None or any(one.knots for one in lines) or part.domain != Domain.reals():
             raise AdapterError(
                 "the model bends or jumps in a product of two columns that PolynomialFeatures made; only linear models "
                 "can be explained after it"
             )
-        weights = tuple(one.slopes[0] * column.factor for one in part.pieces)
-        offsets = [one.offsets[0] + one.slopes[0] * column.offset for one in part.pieces]
+        weights = tuple(one.slopes[0] * column.factor for one in lines)
+        offsets = [one.offsets[0] + one.slopes[0] * column.offset for one in lines]
         constant = [a + b for a, b in zip(constant, offsets, strict=True)]
         unused += [Unused(factor.source, factor) for factor in (column.first, column.second)]
         if any(weights):
@@ -141,4 +158,4 @@ def _factor(column: Column, domain: Domain, weights: tuple[Rational, ...], names
     if MISSING in domain.codes_:
         assert number.missing is not None
         labels[MISSING] = [weight * rational(number.missing) for weight in weights]
-    return to_shape([combine([(weight, number.pieces)]) for weight in weights], labels)
+    return to_shape([combined([(weight, number.pieces)]) for weight in weights], labels)

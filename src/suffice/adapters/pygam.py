@@ -1,4 +1,4 @@
-"""pyGAM: lines, factors, and splines of order 0 (steps) and 1 (broken lines)."""
+"""pyGAM: lines, factors, and splines of order 0 (steps), 1 (broken lines), 2 and 3 (curves)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.adapters.assemble import IDENTITY, step_pieces, to_shape
+from suffice.adapters.b_splines import b_spline
 from suffice.adapters.cells import class_places, float_table
 from suffice.adapters.draft import Cell, Draft, Link, Live, Options, name_features, part, with_domain
 from suffice.adapters.floats import first_at_least
@@ -16,8 +17,8 @@ from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
 from suffice.numbers.exact import ONE, ZERO, Rational, rational
-from suffice.shapes import Pieces, PiecewiseLinear, Shape, Table
-from suffice.shapes.pieces import combine
+from suffice.shapes import Function, Pieces, PiecewiseLinear, Shape, Table
+from suffice.shapes.curves import MOST_DEGREE, combined
 
 _TASKS = {"logit": "binary", "identity": "regression", "log": "regression"}
 
@@ -30,7 +31,7 @@ def convert(obj: Any, options: Options) -> Draft:
     if link not in _TASKS:
         raise AdapterError(f"{source} has the link {link!r}; those read are {', '.join(_TASKS)}")
     count = int(obj.statistics_["m_features"])
-    parts: list[list[tuple[Rational, Pieces]]] = [[] for _ in range(count)]
+    parts: list[list[tuple[Rational, Function]]] = [[] for _ in range(count)]
     levels: dict[int, dict[float, Rational]] = {}
     intercept = ZERO
     for k, term in enumerate(obj.terms):
@@ -57,17 +58,17 @@ def _feature(term: Any, source: str) -> int:
     if kind not in ("LinearTerm", "SplineTerm") or getattr(term, "by", None) is not None:
         what = "a term with by=" if getattr(term, "by", None) is not None else f"a {kind}"
         raise AdapterError(f"{source} has {what} ({term!r}), which is not a function of one feature; leave it out")
-    if kind == "SplineTerm" and (term.spline_order > 1 or term.basis != "ps"):
+    if kind == "SplineTerm" and (term.spline_order > MOST_DEGREE or term.basis != "ps"):
         raise AdapterError(
-            f"{source} has the term {term!r} of order {term.spline_order}, basis {term.basis!r}, which has curved or "
-            "periodic pieces; use spline_order=1 (broken lines) or 0 (steps)"
+            f"{source} has the term {term!r} of order {term.spline_order}, basis {term.basis!r}; those read have "
+            f"basis='ps' and spline_order={MOST_DEGREE} or less"
         )
     return int(term.feature)
 
 
-def _term(term: Any, weights: Sequence[Rational]) -> Pieces:
+def _term(term: Any, weights: Sequence[Rational]) -> Function:
     if type(term).__name__ == "LinearTerm":
-        return combine([(weights[0], IDENTITY)])
+        return combined([(weights[0], IDENTITY)])
     low, high = sorted(float(edge) for edge in (term.edge_knots_[0], term.edge_knots_[-1]))
     scale = (high - low) or 1.0
     if term.spline_order == 0:
@@ -76,6 +77,14 @@ def _term(term: Any, weights: Sequence[Rational]) -> Pieces:
         knots[-1] += 1e-9
         cuts = first_at_least(lambda values: (values - low) / scale, knots)
         return step_pieces(cuts, [ZERO, *weights, ZERO], "left")
+    if term.spline_order > 1:
+        # Knots as the package makes them, in units of the range of the data; beyond it goes on along the tangent.
+        base = np.linspace(0, 1, 1 + term.n_splines - term.spline_order)
+        more = np.arange(1, term.spline_order + 1) * np.diff(base[:2])[0]
+        every = np.r_[-more[::-1], base, 1 + more]
+        every[-1] += 1e-9
+        curve = b_spline([rational(float(knot)) for knot in every], int(term.spline_order), weights, "linear")
+        return curve.rescaled(rational(low), rational(scale))
     knots = np.linspace(0, 1, term.n_splines)
     places = [rational(float(knot)) for knot in knots]
     left, right = ((weights[b] - weights[a]) / (places[b] - places[a]) for a, b in ((0, 1), (-2, -1)))
@@ -94,8 +103,8 @@ def _add(known: dict[float, Rational] | None, more: dict[float, Rational]) -> di
     return more if known is None else {level: known[level] + more[level] for level in known if level in more}
 
 
-def _assemble(parts: Sequence[tuple[Rational, Pieces]], levels: dict[float, Rational] | None) -> tuple[Shape, Domain]:
-    summed = combine([(ONE, Pieces.affine(ZERO, ZERO)), *parts])
+def _assemble(parts: Sequence[tuple[Rational, Function]], levels: dict[float, Rational] | None) -> tuple[Shape, Domain]:
+    summed = combined([(ONE, Pieces.affine(ZERO, ZERO)), *parts])
     if levels is None:
         return to_shape([summed]), Domain.reals()
     entries: dict[Any, Any] = {level: value + summed(rational(level)) for level, value in levels.items()}

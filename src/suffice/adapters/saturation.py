@@ -17,8 +17,8 @@ from suffice.model.compiled import Compiled
 from suffice.model.domain import Domain
 from suffice.numbers.exact import ONE, Rational, rational
 from suffice.numbers.values import Value
-from suffice.shapes import PairPieces, Pieces
-from suffice.shapes.pieces import combine
+from suffice.shapes import Function, PairPieces
+from suffice.shapes.curves import combined
 
 _LIMIT = rational(16)
 
@@ -43,7 +43,7 @@ def _largest(compiled: Compiled, model: AdditiveModel, j: int, sign: Rational) -
     """Return a bound from above on `sign` times a score; None if there is none."""
     total = sign * model.intercept[j]
     for pieces, domain in zip(compiled.pieces, model.domains, strict=True):
-        part = _least(combine([(-sign, pieces[j])]), domain)
+        part = _least(combined([(-sign, pieces[j])]), domain)
         if part is None:
             return None
         total -= part
@@ -74,7 +74,7 @@ def _corners(function: PairPieces, axis: int, domain: Domain) -> list[tuple[int,
     return found
 
 
-def _least(pieces: Pieces, domain: Domain) -> Rational | None:
+def _least(pieces: Function, domain: Domain) -> Rational | None:
     """Return the infimum of a function on a domain, None if it falls without end."""
     found = [pieces.infimum(span.low, span.high) for span in domain.spans]
     if not all(one.is_bounded for one in found):

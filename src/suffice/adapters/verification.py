@@ -102,16 +102,6 @@ def read_rows(model: AdditiveModel, rows: Any) -> list[Row]:
     return values
 
 
-def deviations(model: AdditiveModel, rows: Sequence[Row]) -> dict[str, float]:
-    """Return the standard deviation of each feature over the rows that hold a number of its spans."""
-    found = {}
-    for name, domain, column in zip(model.names, model.domains, zip(*rows, strict=True), strict=True):
-        numbers = [nearest_float(v) for v in column if isinstance(v, fmpq) and any(s.holds(v) for s in domain.spans)]
-        if numbers:
-            found[name] = float(np.std(numbers))
-    return found
-
-
 def _compare_live(draft: Draft, compiled: Compiled, rows: Sequence[Row]) -> Check:
     """Ask the original about some rows, all that it can be asked."""
     assert draft.live is not None

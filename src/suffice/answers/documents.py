@@ -6,10 +6,11 @@ import json
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from suffice.model.domain import Domain
-from suffice.numbers.exact import Number, nearest_float, rational
+from suffice.numbers.exact import Number, Rational, nearest_float
+from suffice.numbers.surd import Surd, exact
 from suffice.numbers.values import Missing, Value
 from suffice.question.documents import Json, class_document
 
@@ -19,13 +20,13 @@ def to_text(document: Json) -> str:
     return json.dumps(document, indent=2, allow_nan=False)
 
 
-def number_document(value: Number) -> Json:
+def number_document(value: Number | Surd) -> Json:
     """Return a number."""
     if value == math.inf:
         return {"exact": "inf", "float": None}
-    exact = rational(value)
-    near = nearest_float(exact)
-    return {"exact": str(exact), "float": near if math.isfinite(near) else None}
+    number = cast(Rational, exact(value))
+    near = nearest_float(number)
+    return {"exact": str(number), "float": near if math.isfinite(near) else None}
 
 
 def value_document(value: Value | Fraction) -> Json:

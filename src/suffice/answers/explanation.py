@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from suffice.answers.answer import Answer, Status
 from suffice.answers.documents import cost_document, domain_document, number_document, values_by_name
@@ -22,7 +22,8 @@ from suffice.core.drops import Worst
 from suffice.errors import BudgetEnded, ClaimError, FeatureNameError, Undecided
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.model.domain import Domain, format_value
-from suffice.numbers.exact import ZERO, Rational, nearest_float, rational, to_fraction
+from suffice.numbers.exact import ZERO, Rational, nearest_float, to_fraction
+from suffice.numbers.surd import Surd, exact
 from suffice.numbers.values import Label, Value, to_user
 from suffice.question.claim import Inequality
 from suffice.question.claims import predicted
@@ -182,7 +183,7 @@ class Explanation(Answer):
         return slack if is_exact else max(slack, ZERO)  # the set suffices, whatever the bound
 
     @property
-    def drops(self) -> dict[str, Fraction | float]:
+    def drops(self) -> dict[str, Fraction | Surd | float]:
         """How far each feature alone can lower the margin within the region; infinity if without bound.
 
         Of features with pair terms, several together may lower it by more or by less than the sum of theirs.
@@ -341,7 +342,7 @@ class Explanation(Answer):
     def fixed_grid(self) -> Grid:
         """Return the fixed features as a table: value, and what each could do to the margin."""
         drops = self.drops
-        near = (nearest_float(rational(drop)) for drop in drops.values() if isinstance(drop, Fraction))
+        near = (_near(drop) for drop in drops.values() if drop != math.inf)
         widest = max((one for one in near if math.isfinite(one)), default=0.0) or 1.0
         could = "could alone lower" if self.case.has_pairs else "could lower"
         rows = [
@@ -418,10 +419,14 @@ class Explanation(Answer):
         return f"<Explanation: {self.prediction!r}, {self.size} of {len(self.row)} features, {self.status.value}>"
 
 
-def _share(drop: Fraction | float, widest: float) -> float:
-    if not isinstance(drop, Fraction):
+def _share(drop: Fraction | Surd | float, widest: float) -> float:
+    if drop == math.inf:
         return 1.0
-    return min(nearest_float(rational(drop)) / widest, 1.0)
+    return min(_near(drop) / widest, 1.0)
+
+
+def _near(drop: Fraction | Surd | float) -> float:
+    return nearest_float(cast(Rational, exact(drop)))
 
 
 def _shown(drop: Drop) -> Fraction | float:

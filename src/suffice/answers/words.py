@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from flint import fmpq
 
@@ -15,14 +15,15 @@ from suffice.layout.facts import Fact
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import format_value
 from suffice.numbers.exact import ONE, Rational, nearest_float, rational
+from suffice.numbers.surd import Surd, exact
 from suffice.numbers.values import Value
 from suffice.question.claims import Same
 from suffice.question.question import Question
 
 
-def amount(value: Fraction | float) -> str:
+def amount(value: Fraction | Surd | float) -> str:
     """Return a number as people read it."""
-    return "any amount" if value == math.inf else format_value(rational(value))
+    return "any amount" if value == math.inf else format_value(cast(Rational, exact(value)))
 
 
 def approximately(value: Fraction) -> str:
@@ -57,8 +58,8 @@ def in_full(value: Value) -> str:
 
 def true_end(case: Case, more: Rational) -> str | None:
     """Return how much further something reaches whose true end is only enclosed; None where it is known."""
-    # A rational sum never meets a threshold that is not; terms that vary in two features may end anywhere.
-    kind = "" if case.has_pairs else ", which is not rational,"
+    # A rational sum never meets a threshold that is not; curves and terms that vary in two features may end anywhere.
+    kind = "" if case.has_pairs or case.compiled.is_curved else ", which is not rational,"
     return f"the true end{kind} lies less than {format_value(more)} beyond" if more else None
 
 

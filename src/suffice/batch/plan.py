@@ -23,13 +23,15 @@ from suffice.numbers.exact import ZERO, Rational, nearest_float, rational
 from suffice.question.claim import NO_CLASS, Claim, Part
 from suffice.question.preferences import Choices
 from suffice.question.question import BUDGETS, Question
+from suffice.shapes.curves import straight
 from suffice.solvers import cover_kernel
 from suffice.solvers.covers import MOST_COST
 
 
 def make_plan(compiled: Compiled, question: Question) -> Plan:
     """Return the plan for a question; one that leaves every row open where the kernel does not know the question."""
-    if question.given - {"immutable", "fix", "free", "cost", "groups", *BUDGETS}:
+    known = {"immutable", "fix", "free", "cost", "groups", *BUDGETS}
+    if question.given - known or compiled.is_curved:  # the tables hold lines
         return LeaveOpen()
     parts = parts_by_class(compiled.model, question.claim)
     if question.choices.is_plain and has_one_part(compiled, parts):
@@ -64,8 +66,8 @@ class _OnePart:
         self.model, self.parts = compiled.model, parts
         every = (part for some in parts.values() for part in some)
         sides = list(dict.fromkeys((part.factors[0], part.constant, part.gap) for part in every))
-        values, terms = compiled.oriented((1,)), len(self.model.features)
-        drops = [compiled.oriented((sign,)) for sign, *_ in sides]
+        values, terms = compiled.lines((1,)), len(self.model.features)
+        drops = [compiled.lines((sign,)) for sign, *_ in sides]
         self.tables = flatten(
             [
                 tabulate(domain, question.radii[i], values=[values[i]], drops=[part[i] for part in drops], terms=terms)
@@ -100,8 +102,8 @@ class _SeveralParts:
         self.terms = len(self.model.features)
         self.values = flatten(
             [
-                tabulate(domain, ZERO, values=pieces, terms=self.terms)
-                for domain, pieces in zip(self.model.domains, compiled.pieces, strict=True)
+                tabulate(domain, ZERO, values=straight(functions) or (), terms=self.terms)
+                for domain, functions in zip(self.model.domains, compiled.pieces, strict=True)
             ]
         )
         self.intercept = [_rounded(value, self.terms) for value in self.model.intercept]
@@ -158,7 +160,7 @@ class _SeveralParts:
         """Return the tables of the drops of one part, made when the first row needs them."""
         with self._lock:
             if factors not in self._tables:
-                each = zip(self.model.domains, self.radii, self.compiled.oriented(factors), strict=True)
+                each = zip(self.model.domains, self.radii, self.compiled.lines(factors), strict=True)
                 features = [tabulate(domain, radius, drops=[one], terms=self.terms) for domain, radius, one in each]
                 self._tables[factors] = flatten(features)
             return self._tables[factors]

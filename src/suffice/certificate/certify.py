@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from flint import fmpq
 
 from suffice.certificate import joint
-from suffice.certificate.document import Certificate, PathLike, certifies, write
+from suffice.certificate.document import Certificate, PathLike, certifies, without_curves, write
 from suffice.certificate.trees import CoverTree, change_tree
 from suffice.certificate.witnesses import NOTHING, Ordered, loose_limits, place_document, shown_at
 from suffice.core.case import Case
@@ -23,6 +23,7 @@ from suffice.solvers.proofs import Cover, Proof
 from suffice.solvers.roles import set_that_needs
 
 
+@without_curves
 def certify_explanation(
     case: Case,
     fixed: Sequence[int],
@@ -53,11 +54,13 @@ def cover_of(case: Case) -> tuple[CoverTree, list[list[Json | None]]]:
     return CoverTree(shown, limits, case.question.choices, few), [list(row) for row in shown.places]
 
 
+@without_curves
 def certify_sufficient(case: Case, fixed: Sequence[int], model_file: PathLike | None) -> Certificate:
     """Return the proof that a set suffices."""
     return certify_explanation(case, fixed, 0, None, model_file)
 
 
+@without_curves
 def certify_insufficient(
     case: Case, fixed: Sequence[int], point: Sequence[Value], model_file: PathLike | None
 ) -> Certificate:
@@ -66,6 +69,7 @@ def certify_insufficient(
     return write(case, result={"kind": "insufficient", "fixed": list(fixed)}, evidence=evidence, model_file=model_file)
 
 
+@without_curves
 def certify_contrast(
     case: Case, changed: Sequence[int], point: Sequence[Value] | None, lower_bound: int, model_file: PathLike | None
 ) -> Certificate:
@@ -109,6 +113,7 @@ def change_trees(case: Case, constraints: Sequence[Constraint], budget: int) -> 
     return found
 
 
+@without_curves
 def certify_sets(
     case: Case,
     problem: Problem,
@@ -138,6 +143,7 @@ def certify_sets(
     return write(case, result=result, evidence={"witnesses": witnesses, "tree": tree}, model_file=model_file)
 
 
+@without_curves
 @certifies("relevance")
 def certify_relevance(
     case: Case, problem: Problem, roles: Mapping[str, Sequence[int]], model_file: PathLike | None

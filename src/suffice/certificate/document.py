@@ -66,6 +66,23 @@ class Certificate:
         return f"<Certificate: {self.document['result']['kind']}, {len(self.text)} bytes>"
 
 
+def without_curves(
+    function: Callable[Concatenate[Case, P], Certificate],
+) -> Callable[Concatenate[Case, P], Certificate]:
+    """Make a function that writes certificates refuse models that the checker cannot compute pieces of."""
+
+    @wraps(function)
+    def checked(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> Certificate:
+        if case.compiled.is_curved:
+            raise CertificateError(
+                "certificates cannot deal yet with curved shapes or networks of more than max_pieces pieces, and this "
+                "model has some"
+            )
+        return function(case, *args, **kwargs)
+
+    return checked
+
+
 def certifies(
     question: str,
 ) -> Callable[[Callable[Concatenate[Case, P], Certificate]], Callable[Concatenate[Case, P], Certificate]]:
@@ -121,6 +138,9 @@ def _check_readable(certificate: Certificate) -> None:
 
 
 def _enclosure(case: Case) -> list[str] | None:
-    """Return the two ends between which the claim's threshold lies, where it is not a rational number."""
+    """Return the ends between which the logit of the claim's probability lies, where it is no rational number."""
     (first, *_) = case.inequalities
-    return [str(-first.constant - first.gap), str(-first.constant)] if first.gap else None
+    if not first.gap:
+        return None
+    high = first.factors[0] * (case.model.logit_offset or 0) - first.constant
+    return [str(high - first.gap), str(high)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from suffice.certificate import joint_radii
 from suffice.certificate.certify import certify_contrast, change_trees, contrast_parts
-from suffice.certificate.document import Certificate, PathLike, certifies, write
+from suffice.certificate.document import Certificate, PathLike, certifies, without_curves, write
 from suffice.certificate.trees import CoverTree
 from suffice.certificate.witnesses import breaking_places, loose_limits, shown_beyond, shown_within
 from suffice.core.case import Case
@@ -24,6 +24,7 @@ def radius_text(radius: Rational | None, edge: int) -> str:
     return f"{radius}{'+e' if edge > 0 else '-e' if edge < 0 else ''}"
 
 
+@without_curves
 def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: PathLike | None) -> Certificate:
     """Return the proof that a set suffices up to a radius, and no further."""
     if case.model.pairs:
@@ -55,6 +56,7 @@ def _beyond(reach: Extent) -> tuple[Rational | None, int]:
     return reach.radius, int(reach.is_attained)
 
 
+@without_curves
 @certifies("curve")
 def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike | None) -> Certificate:
     """Return the proof of each stretch: a set suffices up to its end, and from its start on no cheaper one does."""
@@ -81,6 +83,7 @@ def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike
     return write(case, result={"kind": "curve", "steps": steps}, evidence={"proofs": proofs}, model_file=model_file)
 
 
+@without_curves
 def certify_counterfactual(
     case: Case,
     changed: Sequence[int],

@@ -6,19 +6,21 @@ from collections.abc import Iterator, Sequence
 
 from flint import fmpq
 
-from suffice.certificate.document import Certificate, PathLike, certifies, write
+from suffice.certificate.document import Certificate, PathLike, certifies, without_curves, write
 from suffice.certificate.witnesses import Ordered, Shown, loose_limits, place_document, shown_at, total
 from suffice.core.case import Case
 from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
+from suffice.shapes.curves import straight
 from suffice.shapes.pieces import Pieces
 from suffice.solvers.ranges import AllowedRange
 
 Place = tuple[Value, int]  # a value, and on which side of it, infinitely close
 
 
+@without_curves
 @certifies("inflate")
 def certify_ranges(
     case: Case, ranges: Sequence[tuple[int, AllowedRange]], is_widest: bool, model_file: PathLike | None
@@ -84,7 +86,8 @@ def _breaking(
     for c, limit in enumerate(loose_limits(case.constraints, case.charges)):
         movers = sorted(free, key=shown.falls[c].__getitem__, reverse=True)[: case.question.max_changed]
         falls = {k: (shown.falls[c][k], shown.places[c][k]) for k in movers if shown.places[c][k] is not None}
-        functions = [worst.function for worst in case.worst[c]]
+        functions = straight(worst.function for worst in case.worst[c])
+        assert functions is not None
         for k, one in before:
             around = [(case.row[k], 0), *_places(functions[k], case.model.domains[k], one)]
             shown_there = [(_fall(case, functions[k], k, at), place_document(*at)) for at in around]

@@ -19,6 +19,7 @@ from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Missing, Value
 from suffice.question.documents import Json
 from suffice.question.region import Region
+from suffice.shapes.pieces import Pieces
 
 Ordered: TypeAlias = tuple[Rational, Rational]  # value + edge · ε
 NOTHING: Ordered = (ZERO, ZERO)
@@ -114,6 +115,7 @@ def _further(path: RadiusPath, c: int, i: int, within: _Way, radius: Rational) -
     spans = path.domains[i].spans
     if not isinstance(x, fmpq) or not unit or not any(span.holds(x) for span in spans):  # a code stays as it is
         return within
+    assert isinstance(function, Pieces)
     ways = [within]
     for side in (-1, 1):
         end = x + side * radius * unit

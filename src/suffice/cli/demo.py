@@ -67,7 +67,7 @@ def explain_patients(model: Path, rows: Path) -> Tour:
     table = read_table(rows)
     columns = {name: table.column(name) for name in ("patient", "diagnosis", *explainer.model.names)}
     patients = tuple(_explain_patient(explainer, {name: cells[k] for name, cells in columns.items()}) for k in range(3))
-    pieces = sum(len(one.slopes) for each in explainer.pieces.values() for one in each)
+    pieces = sum(len(one.knots) + 1 for each in explainer.pieces.values() for one in each)
     return Tour(patients, pieces, compiled - began, time.perf_counter() - compiled)
 
 

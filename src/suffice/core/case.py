@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from suffice.core.constraint import Constraint, Drop
 from suffice.core.counterexamples import breaking_input
+from suffice.core.curved_path import CurvedPath
 from suffice.core.drops import Separable, Worst, bound_drops
 from suffice.core.ground import Ground
 from suffice.core.joint import Joint
@@ -246,7 +247,7 @@ class Case:
         shifted = self.constraints if slack is None else with_slack(self.constraints, slack)
         given = functions, here, shifted, self.row, self.model.domains, tuple(units), self.question.immutable
         if not self.has_pairs:
-            return RadiusPath(*given)
+            return CurvedPath(*given) if self.compiled.is_curved else RadiusPath(*given)
         landscapes = tuple(landscape_of(self.compiled, inequality.factors) for inequality in self.inequalities)
         return JointPath(*given, landscapes, self.began + self.question.budget.max_seconds)
 
@@ -255,7 +256,7 @@ def landscape_of(compiled: Compiled, factors: tuple[int, ...]) -> Landscape:
     """Return the landscape of a claim's score, made once for its factors and kept with the model."""
     if factors not in compiled.landscapes:
         pairs = compiled.oriented_pairs(factors)
-        compiled.landscapes[factors] = Landscape(compiled.oriented(factors), pairs, compiled.model.names)
+        compiled.landscapes[factors] = Landscape(compiled.lines(factors), pairs, compiled.model.names)
     landscape: Landscape = compiled.landscapes[factors]
     return landscape
 

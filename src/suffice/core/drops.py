@@ -19,8 +19,8 @@ from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ZERO, Rational, nearest_float
 from suffice.numbers.values import Value
 from suffice.question.row import Row
+from suffice.shapes.function import Function, Lowest
 from suffice.shapes.infimum import Infimum
-from suffice.shapes.pieces import Pieces
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Separable(Constraint):
 class Worst(NamedTuple):
     """Where a feature lowers the claim's score most."""
 
-    function: Pieces  # the feature's part of the claim's score
+    function: Function  # the feature's part of the claim's score
     infimum: Infimum
     span: Span | None  # the part of the region that the infimum is over; None for a single value
 
@@ -124,7 +124,7 @@ class Worst(NamedTuple):
 
 
 def bound_drops(
-    functions: Sequence[Pieces], values: Sequence[Rational], row: Row, region: Sequence[Domain]
+    functions: Sequence[Function], values: Sequence[Rational], row: Row, region: Sequence[Domain]
 ) -> tuple[tuple[Drop, ...], tuple[Worst, ...]]:
     """Return each feature's drop from its value at the row, and the worst case that it comes from."""
     drops, worst = [], []
@@ -138,7 +138,7 @@ def bound_drops(
     return tuple(drops), tuple(worst)
 
 
-def _worst(function: Pieces, at: Value, here: Rational, reach: Domain) -> Worst:
+def _worst(function: Function, at: Value, here: Rational, reach: Domain) -> Worst:
     """Return the worst case over a feature's region; the row's own value where nothing is worse."""
     best, part = Infimum.attained(here, at), None
     for span in reach.spans:
@@ -152,5 +152,5 @@ def _worst(function: Pieces, at: Value, here: Rational, reach: Domain) -> Worst:
     return Worst(function, best, part)
 
 
-def _over(function: Pieces, span: Span) -> Pieces:
+def _over(function: Function, span: Span) -> Lowest:
     return function.on_integers if span.is_integers else function

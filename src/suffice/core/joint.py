@@ -197,12 +197,32 @@ class Joint(Constraint):
     def _reduced(self, scenario: Scenario, first: Collection[int], others: Collection[int]) -> list[int]:
         """Return some features without which a scenario would not break the constraint, after `first`."""
         moved = [i for i in others if scenario.labels[i]]
+        value, lost = scenario.fall([*first, *moved]).value, self._lost(scenario, {*first, *moved})
         while True:
-            falls = {i: scenario.fall([*first, *(j for j in moved if j != i)]) for i in moved}
+            edges = {i: Drop(False, ZERO, scenario.weights[i].edge) for i in (*first, *moved)}
+            falls = {
+                i: Drop(False, value - lost[i], total(one for j, one in edges.items() if j != i).edge) for i in moved
+            }
             spare = [i for i in moved if not self.allows(falls[i])]
             if not spare:
                 return self._ordered(scenario.labels, first, moved)
-            moved.remove(max(spare, key=lambda i: (falls[i], i)))
+            gone = max(spare, key=lambda i: (falls[i], i))
+            moved.remove(gone)
+            value = falls[gone].value
+            for ends, product in scenario.products.items():
+                if gone in ends:
+                    other = sum(ends) - gone
+                    lost[other] = lost.get(other, ZERO) - product  # what stays anyway is never asked
+
+    @staticmethod
+    def _lost(scenario: Scenario, moved: set[int]) -> dict[int, Rational]:
+        """Return for each of some features by how much less the score falls if it alone of them stays."""
+        found = {i: scenario.weights[i].value for i in moved}
+        for (i, j), product in scenario.products.items():
+            if i in moved and j in moved:
+                found[i] += product
+                found[j] += product
+        return found
 
     def _ordered(self, labels: Collection[int], first: Collection[int], others: Collection[int]) -> list[int]:
         """Return `first`, then those of the others that a labelling changes, the ones that do most alone first."""

@@ -26,22 +26,26 @@ def breaking_point(joint: Joint, moved: Sequence[int]) -> list[Value]:
     ground = joint.ground
     endless = [i for i in moved if i in ground.infinite]
     point = _far_point(joint, endless[0]) if endless else _near_point(joint, joint.breaking_labels(moved))
+    score = _score(joint, point)
     for i in moved:
         for digits in _DIGITS:
             short = _shortened(point[i], digits)
-            if (
-                short is not None
-                and ground.region[i].holds(short)
-                and _breaks(joint, [*point[:i], short, *point[i + 1 :]])
-            ):
-                point[i] = short
+            if short is None or not ground.region[i].holds(short):
+                continue
+            shorter = [*point[:i], short, *point[i + 1 :]]
+            there = score + ground.landscape.change(point, shorter)
+            if _is_broken(joint, there):
+                point, score = shorter, there
                 break
-    assert _breaks(joint, point), "a counterexample must break the claim"
+    assert _is_broken(joint, _score(joint, point)), "a counterexample must break the claim"
     return point
 
 
-def _breaks(joint: Joint, point: Sequence[Value]) -> bool:
-    score = joint.margin + joint.gap + joint.ground.landscape.change(joint.ground.row, point)
+def _score(joint: Joint, point: Sequence[Value]) -> Rational:
+    return joint.margin + joint.gap + joint.ground.landscape.change(joint.ground.row, point)
+
+
+def _is_broken(joint: Joint, score: Rational) -> bool:
     return bool(score < 0 or (score == 0 and joint.is_strict))
 
 
@@ -53,7 +57,7 @@ def _near_point(joint: Joint, labels: Sequence[int]) -> list[Value]:
         for i, label in enumerate(labels):
             if label:
                 point[i] = _value_at(joint, i, joint.ground.spot(i, label), closeness)
-        if _breaks(joint, point):
+        if _is_broken(joint, _score(joint, point)):
             return point
         closeness = closeness / 2**8
     raise AssertionError("no input comes as close to a worst case as it should")
@@ -83,7 +87,7 @@ def _far_point(joint: Joint, i: int) -> list[Value]:
             for end in _ends(span, far):
                 point = list(ground.row)
                 point[i] = end
-                if _breaks(joint, point):
+                if _is_broken(joint, _score(joint, point)):
                     return point
         far = far * 4
 

@@ -27,6 +27,7 @@ from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
 from suffice.numbers.values import Value
 from suffice.question.row import Row
+from suffice.shapes.function import Function
 from suffice.shapes.pieces import Pieces
 
 
@@ -44,7 +45,7 @@ class RadiusPath:
     immutable : features that stay even where the whole domain is asked about
     """
 
-    functions: tuple[tuple[Pieces, ...], ...]
+    functions: tuple[tuple[Function, ...], ...]
     here: tuple[tuple[Rational, ...], ...]
     constraints: tuple[Constraint, ...]
     row: Row
@@ -201,8 +202,9 @@ class RadiusPath:
                     found.append(low + (lines[1][0] - lines[0][0]) / (lines[0][1] - lines[1][1]))
         return sorted(radius for radius in found if low < radius and (high is None or radius < high))
 
-    def _lines(self, function: Pieces, here: Rational, i: int, radius: Rational) -> list[tuple[Rational, Rational]]:
+    def _lines(self, function: Function, here: Rational, i: int, radius: Rational) -> list[tuple[Rational, Rational]]:
         """Return what the two ends of a region offer just above a radius: a drop, and its slope in the radius."""
+        assert isinstance(function, Pieces)
         found = []
         for side in (-1, 1):
             end = self._value(i) + side * radius * self.units[i]
@@ -258,12 +260,9 @@ class RadiusPath:
 
     def _grows_for_ever(self, i: int) -> bool:
         """Whether some drop of a feature grows without end with the radius."""
-        ends = [(span.low is None, span.high is None) for span in self.domains[i].spans]
-        return any(
-            (any(left for left, _ in ends) and functions[i].slopes[0] > 0)
-            or (any(right for _, right in ends) and functions[i].slopes[-1] < 0)
-            for functions in self.functions
-        )
+        to_left = any(span.low is None for span in self.domains[i].spans)
+        to_right = any(span.high is None for span in self.domains[i].spans)
+        return any(functions[i].falls_for_ever(to_left, to_right) for functions in self.functions)
 
     def _overtaken(self, freed: Collection[int], cell: _Cell) -> list[Rational]:
         """Return the radii at which one drop overtakes another, where only the largest few count."""

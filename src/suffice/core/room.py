@@ -25,6 +25,7 @@ from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.question.row import Row
 from suffice.shapes.axis import Axis, Cut, Interval
+from suffice.shapes.curves import straight
 from suffice.shapes.infimum import Infimum
 from suffice.shapes.pieces import Pieces
 
@@ -86,7 +87,13 @@ class SeparableRoom(Room):
 
     def levels(self, i: int) -> list[Level]:
         """Return each constraint's part of the feature."""
-        functions = [cases[i].function for cases in self.worst]
+        functions = straight(case.function for cases in self.worst for case in cases)
+        if functions is None:
+            raise ClaimError(
+                "there are no ranges yet for models with curved shapes or networks of more than max_pieces pieces; ask "
+                "for a radius instead"
+            )
+        functions = tuple(functions[k] for k in range(i, len(functions), len(self.row)))
         return [
             Level(constraint, function, function(self.row[i]), fall, lambda _: 0)
             for constraint, function, fall in zip(self.constraints, functions, self.falls, strict=True)

@@ -95,6 +95,10 @@ class Verdict(Told):
         return {name: to_user(value) for name, value in zip(self.box.names, self.point, strict=True)}
 
     @property
+    def _is_about_class(self) -> bool:
+        return "regression" not in self.question.claim.tasks
+
+    @property
     def sentence(self) -> str:
         """What is claimed, in words."""
         model = self.compiled.model
@@ -110,14 +114,18 @@ class Verdict(Told):
         Raises
         ------
         CertificateError
-            If the format cannot say it: a condition that joins ranges with other values, a probability below 1/2.
+            If the format cannot say it: a condition that joins ranges with other values, a probability below 1/2, a
+            proven assertion about a model with terms over two features.
         """
         if self.point is not None:
             question = Question.read(self.compiled.model, 0, unit="raw", claim=self._told_of_point())
             return explain(self.compiled, question, self.point).certificate(model_file)
-        is_about_class = "regression" not in self.question.claim.tasks
-        if is_about_class and predicted_class(self.compiled.model, self.compiled.scores(self.anchor)) != self.winner:
+        if (
+            self._is_about_class
+            and predicted_class(self.compiled.model, self.compiled.scores(self.anchor)) != self.winner
+        ):
             raise CertificateError("a probability below 1/2 has no certificate; claim more than that, or a score")
+        self.compiled.model.refuse_pairs("certificates of proven assertions", CertificateError)
         case = Case.of(self.compiled, self.question, self.anchor)
         ranges = [(i, _as_range(self.box.names[i], self.box.region[i])) for i in self.box.conditions]
         return certify_ranges(case, ranges, False, model_file)
@@ -150,7 +158,7 @@ class Verdict(Told):
             "holds": bool(self),
             "sentence": self.sentence,
             "claim": self.question.claim.document(),
-            "about": None if self.winner == NO_CLASS else class_document(classes[self.winner]),
+            "about": class_document(classes[self.winner]) if self._is_about_class else None,
             "margin": None if self.margin is None else number_document(self.margin),
             "counterexample": None if point is None else {name: value_document(one) for name, one in point.items()},
             **rows_document(self.rows, self.violations, self.failed),

@@ -33,8 +33,8 @@ class Letter:
 
     Parameters
     ----------
-    paragraphs : tuple of str
-        What stands before and after the list.
+    opening, closing : tuple of str
+        What stands before the list, and after it.
     reasons : tuple of str
         The list.
     """
@@ -54,7 +54,8 @@ class Letter:
         """The letter as one HTML element; whatever is in it is escaped."""
         opening, closing = ("".join(f"<p>{escaped(one)}</p>" for one in part) for part in (self.opening, self.closing))
         listed = "".join(f"<li>{escaped(reason)}</li>" for reason in self.reasons)
-        return f'<div class="suffice-letter">{opening}<ol>{listed}</ol>{closing}</div>\n'
+        reasons = f"<ol>{listed}</ol>" if listed else ""
+        return f'<div class="suffice-letter">{opening}{reasons}{closing}</div>\n'
 
     def __str__(self) -> str:
         return self.text
@@ -71,10 +72,9 @@ def write_letter(
 ) -> Letter:
     """Return a letter about a decision."""
     if instead is None:
-        told = (
-            "No factor that may be named would have changed it, had it been as for " if is_proven else "Compared with "
-        )
-        return Letter((f"The decision was: {decision}.",), (), (f"{told}{against}.",))
+        told = f"had every factor that may be named been as for {against}"
+        known = f"Even {told}, it would have stayed." if is_proven else f"Whether it had changed {told} is not known."
+        return Letter((f"The decision was: {decision}.",), (), (known,))
     count = "this factor" if len(lines) == 1 else f"these {len(lines)} factors"
     opening = (f"The decision was: {decision}.", "Principal reasons:")
     closing = [f"Had {count} been as for {against}, the decision would have been: {instead}."]

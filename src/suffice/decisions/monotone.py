@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from suffice.answers.documents import number_document, value_document
 from suffice.answers.words import approximately, in_full
 from suffice.batch.lookup import WIDER
-from suffice.core.case import Case
-from suffice.core.drops import Worst, bound_drops
+from suffice.core.case import landscape_of
+from suffice.core.drops import Separable, Worst, bound_drops
 from suffice.decisions.rows import Portfolio, each_value
 from suffice.decisions.stations import Station, stations
 from suffice.decisions.words import rows_document, table_facts
@@ -38,8 +38,6 @@ from suffice.question.box import Box, from_on
 from suffice.question.claim import NO_CLASS
 from suffice.question.claims import SAME
 from suffice.question.documents import Json, class_document
-from suffice.question.question import Question
-from suffice.search.sufficiency import sufficiency
 from suffice.shapes.pieces import Pieces, combine
 from suffice.shapes.slices import sliced
 
@@ -201,7 +199,7 @@ class _Walk:
 
     def __init__(self, compiled: Compiled, feature: int, factors: tuple[int, ...]) -> None:
         self.compiled, self.feature = compiled, feature
-        self.own = compiled.oriented(factors)[feature]
+        self.own = compiled.lines(factors)[feature]
         pairs = [(both, pair) for both, pair in compiled.oriented_pairs(factors) if feature in both]
         self.pairs = [(both[1 - both.index(feature)], both.index(feature), pair) for both, pair in pairs]
         self.anchor = Box.read(compiled.model, {}).anchor()
@@ -304,20 +302,21 @@ def _loses(compiled: Compiled, row: Sequence[Value], feature: int, direction: in
     value, domain = row[feature], compiled.model.domains[feature]
     if not isinstance(value, fmpq) or value in (*domain.categories_, *domain.codes_):
         return False
-    region = tuple(
-        from_on(one, value, direction) if i == feature else one.around(row[i], ZERO)
-        for i, one in enumerate(compiled.model.domains)
-    )
-    question = Question.read(compiled.model, 0, unit="raw")
-    case = Case.of(compiled, question, row, region=region, winner=winner)
-    return not sufficiency.of(case, [i for i in range(len(row)) if i != feature])
+    scores, onwards = compiled.scores(row), (from_on(domain, value, direction),)
+    for part in SAME.parts(compiled.model, winner):
+        along = landscape_of(compiled, part.factors).alone(feature, row)
+        drops, _ = bound_drops([along], [along(value)], (value,), onwards)
+        inequality = part.of(scores)
+        if not Separable(inequality.at(scores), drops, inequality.is_strict).admits([0]):
+            return True
+    return False
 
 
 def _drops(portfolio: Portfolio, feature: int, direction: int, winner: int) -> NDArray[np.float64]:
     """Return the nearest float of how far each row's score can fall; -inf where there is no direction."""
     compiled = portfolio.compiled
     domain, ((sign,),) = compiled.model.domains[feature], _factors(compiled, winner)
-    function = compiled.oriented((sign,))[feature]
+    function = compiled.lines((sign,))[feature]
 
     def drop(value: Value) -> float:
         if not isinstance(value, fmpq) or not any(span.holds(value) for span in domain.spans):

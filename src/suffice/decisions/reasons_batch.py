@@ -165,7 +165,7 @@ def _drops(
     cells, vague = portfolio.source.cells(0, len(portfolio))
     shape = len(rows), len(domains)
     drops, doubts = np.zeros(shape), np.zeros(shape)
-    for i, function in enumerate(compiled.oriented((1 if winner else -1,))):
+    for i, function in enumerate(compiled.lines((1 if winner else -1,))):
         if i in question.immutable:
             continue
         table = flatten([tabulate(domains[i], ZERO, values=[function], terms=1)])

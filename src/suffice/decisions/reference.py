@@ -62,7 +62,7 @@ def _best(compiled: Compiled, winner: int) -> Row:
         raise ProfileError("'best' needs features that act each for itself; give a row to compare with")
     found: list[Value] = []
     for name, domain, function in zip(
-        compiled.model.names, compiled.model.domains, compiled.oriented((1 if winner else -1,)), strict=True
+        compiled.model.names, compiled.model.domains, compiled.lines((1 if winner else -1,)), strict=True
     ):
         at = some_value(domain)
         _, (worst,) = bound_drops([function], [function(at)], (at,), (domain,))

@@ -183,7 +183,9 @@ class Stability(Told):
     def facts(self) -> Facts:
         """Return the share for each radius."""
         unit = {"std": "standard deviations", "raw": "the features' own units", "model": "scaled units"}
-        told = f"share of rows whose prediction nothing within the radius changes (in {unit[self.questions[0].unit]})."
+        is_plain = isinstance(self.questions[0].claim, Same)
+        what = "whose prediction nothing within the radius changes" if is_plain else "whose claim nothing there breaks"
+        told = f"share of rows {what} (in {unit[self.questions[0].unit]})."
         heads = ("radius", "stable") + (("stable and right",) if self.right is not None else ())
         right = self.right or ()
         each = zip(self.radii, self.shares, *([right] if right else []), strict=True)
@@ -267,7 +269,7 @@ def _largest_effect(compiled: Compiled, features: Sequence[int]) -> Fraction | N
     for i in features:
         reach = compiled.model.domains[i]
         for sign in (1, -1):  # how far it falls from the anchor, and how far it rises
-            function = compiled.oriented((sign,))[i]
+            function = compiled.lines((sign,))[i]
             (drop,), _ = bound_drops([function], [function(anchor[i])], (anchor[i],), (reach,))
             if drop.is_infinite:
                 return None

@@ -14,12 +14,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from suffice.errors import FeatureNameError, ModelError, NumberError, SufficeError
+from suffice.errors import FeatureNameError, ModelError, NumberError, PieceBudgetError, SufficeError
 from suffice.model.domain import Domain
 from suffice.model.term import Term, domain_of, names_in, summed, zero_shape
 from suffice.model.writing import save_model
 from suffice.numbers.exact import ONE, ZERO, Number, Rational, brief, rational
-from suffice.shapes import PairPieces, PairShape, PieceBudget, Pieces, Shape
+from suffice.shapes import Function, PairPieces, PairShape, PieceBudget, Shape
+from suffice.shapes.lazy import Lazy
 from suffice.shapes.pair_shape import sum_pairs
 
 Pair: TypeAlias = tuple[tuple[int, int], tuple[PairPieces, ...]]  # two features, and their pieces for each output
@@ -245,11 +246,21 @@ class AdditiveModel:
         """Write the model to one safetensors file, exactly; `suffice.load` reads it back."""
         save_model(self, path)
 
-    def compile(self, max_pieces: int = 10_000) -> tuple[tuple[Pieces, ...], ...]:
-        """Return the exact pieces of each feature (first index) for each output, in the user's units."""
-        compiled = []
+    def compile(self, max_pieces: int = 10_000, *, lazily: bool = False) -> tuple[tuple[Function, ...], ...]:
+        """Return the exact pieces of each feature (first index) for each output, in the user's units.
+
+        A network with too many pieces is refused; if `lazily`, it is compiled where it is asked about instead.
+        """
+        compiled: list[tuple[Function, ...]] = []
         for term, feature in zip(self.mains, self.features, strict=True):
-            pieces = term.shape.compile(PieceBudget(_checked(max_pieces), feature.name))
+            budget = PieceBudget(_checked(max_pieces), feature.name)
+            try:
+                pieces = term.shape.compile(budget)
+            except PieceBudgetError:
+                if not lazily:
+                    raise
+                compiled.append(Lazy.outputs(term.shape, feature.center, feature.scale, budget))
+                continue
             if (feature.center, feature.scale) != (ZERO, ONE):
                 pieces = tuple(one.rescaled(feature.center, feature.scale) for one in pieces)
             compiled.append(pieces)

@@ -18,15 +18,17 @@ from suffice.model.reading import load_model
 from suffice.model.writing import to_bytes
 from suffice.numbers.exact import ONE, Rational, brief
 from suffice.numbers.values import Value
+from suffice.shapes.curves import combined, straight
+from suffice.shapes.function import Function
 from suffice.shapes.pair_pieces import PairPieces, combine_pairs
-from suffice.shapes.pieces import Pieces, combine
+from suffice.shapes.pieces import Pieces
 
 FloatPredict = Callable[[Sequence[Any]], Any]
 OrientedPair: TypeAlias = tuple[tuple[int, int], PairPieces]
 
 
 class Compiled:
-    """A model whose shapes are exact pieces, in the user's units: `pieces` of each feature, `pairs` of each two.
+    """A model whose shapes are exact functions, in the user's units: `pieces` of each feature, `pairs` of each two.
 
     Parameters
     ----------
@@ -38,8 +40,9 @@ class Compiled:
 
     Raises
     ------
-    PieceBudgetError
-        If a network has more pieces than the budget.
+    ModelError
+        If there are terms over two features beside a curved shape, or beside a network with more pieces than the
+        budget, which is compiled over the regions asked about.
     """
 
     def __init__(
@@ -47,9 +50,12 @@ class Compiled:
     ) -> None:
         self.model = model
         self.float_predict = float_predict
-        self.pieces = model.compile(max_pieces)
+        self.pieces = model.compile(max_pieces, lazily=True)
         self.pairs = model.compile_pairs(max_pieces)
-        self._oriented: dict[tuple[int, ...], tuple[Pieces, ...]] = {}
+        self.is_curved = straight(one for functions in self.pieces for one in functions) is None
+        if self.is_curved:
+            model.refuse_pairs("models with curved shapes, or with networks of more than max_pieces pieces,")
+        self._oriented: dict[tuple[int, ...], tuple[Function, ...]] = {}
         self._oriented_pairs: dict[tuple[int, ...], tuple[OrientedPair, ...]] = {}
         self.landscapes: dict[tuple[int, ...], Any] = {}  # what `core` makes of features that act together, by factors
         self._hashes: set[str] = set()
@@ -72,7 +78,7 @@ class Compiled:
         return cls(additive, max_pieces=max_pieces, float_predict=getattr(estimator, "predict_cells", None))
 
     @property
-    def pieces_by_name(self) -> Mapping[str, tuple[Pieces, ...]]:
+    def pieces_by_name(self) -> Mapping[str, tuple[Function, ...]]:
         """The exact pieces of each feature, one for each output."""
         return dict(zip(self.model.names, self.pieces, strict=True))
 
@@ -86,11 +92,21 @@ class Compiled:
         joint = [tuple(one(row[i], row[j]) for one in pieces) for (i, j), pieces in self.pairs]
         return tuple(sum(column, start) for start, *column in zip(self.model.intercept, *own, *joint, strict=True))
 
-    def oriented(self, factors: tuple[int, ...]) -> tuple[Pieces, ...]:
+    def oriented(self, factors: tuple[int, ...]) -> tuple[Function, ...]:
         """Return each feature's own part of `Σ_j factors[j] · score_j`, made once for each claim."""
         if factors not in self._oriented:
             self._oriented[factors] = tuple(_weighted(factors, pieces) for pieces in self.pieces)
         return self._oriented[factors]
+
+    def lines(self, factors: tuple[int, ...]) -> tuple[Pieces, ...]:
+        """Return the same of a model in which nothing is curved."""
+        found = straight(self.oriented(factors))
+        if found is None:
+            raise ModelError(
+                "this question cannot deal yet with curved shapes or networks of more than max_pieces pieces, and the "
+                "model has some"
+            )
+        return found
 
     def oriented_pairs(self, factors: tuple[int, ...]) -> tuple[OrientedPair, ...]:
         """Return what each two features add to `Σ_j factors[j] · score_j`, where that is not 0 everywhere."""
@@ -131,9 +147,9 @@ class Compiled:
         return hashlib.sha256(self.content).hexdigest()
 
 
-def _weighted(factors: tuple[int, ...], pieces: tuple[Pieces, ...]) -> Pieces:
+def _weighted(factors: tuple[int, ...], pieces: tuple[Function, ...]) -> Function:
     used = [(fmpq(factor), one) for factor, one in zip(factors, pieces, strict=True) if factor]
-    return used[0][1] if len(used) == 1 and used[0][0] == ONE else combine(used)
+    return used[0][1] if len(used) == 1 and used[0][0] == ONE else combined(used)
 
 
 def _weighted_pair(factors: tuple[int, ...], pieces: tuple[PairPieces, ...]) -> PairPieces:

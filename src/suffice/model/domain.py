@@ -215,7 +215,7 @@ class Domain:
 
 def format_value(value: Value) -> str:
     """Return a value as a person reads it; numbers rounded to six digits."""
-    if not isinstance(value, fmpq):
+    if isinstance(value, (str, Missing)):
         return str(value)
     return in_digits(value) if math.isfinite(nearest_float(value)) else brief(value)
 

@@ -18,6 +18,7 @@ from suffice.shapes import (
     PairShape,
     PairSteps,
     PiecewiseLinear,
+    PiecewisePolynomial,
     Product,
     Readout,
     ReluNetwork,
@@ -97,6 +98,16 @@ def _piecewise_linear_in(document: Json, parts: Parts) -> Shape:
     return PiecewiseLinear(_numbers_in(knots, parts)[0], _numbers_in(values, parts), left, right)
 
 
+def _piecewise_polynomial_in(document: Json, parts: Parts) -> Shape:
+    knots, coefficients, values = fields(document, "knots", "coefficients", "values")
+    places, rows = _one_row_in(knots, parts), _numbers_in(coefficients, parts)
+    outputs, rest = divmod(len(rows), len(places) + 1)
+    if rest:
+        raise ValueError(f"{len(rows)} rows of coefficients are not as many for each of {len(places) + 1} pieces")
+    pieces = [rows[k * outputs : (k + 1) * outputs] for k in range(len(places) + 1)]
+    return PiecewisePolynomial(places, pieces, _numbers_in(values, parts))
+
+
 def _table_in(document: Json, parts: Parts) -> Shape:
     keys, values, otherwise = fields(document, "keys", "values", "otherwise")
     rest = None if otherwise is None else shape_in(otherwise, parts)
@@ -126,6 +137,7 @@ READERS: Mapping[str, Callable[[Json, Parts], Shape]] = {
     "readout": _readout_in,
     "steps": _steps_in,
     "piecewise_linear": _piecewise_linear_in,
+    "piecewise_polynomial": _piecewise_polynomial_in,
     "table": _table_in,
     "sum": _sum_in,
     "scaled": _scaled_in,

@@ -22,7 +22,7 @@ from safetensors.numpy import save as serialise
 from suffice.errors import ModelFileError
 from suffice.model.domain import Domain
 from suffice.model.file_format import KEY, NUMBER, VERSION, Json, Tensors, is_class
-from suffice.numbers.exact import Rational, nearest_float
+from suffice.numbers.exact import ZERO, Rational, nearest_float
 from suffice.numbers.values import Missing, Value
 from suffice.shapes import (
     Activation,
@@ -31,6 +31,7 @@ from suffice.shapes import (
     PairShape,
     PairSteps,
     PiecewiseLinear,
+    PiecewisePolynomial,
     Product,
     Readout,
     ReluNetwork,
@@ -195,6 +196,18 @@ def _(shape: PiecewiseLinear, store: _Store) -> Json:
         "knots": store.put_numbers("knots", [shape.knots]),
         "values": store.put_numbers("values", shape.values),
         "slopes": store.put_numbers("slopes", [shape.left_slope, shape.right_slope]),
+    }
+
+
+@shape_document.register
+def _(shape: PiecewisePolynomial, store: _Store) -> Json:
+    powers = max(len(row) for piece in shape.coefficients for row in piece)
+    rows = [(*row, *[ZERO] * (powers - len(row))) for piece in shape.coefficients for row in piece]
+    return {
+        "kind": "piecewise_polynomial",
+        "knots": store.put_numbers("knots", [shape.knots]),
+        "coefficients": store.put_numbers("coefficients", rows),
+        "values": store.put_numbers("values", shape.values),
     }
 
 

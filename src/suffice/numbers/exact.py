@@ -11,7 +11,7 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational as AbstractRational
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from flint import fmpq, fmpz
@@ -89,6 +89,9 @@ def in_digits(value: Rational, digits: int = 6) -> str:
     near = nearest_float(value)
     if math.isfinite(near) and (abs(near) > _SMALLEST_NORMAL or not value):
         return f"{near:.{digits}g}"
+    if type(value) is not fmpq:
+        irrational: Any = value
+        value = irrational.near()
     exponent = math.floor((int(value.p).bit_length() - int(value.q).bit_length()) * math.log10(2))
     mantissa, _, rest = f"{nearest_float(value / fmpq(10) ** exponent):.{digits - 1}e}".partition("e")
     whole = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
@@ -96,15 +99,20 @@ def in_digits(value: Rational, digits: int = 6) -> str:
 
 
 def to_fraction(value: Rational) -> Fraction:
-    """Return the same number as a `Fraction`."""
+    """Return the same number as a `Fraction`; one that is not rational stays a `Surd`."""
+    if type(value) is not fmpq:
+        return cast(Fraction, value)
     return Fraction(int(value.p), int(value.q))
 
 
 def nearest_float(value: Rational) -> float:
     """Return the float64 nearest to a rational (an infinity if it is beyond all floats).
 
-    Correct rounding makes this monotone: `a <= b` implies `nearest_float(a) <= nearest_float(b)`.
+    Correct rounding makes this monotone: `a <= b` implies `nearest_float(a) <= nearest_float(b)`. The same holds of an
+    exact number that is not rational, a `Surd`, which rounds itself.
     """
+    if type(value) is not fmpq:
+        return float(value)
     try:
         return int(value.p) / int(value.q)  # Python's division of integers rounds correctly
     except OverflowError:

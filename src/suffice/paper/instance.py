@@ -27,6 +27,7 @@ from suffice.question.claims import Same, inequalities_at, predicted
 from suffice.question.region import Radius, Unit, in_own_units, read_reach, region_around
 from suffice.question.row import read_row
 from suffice.shapes import PieceBudget, Pieces
+from suffice.shapes.curves import straight
 from suffice.shapes.pieces import combine
 
 
@@ -45,7 +46,10 @@ class Component:
     def pieces(self) -> Pieces:
         """The exact pieces; `PieceBudgetError` if there are too many."""
         compiled = self.shape.compile(PieceBudget(self.max_pieces, self.name))
-        used = [(fmpq(f), one) for f, one in zip(self.factors, compiled, strict=True) if f]
+        pieces = straight(compiled)
+        if pieces is None:
+            raise VerifierError(f"the shape of {self.name!r} is curved, which no verifier here can be asked about")
+        used = [(fmpq(f), one) for f, one in zip(self.factors, pieces, strict=True) if f]
         return combine(used).rescaled(self.center, self.scale)
 
     @cached_property

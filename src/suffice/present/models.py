@@ -16,6 +16,7 @@ from suffice.shapes import (
     PairShape,
     PairSteps,
     PiecewiseLinear,
+    PiecewisePolynomial,
     Product,
     Readout,
     ReluNetwork,
@@ -35,7 +36,7 @@ def model_document(compiled: Compiled) -> Json:
             "name": feature.name,
             "domain": domain_document(domain),
             "shape": list(kinds(term.shape)),
-            "pieces": [len(one.slopes) for one in pieces],
+            "pieces": [one.count for one in pieces],
             "center": number_document(feature.center),
             "scale": number_document(feature.scale),
             "deviation": None if feature.deviation is None else number_document(feature.deviation),
@@ -132,6 +133,12 @@ def _(shape: Steps) -> Iterator[str]:
 @kinds.register
 def _(shape: PiecewiseLinear) -> Iterator[str]:
     yield "broken line"
+
+
+@kinds.register
+def _(shape: PiecewisePolynomial) -> Iterator[str]:
+    degree = max(len(powers) for piece in shape.coefficients for powers in piece) - 1
+    yield f"curve of degree {degree}"
 
 
 @kinds.register

@@ -1,8 +1,8 @@
 """What a picture of one feature shows: its part of the claim's score, from the exact pieces, around the row.
 
 In: an explanation and a feature. Out: an `Outline`, all floats, for plots and for the page alike. Every line ends where
-a piece ends, at the exact value rounded once; nothing is sampled. Heights are changes of the margin: 0 at the row,
-minus the drop at the worst case.
+a piece ends, at the exact value rounded once; only a curved piece is drawn through some points of it. Heights are
+changes of the margin: 0 at the row, minus the drop at the worst case.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ from suffice.answers import Explanation
 from suffice.model.domain import Domain, Span, format_value
 from suffice.numbers.exact import ONE, ZERO, Rational, in_digits, nearest_float
 from suffice.numbers.values import Value
-from suffice.shapes import Pieces
+from suffice.shapes import Curves, Function, Pieces
+from suffice.shapes.curves import curved_form
+from suffice.shapes.lazy import Lazy
 
 _MOST_DOTS = 60  # so many single numbers are drawn one by one
 _MOST_LABELS = 10
+_MOST_CHORDS = 200  # that a curve is drawn with, beside its knots
 
 
 class Point(NamedTuple):
@@ -113,7 +116,7 @@ def window_of(corners: Sequence[Rational], domain: Domain, region: Domain, at: V
 Corner = tuple[Rational, Rational]
 
 
-def _trace(function: Pieces, domain: Domain, window: Window | None) -> tuple[list[list[Corner]], list[Rational]]:
+def _trace(function: Function, domain: Domain, window: Window | None) -> tuple[list[list[Corner]], list[Rational]]:
     """Return the unbroken lines of what is shown of a function, and the numbers whose values are drawn as dots.
 
     Dots are where it jumps, lone numbers, and integers where they are few.
@@ -129,9 +132,28 @@ def _trace(function: Pieces, domain: Domain, window: Window | None) -> tuple[lis
         assert shown.high is not None
         if _is_dotted(shown):
             singles += [shown.low + k for k in range(int((shown.high - shown.low).p) + 1)]
-        else:
+        elif isinstance(function, Pieces):
             _follow(function.on_integers if span.is_integers else function, shown.low, shown.high, runs, singles)
+        elif isinstance(function, Lazy):
+            for low, high, pieces in function.over(shown.low, shown.high):
+                _follow(pieces.on_integers if span.is_integers else pieces, low, high, runs, singles)
+        else:
+            _follow(_chords(curved_form(function), shown.low, shown.high), shown.low, shown.high, runs, singles)
     return runs, singles
+
+
+def _chords(curve: Curves, low: Rational, high: Rational) -> Pieces:
+    """Return the broken line through many points of a curve, with its jumps; what is drawn of it."""
+    step = (high - low) / _MOST_CHORDS
+    knots = sorted({*curve.knots, *(low + k * step for k in range(_MOST_CHORDS + 1))})
+    polynomials = [curve.polynomials[k] for k in (0, *map(curve.segment_after, knots))]
+    slopes, offsets = [ZERO], [polynomials[0](knots[0])]
+    for (left, right), one in zip(pairwise(knots), polynomials[1:], strict=False):
+        slopes.append((one(right) - one(left)) / (right - left))
+        offsets.append(one(left) - slopes[-1] * left)
+    return Pieces(
+        tuple(knots), (*slopes, ZERO), (*offsets, polynomials[-1](knots[-1])), tuple(curve(knot) for knot in knots)
+    )
 
 
 def _follow(function: Pieces, low: Rational, high: Rational, runs: list[list[Corner]], singles: list[Rational]) -> None:

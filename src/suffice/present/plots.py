@@ -19,6 +19,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from suffice.answers import Curve, Explanation
+from suffice.answers.words import amount
 from suffice.core.constraint import Constraint
 from suffice.errors import DataError
 from suffice.model.domain import format_value
@@ -94,7 +95,7 @@ def waterfall(why: Explanation, ax: Axes | None = None) -> Axes:
     ax.axvline(margin, color=LIMIT, linewidth=1.5, linestyle=_DASHES)
     name_lines(ax, [bar.name for bar in bars], [bar.is_fixed for bar in bars])
     least = "" if why.has_exact_slack else "at least "
-    ax.set_xlabel(f"how far the margin can fall (slack {least}{format_value(rational(why.slack))})")
+    ax.set_xlabel(f"how far the margin can fall (slack {least}{amount(why.slack)})")
     entries: list[Patch | Line2D] = [
         Patch(color=LIGHT, label="free"),
         Patch(color=DARK, label="fixed"),

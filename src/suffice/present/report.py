@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from suffice.answers import Explanation
-from suffice.answers.words import in_full, region
+from suffice.answers.words import amount, in_full, region
 from suffice.layout.html import STYLE, escaped, facts_html
 from suffice.model.domain import format_value
 from suffice.numbers.exact import rational
@@ -164,11 +164,10 @@ def _features(why: Explanation) -> str:
     drops, witnesses, rows = why.drops, why.witnesses, []
     for name in why.ranked:
         i, drop, witness = why.model.index(name), drops[name], witnesses[name]
-        amount = "any amount" if drop == float("inf") else format_value(rational(drop))
         at = rational(witness) if isinstance(witness, Fraction) else witness
         worst = "not attained" if at is None else format_value(at)
         role = "fixed" if i in why.fixed else "free"
-        cells = (name, format_value(why.row[i]), str(why.region[i]), role, amount, worst)
+        cells = (name, format_value(why.row[i]), str(why.region[i]), role, amount(drop), worst)
         rows.append("<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in cells) + "</tr>")
     lowers = f"{'alone ' if why.case.has_pairs else ''}lowers the margin by at most"
     head = _head("feature", "value", "region", "role", lowers, "at the value")

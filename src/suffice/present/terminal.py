@@ -128,12 +128,13 @@ def _show_features(console: Console, compiled: Compiled) -> None:
     grid = _listing(("feature", "domain", "shape"), ("pieces", "center", "scale"))
     for feature, domain, term, pieces in zip(model.features, model.domains, model.mains, compiled.pieces, strict=True):
         has_numbers = bool(domain.spans)
-        count = sum(len(one.slopes) for one in pieces)
+        counts = [one.count for one in pieces]
+        count = "many" if None in counts else str(sum(one for one in counts if one is not None))
         grid.add_row(
             Text(visible(feature.name)),
             Text(textwrap.shorten(visible(str(domain)), 60, placeholder=" ...")),
             _counted(kinds(term.shape)),
-            str(count) if has_numbers else "-",
+            count if has_numbers else "-",
             _short(feature.center) if has_numbers else "-",
             _short(feature.scale) if has_numbers else "-",
         )

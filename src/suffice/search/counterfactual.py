@@ -49,7 +49,7 @@ def counterfactual(case: Case) -> Counterfactual:
     assert least is not None
     if possible.more:
         more = format_value(possible.more)
-        kind = "" if case.has_pairs else ", which is not rational,"
+        kind = "" if case.has_pairs or case.compiled.is_curved else ", which is not rational,"
         caveat = caveat or f"the true least change{kind} is less than {more} larger"
     if any(case.charges):
         if first.cost > least.cost:  # how near an input of this cost may be, not one that changes less

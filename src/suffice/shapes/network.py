@@ -107,7 +107,12 @@ class ReluNetwork(Shape):
         return to_pieces(self.lines(budget))
 
     def lines(self, budget: PieceBudget) -> Lines:
-        """Return the outputs as exact lines; made once and kept, for shapes that share this network and for proofs."""
+        """Return the outputs as exact lines; made once and kept, for shapes that share this network and for proofs.
+
+        Over an interval, if the budget has one, they are made anew.
+        """
+        if budget.is_restricted:
+            return tabulate(self._integer_layers(), self.skips, budget)
         if "_lines" not in self.__dict__:
             object.__setattr__(self, "_lines", tabulate(self._integer_layers(), self.skips, budget))
         lines: Lines = self.__dict__["_lines"]

@@ -1,4 +1,4 @@
-"""The one kind of compiled function: affine between rational knots, with jumps, on all of ℝ.
+"""The usual kind of compiled function: affine between rational knots, with jumps, on all of ℝ.
 
 In: knots and the affine pieces between them, or a linear combination of such functions.
 Out: exact values, and the exact infimum over an interval with the place where it lies.
@@ -9,7 +9,6 @@ A function may also have values at labels (categories, "missing"), which lie bes
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,13 +16,14 @@ from itertools import pairwise
 
 from flint import fmpq, fmpz
 
-from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
+from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Label, Value
+from suffice.shapes.function import Function
 from suffice.shapes.infimum import Infimum, RangeMinimum
 
 
 @dataclass(frozen=True)
-class Pieces:
+class Pieces(Function):
     """Function of one variable in exact arithmetic.
 
     Parameters
@@ -104,6 +104,19 @@ class Pieces:
             return Pieces(knots, slopes, offsets, self.values, self.labels)
         return Pieces(knots[::-1], slopes[::-1], offsets[::-1], self.values[::-1], self.labels)
 
+    def overwritten(self, points: Mapping[Rational, Rational], labels: Mapping[Label, Rational]) -> Pieces:
+        """Return the function with other values at some numbers and labels."""
+        knots = sorted({*self.knots, *points})
+        # The piece between two of the new knots is the one whose range holds a point just after the first.
+        segments = [0, *(self.segment_after(knot) for knot in knots)]
+        values = [points[knot] if knot in points else self(knot) for knot in knots]
+        slopes, offsets = [self.slopes[k] for k in segments], [self.offsets[k] for k in segments]
+        return Pieces.tidy(knots, slopes, offsets, values, {**self.labels, **labels})
+
+    def with_labels(self, labels: Mapping[Label, Rational]) -> Pieces:
+        """Return the function with these labels in place of its own."""
+        return Pieces(self.knots, self.slopes, self.offsets, self.values, labels)
+
     @cached_property
     def on_integers(self) -> Pieces:
         """The continuous function that agrees with this one on the integers and is affine between them.
@@ -139,8 +152,8 @@ class Pieces:
             return Infimum.attained(self(low), low)
         first = 0 if low is None else self.segment_after(low)
         last = len(self.knots) if high is None else self.segment_before(high)
-        if (low is None and self.slopes[0] > 0) or (high is None and self.slopes[-1] < 0):
-            return Infimum.unbounded(1 if high is None and self.slopes[-1] < 0 else -1)
+        if (side := self.falls_for_ever(low is None, high is None)) != 0:
+            return Infimum.unbounded(side)
         found = [self._lowest.best(first, last)] if first < last else []
         # A piece that falls away from an end of the interval is lower further inside, where another candidate is.
         if low is not None:
@@ -157,6 +170,10 @@ class Pieces:
                 found.append(self._at_end(high, last, -1, is_knot=is_knot))
         # With no candidate at all this is one constant piece without ends.
         return min(found) if found else Infimum.attained(self.offsets[0], ZERO)
+
+    def falls_for_ever(self, to_left: bool, to_right: bool) -> int:
+        """Return the side on which the function falls without bound, of those that are asked about; 0 if on none."""
+        return 1 if to_right and self.slopes[-1] < 0 else -1 if to_left and self.slopes[0] > 0 else 0
 
     def lowest_knot(self, first: int, last: int) -> Infimum | None:
         """Return the lowest of the values at knots `first` to `last - 1` and the limits on either side of these."""
@@ -215,22 +232,6 @@ class Pieces:
             return here
         beside = (Infimum.limit(left, knot, -1, self.slopes[k]), Infimum.limit(right, knot, 1, self.slopes[k + 1]))
         return min(here, *beside)
-
-    @cached_property
-    def _float_knots(self) -> list[float]:
-        return [nearest_float(knot) for knot in self.knots]
-
-    def segment_before(self, at: Rational) -> int:
-        """Return the index of the piece just left of `at`: the number of knots below it."""
-        # Rounding is monotone: a knot whose float is smaller (larger) than that of `at` is smaller (larger) itself.
-        approximate = nearest_float(at)
-        start = bisect_left(self._float_knots, approximate)
-        return bisect_left(self.knots, at, start, bisect_right(self._float_knots, approximate, start))
-
-    def segment_after(self, at: Rational) -> int:
-        """Return the index of the piece just right of `at`: the number of knots at or below it."""
-        k = self.segment_before(at)
-        return k + 1 if k < len(self.knots) and self.knots[k] == at else k
 
 
 def combine(parts: Iterable[tuple[Rational, Pieces]]) -> Pieces:

@@ -9,6 +9,7 @@ import numpy as np
 from suffice.errors import ShapeError
 from suffice.numbers.exact import ZERO, Rational
 from suffice.shapes.axis import Axis, Cut
+from suffice.shapes.curves import straight
 from suffice.shapes.pair_pieces import Grid, PairPieces
 from suffice.shapes.pair_shape import PairShape, Supports
 from suffice.shapes.pieces import Pieces
@@ -56,8 +57,10 @@ class Product(PairShape):
         return self.first.support, self.second.support
 
     def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[PairPieces, ...]:
-        factors = zip(self.first.compile(budget), self.second.compile(budget), strict=True)
-        return tuple(_product(first, second, budget) for first, second in factors)
+        first, second = straight(self.first.compile(budget)), straight(self.second.compile(budget))
+        if first is None or second is None:
+            raise ShapeError("a product with a curved shape cannot be dealt with yet; use broken lines")
+        return tuple(_product(*factors, budget) for factors in zip(first, second, strict=True))
 
 
 def _product(first: Pieces, second: Pieces, budget: PieceBudget) -> PairPieces:

@@ -1,13 +1,13 @@
 """What every shape offers, and the ways to make new shapes out of old ones.
 
-A shape is a description (parameters at their exact values); `compile` turns it into `Pieces`, one per output. Sums,
-multiples and affine changes of the input are shapes again.
+A shape is a description (parameters at their exact values); `compile` turns it into functions, one per output:
+`Pieces`, or `Curves` where it is curved. Sums, multiples and affine changes of the input are shapes again.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
 from typing import final
@@ -15,15 +15,34 @@ from typing import final
 from suffice.errors import CellBudgetError, PieceBudgetError, ShapeError
 from suffice.numbers.exact import ONE, Number, Rational, rational
 from suffice.numbers.values import Label
-from suffice.shapes.pieces import Pieces, combine
+from suffice.shapes.curves import combined
+from suffice.shapes.function import Function
 
 
 @dataclass(frozen=True, slots=True)
 class PieceBudget:
-    """How many affine pieces one shape may have, and whose shape it is."""
+    """How many affine pieces one shape may have, whose shape it is, and over which interval it is compiled.
+
+    Without `low` and `high` that is all of ℝ. With both, networks are compiled over the interval between them alone,
+    and what comes out holds there and nowhere else.
+    """
 
     most: int = 10_000
     feature: str = "x"
+    low: Rational | None = None
+    high: Rational | None = None
+
+    @property
+    def is_restricted(self) -> bool:
+        """Whether an interval is meant."""
+        return self.low is not None
+
+    def inside(self, center: Rational, scale: Rational) -> PieceBudget:
+        """Return the budget of a shape that is asked about `(x - center) / scale`."""
+        if self.low is None or self.high is None:
+            return self
+        low, high = sorted((end - center) / scale for end in (self.low, self.high))
+        return replace(self, low=low, high=high)
 
     def check(self, pieces: int, layer: int) -> None:
         """Raise `PieceBudgetError` if there are too many pieces."""
@@ -94,8 +113,8 @@ class Shape(ABC):
         """Where the function has a value."""
 
     @abstractmethod
-    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
-        """Return the function as exact pieces, one for each output."""
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
+        """Return the function as an exact function, one for each output."""
 
     @final
     def __add__(self, other: Shape) -> Shape:
@@ -156,9 +175,9 @@ class Sum(Shape):
     def support(self) -> Support:
         return self._support
 
-    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
         compiled = [part.compile(budget) for part in self.parts]
-        return tuple(combine((ONE, pieces) for pieces in output) for output in zip(*compiled, strict=True))
+        return tuple(combined((ONE, one) for one in output) for output in zip(*compiled, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +195,8 @@ class Scaled(Shape):
     def support(self) -> Support:
         return self.shape.support
 
-    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
-        return tuple(combine([(self.factor, pieces)]) for pieces in self.shape.compile(budget))
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
+        return tuple(combined([(self.factor, pieces)]) for pieces in self.shape.compile(budget))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,5 +219,6 @@ class Rescaled(Shape):
     def support(self) -> Support:
         return self.shape.support.rescaled(self.center, self.scale)
 
-    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
-        return tuple(pieces.rescaled(self.center, self.scale) for pieces in self.shape.compile(budget))
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
+        inner = budget.inside(self.center, self.scale)
+        return tuple(one.rescaled(self.center, self.scale) for one in self.shape.compile(inner))

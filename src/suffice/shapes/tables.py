@@ -10,6 +10,7 @@ from typing import Literal
 from suffice.errors import ShapeError
 from suffice.numbers.exact import ZERO, Number, Rational
 from suffice.numbers.values import Label, Missing
+from suffice.shapes.function import Function
 from suffice.shapes.given import Outputs, exact_number, increasing, output_row, output_rows
 from suffice.shapes.pieces import Pieces
 from suffice.shapes.shape import DEFAULT_BUDGET, PieceBudget, Shape, Support
@@ -196,18 +197,15 @@ class Table(Shape):
         labels = (*self.labels, *(label for label in rest.labels if label not in self.labels))
         return Support(rest.is_everywhere, rest.points | self.points.keys(), labels)
 
-    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
         if self.otherwise is not None:
             rest = self.otherwise.compile(budget)
         else:  # off the table there is no value to keep: the support says so, and no region leaves it
             rest = (Pieces.affine(ZERO, ZERO),) * self.outputs
-        return tuple(self._overwrite(pieces, j) for j, pieces in enumerate(rest))
-
-    def _overwrite(self, pieces: Pieces, j: int) -> Pieces:
-        knots = sorted({*pieces.knots, *self.points})
-        # The piece between two of the new knots is the one whose range holds a point just after the first.
-        segments = [0, *(pieces.segment_after(knot) for knot in knots)]
-        values = [self.points[knot][j] if knot in self.points else pieces(knot) for knot in knots]
-        labels = {**pieces.labels, **{label: row[j] for label, row in self.labels.items()}}
-        slopes, offsets = [pieces.slopes[k] for k in segments], [pieces.offsets[k] for k in segments]
-        return Pieces.tidy(knots, slopes, offsets, values, labels)
+        return tuple(
+            function.overwritten(
+                {point: row[j] for point, row in self.points.items()},
+                {label: row[j] for label, row in self.labels.items()},
+            )
+            for j, function in enumerate(rest)
+        )

@@ -1,4 +1,4 @@
-"""From the integer layers of a network to its exact pieces over all of ℝ.
+"""From the integer layers of a network to its exact pieces, over all of ℝ or an interval.
 
 In: layers whose parameters are integers over powers of two. Out: `Pieces`, one for each output.
 Guaranteed: every knot, slope and offset is exact; there is no float and no tolerance in this file.
@@ -75,7 +75,7 @@ def tabulate(layers: Sequence[IntegerLayer], skips: Mapping[int, int], budget: P
     lines = Lines([], 0, one, none, np.zeros(0, np.int64), _zeros(1, 0), _zeros(1, 0), [])
     outputs = [lines]
     for number, layer in enumerate(layers, start=1):
-        lines = _activate(propagate(lines, layer), layer.activation)
+        lines = _activate(propagate(lines, layer), layer.activation, budget.low, budget.high)
         budget.check(len(lines.knots) + 1, number)
         if number in skips:
             lines = _add(lines, outputs[skips[number]])
@@ -104,14 +104,16 @@ def propagate(lines: Lines, layer: IntegerLayer) -> Lines:
     return Lines(lines.knots, scale, slopes, offsets, np.arange(knots), rises, shifts, [])
 
 
-def _activate(lines: Lines, activation: Activation) -> Lines:
-    """Apply an activation to lines that have a column for every knot."""
+def _activate(lines: Lines, activation: Activation, low: Rational | None, high: Rational | None) -> Lines:
+    """Apply an activation to lines that have a column for every knot, between two ends (None: without end)."""
     if activation.is_identity:
         return lines
     rises = np.cumsum(np.concatenate([lines.slopes[:, None], lines.rises], axis=1), axis=1)  # (units, pieces)
     shifts = np.cumsum(np.concatenate([lines.offsets[:, None], lines.shifts], axis=1), axis=1)
     thresholds = [_exactly(threshold, lines.scale) for threshold in activation.thresholds]
-    signs = np.array([_signs(lines.knots, rises, shifts, threshold) for threshold in thresholds], dtype=np.int8)
+    signs = np.array(
+        [_signs(lines.knots, rises, shifts, threshold, low, high) for threshold in thresholds], dtype=np.int8
+    )
     signs = signs.reshape(len(thresholds), rises.shape[0], rises.shape[1] + 1)
     before, after = signs[:, :, :-1], signs[:, :, 1:]  # at the two ends of each piece
     starts = np.where(before != 0, before, after)  # just inside its left end; 0 only where z is the threshold itself
@@ -154,15 +156,28 @@ def _activate(lines: Lines, activation: Activation) -> Lines:
     )
 
 
-def _signs(knots: Sequence[Rational], rises: Integers, shifts: Integers, threshold: fmpz) -> NDArray[np.int8]:
-    """Return the signs of `A·t + B - threshold` for each unit at minus infinity, at each knot, at infinity."""
+def _signs(
+    knots: Sequence[Rational],
+    rises: Integers,
+    shifts: Integers,
+    threshold: fmpz,
+    low: Rational | None,
+    high: Rational | None,
+) -> NDArray[np.int8]:
+    """Return the signs of `A·t + B - threshold` for each unit at the lower end, at each knot, at the upper end.
+
+    An end of None is infinite. Knots are strictly between ends, for new ones are put only where a sign flips strictly.
+    """
     numerators, denominators = _integers([knot.p for knot in knots]), _integers([knot.q for knot in knots])
     # The functions are continuous: the piece right of a knot gives the value at the knot.
     at_knots = rises[:, 1:] * numerators + (shifts[:, 1:] - threshold) * denominators
-    low, high = (
-        np.where(rises[:, k] != 0, sign * rises[:, k], shifts[:, k] - threshold) for k, sign in ((0, -1), (-1, 1))
+    first, last = (
+        np.where(rises[:, k] != 0, sign * rises[:, k], shifts[:, k] - threshold)
+        if end is None
+        else rises[:, k] * end.p + (shifts[:, k] - threshold) * end.q
+        for k, sign, end in ((0, -1, low), (-1, 1, high))
     )
-    values = np.concatenate([low[:, None], at_knots, high[:, None]], axis=1)
+    values = np.concatenate([first[:, None], at_knots, last[:, None]], axis=1)
     return (values > 0).astype(np.int8) - (values < 0).astype(np.int8)
 
 

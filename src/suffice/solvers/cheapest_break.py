@@ -15,6 +15,7 @@ from typing import NamedTuple
 from suffice.core.constraint import NO_DROP, Constraint, Drop, total
 from suffice.errors import BudgetEnded
 from suffice.numbers.exact import ZERO, Rational
+from suffice.numbers.surd import lower, upper
 from suffice.question.budget import Clock
 from suffice.question.preferences import Choices
 
@@ -96,7 +97,7 @@ class _Search:
         self.constraint, self.clock, self.nodes = constraint, clock, 0
         self.base = choices.features(sorted(choices.free))
         fall = total(constraint.ceilings[i] for i in self.base)
-        self.missing = ZERO if fall.is_infinite else max(constraint.margin - fall.value, ZERO)
+        self.missing = ZERO if fall.is_infinite else max(lower(constraint.margin - fall.value), ZERO)
         # A fall beyond what is missing does not help more: capped so, the relaxation is tighter and still one.
         items = [
             _Item(item, self._capped(total(constraint.ceilings[i] for i in item)), choices.costs[k])
@@ -106,7 +107,7 @@ class _Search:
         self.items = sorted(items, key=lambda one: (-one.fall / one.cost, one.features))
 
     def _capped(self, fall: Drop) -> Rational:
-        return self.missing if fall.is_infinite else min(fall.value, self.missing)
+        return self.missing if fall.is_infinite else min(upper(fall.value), self.missing)
 
     def run(self, part: int) -> Break | None:
         """Return the cheapest break of this constraint."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from suffice.core.constraint import Constraint, Drop, total
 from suffice.core.drops import Separable
 from suffice.numbers.exact import ZERO, Rational, nearest_float
+from suffice.numbers.surd import lower, upper
 from suffice.question.preferences import Choices
 from suffice.solvers.proofs import Multipliers
 
@@ -135,7 +136,8 @@ class Problem:
         features = self.base + self.choices.features(freed)
         room = sum((multipliers[c] * self._rest(c, features) for c in used), ZERO)
         weights = [(sum((multipliers[c] * self.drops[c][k].value for c in used), ZERO), self.costs[k]) for k in open_]
-        return _knapsack(weights, room, is_strict=self._is_strict(used))
+        rounded = [(lower(weight), cost) for weight, cost in weights]  # as rationals are already
+        return _knapsack(rounded, upper(room), is_strict=self._is_strict(used))
 
     def _rest(self, c: int, features: Sequence[int]) -> Rational:
         constraint = self.constraints[c]

@@ -11,7 +11,7 @@ from joint_models import Known, known, sets
 
 import suffice
 import suffice_check
-from suffice import AdditiveModel, Explainer, PairSteps, Steps
+from suffice import AdditiveModel, Domain, Explainer, Feature, PairSteps, PiecewiseLinear, Steps
 from suffice.model.writing import to_bytes
 from suffice_check import joint, pairs, scenarios
 from suffice_check.joint import Bounds, Joint
@@ -188,6 +188,28 @@ def test_radii_and_nearest_changes_are_accepted_and_true_and_forgeries_are_not(c
                 assert not accepts(content, changed) or is_true_of_radii(one, changed)
 
 
+def limits():
+    """A model whose worst case is only approached, exactly at the margin: a set that suffices, and input places."""
+    fall = -(PiecewiseLinear([0, 1], [0, -1]) + Steps([1], [0, 5]))
+    model = AdditiveModel(
+        [fall, None],
+        -2,
+        features=[Feature("a", Domain.interval(0, 2)), Feature("b", Domain.interval(0, 2))],
+        pairs={("a", "b"): PairSteps([1], [1], [[0, 1], [0, 0]])},
+    )
+    enough = Explainer(model).sufficiency((0, 0), [], "inf").certificate().document
+    places = {"input": [{"number": "1-e"}, {"number": "1"}]}
+    forged = {**enough, "result": {"kind": "insufficient", "fixed": []}, "evidence": places}
+    return to_bytes(model), enough, forged
+
+
+def test_what_is_only_approached_breaks_nothing():
+    content, enough, forged = limits()
+    assert enough["result"] == {"kind": "explanation", "fixed": [], "lower_bound": "0"}
+    assert accepts(content, enough)
+    assert not accepts(content, forged)
+
+
 # --- forgeries --------------------------------------------------------------------------------------------------------
 
 
@@ -210,6 +232,10 @@ def forged(one: Known, seed: int):
                 loose = copy.deepcopy(changed)
                 _shake(loose["evidence"], rng)
                 yield loose
+        if "tree" in document["evidence"]:  # all are said to be needed, each alone
+            tree = [*({"fix": k} for k in range(count)), {"surrogate": {"scenarios": [], "shares": []}}]
+            said = {"kind": "explanation", "fixed": list(range(count)), "lower_bound": str(count)}
+            yield {**document, "result": said, "evidence": {**document["evidence"], "tree": tree}}
     for some in sets(count):
         for other in made:
             if "input" in other["evidence"]:
@@ -268,7 +294,10 @@ BREAKS = {
 @pytest.mark.parametrize("name", BREAKS)
 def test_breaks_of_the_checker_are_found(name, monkeypatch):
     where, what, broken = BREAKS[name]
+    content, enough, forgery = limits()
     monkeypatch.setattr(where, what, broken)
+    if accepts(content, forgery) or not accepts(content, enough):
+        return
     for case in CASES:
         one = known(case[0], varies=case[1], below=case[2])
         content = to_bytes(one.explainer.model)

@@ -1,0 +1,59 @@
+"""A region whose radius grows, for a model whose drops are not affine in it: radii enclosed by halving.
+
+Such are models with curved shapes, and with networks of so many pieces that their knots are not all known.
+
+A drop never falls as the radius grows, and at every rational radius it is exact; so whether features suffice is decided
+exactly at each radius tried, and where that changes is enclosed as closely as one likes. The radius itself is a root of
+a polynomial, or of sums of square roots of such, and is not looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from flint import fmpq
+
+from suffice.core.radius_path import Extent, RadiusPath, _Cell
+from suffice.numbers.exact import ONE, ZERO, Rational
+from suffice.numbers.surd import Exact, upper
+from suffice.shapes.curves import Curves
+
+_CLOSE = fmpq(1, 2**40)  # how closely a radius is enclosed, relative to where it is
+
+
+@dataclass(frozen=True)
+class CurvedPath(RadiusPath):
+    """The constraints of a claim about a model with curved shapes, as functions of the radius; see `RadiusPath`."""
+
+    def reach(self, freed: Collection[int], known: Rational = ZERO) -> Extent:
+        """Return up to which radius the constraints admit some freed features; they do at the one known."""
+        cell = _Cell(lambda radius: all(one.admits(freed) for one in self.at(radius, freed)), known)
+        features = [i for i in self._moving if i in set(freed)]
+        cell.cut([ONE])
+        cell.cut(event for i in features for event in cell.inside(self.events[i]))
+        if cell.high is None:
+            cell.cut([self._last_turn(features)])
+        if cell.high is None and any(self._grows_for_ever(i) for i in features):
+            while cell.high is None:  # a drop that grows for ever uses up any margin
+                cell.cut([2 * max(cell.low, ONE)])
+        if cell.high is None:
+            return Extent(None, is_attained=cell.holds(None))
+        while cell.high - cell.low > max(cell.high, ONE) * _CLOSE:
+            cell.cut([(cell.low + cell.high) / 2])
+        return Extent(cell.low, is_attained=True, more=cell.high - cell.low)
+
+    def _last_turn(self, features: Collection[int]) -> Rational:
+        """Return a radius beyond which no feature meets a knot, an end or a turn any more, nor an integer next to one.
+
+        Beyond it a drop either grows for ever or not at all.
+        """
+        found = [ONE]
+        for i in features:
+            functions = (one[i] for one in self.functions)
+            curves = [one for one in functions if isinstance(one, Curves)]
+            turns: list[Exact] = [turn.place for one in curves for turn in one.turns]
+            ahead: list[Exact] = [place - self._value(i) for place in turns]
+            reached = [max(upper(one), upper(-one)) / self.units[i] for one in ahead]
+            found += [radius + 2 / self.units[i] for radius in (*reached, *self.events[i][-1:])]
+        return max(found)
