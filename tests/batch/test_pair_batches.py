@@ -122,3 +122,15 @@ def test_a_search_that_takes_long_is_left_to_exact_arithmetic(monkeypatch):
 def give_up(steps, tables, turned, sides, error, limit, columns, vague):
     rows = columns.shape[1]
     return np.zeros(rows, np.int64), np.zeros(rows, bool), np.full(rows, -1, np.int32), np.zeros(0, np.int32)
+
+
+@pytest.mark.parametrize("intercept", [10**40, -(10**40), Fraction(1, 10**40)])
+def test_numbers_beyond_64_bits_are_left_to_exact_arithmetic(intercept):
+    values = ["a", "b"]
+    features = [Feature(name, Domain.categories(*values)) for name in "xy"]
+    pairs = {("x", "y"): PairSteps(Bins(keys=values), Bins(keys=values), [[0, 1], [1, 0]])}
+    model = suffice.AdditiveModel([Table({"a": 0, "b": 1})] * 2, intercept, features=features, pairs=pairs)
+    batch = Explainer(model).explain_batch(np.array([["a", "b"], ["b", "a"]]), 1, unit="raw")
+    assert [batch.fixed_of(k) for k in range(2)] == [
+        Explainer(model).explain(row, 1, unit="raw").fixed for row in (["a", "b"], ["b", "a"])
+    ]

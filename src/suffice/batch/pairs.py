@@ -56,18 +56,20 @@ class _Pairs:
         self.landscape, self.tables = landscape, landscape.tables
         self.turned = self.tables._replace(values=-self.tables.values)
         features = [_Feature(landscape, i, domain, question.radii[i]) for i, domain in enumerate(model.domains)]
-        self.steps = _flat(features)
         # Half a unit for each feature, each pair, the intercept and the claim's constant, twice for a difference.
         self.error = len(model.domains) + len(landscape.pairs) + 2
         sides = [parts.get(winner, ()) for winner in ((1, 0) if NO_CLASS not in parts else (NO_CLASS, NO_CLASS))]
         intercept = landscape.in_units(model.intercept[0])
-        self.sides = np.zeros((3, 2), np.int64)
+        constants = [landscape.in_units(some[0].constant) for some in sides if some]
+        size = sum(max(map(abs, feature.mains)) for feature in features) + max(map(abs, [intercept, *constants]))
+        self.is_usable = size < landscape.limit >> 5
+        if not self.is_usable:  # some may not even be written in 64 bits
+            return
+        self.steps, self.sides = _flat(features), np.zeros((3, 2), np.int64)
         for k, some in enumerate(sides):
             if some:
                 self.sides[k] = some[0].factors[0], landscape.in_units(some[0].constant)
         self.sides[2, 0] = intercept
-        sizes = [max(map(abs, feature.mains)) for feature in features]
-        self.is_usable = sum(sizes) + int(np.abs(self.sides).max()) < landscape.limit >> 5
 
     def answer(self, cells: Floats, vague: Mask) -> Answers:
         limit = self.landscape.limit
