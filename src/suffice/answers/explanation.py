@@ -189,7 +189,8 @@ class Explanation(Answer):
         Of features with pair terms, several together may lower it by more or by less than the sum of theirs.
         """
         drops = self.constraints[self.tightest].drops
-        return {name: _shown(drop) for name, drop in zip(self.model.names, drops, strict=True)}
+        each = (math.inf if drop.is_infinite else to_fraction(drop.value) for drop in drops)
+        return dict(zip(self.model.names, each, strict=True))
 
     @property
     def witnesses(self) -> dict[str, Fraction | Label | None]:
@@ -427,7 +428,3 @@ def _share(drop: Fraction | Surd | float, widest: float) -> float:
 
 def _near(drop: Fraction | Surd | float) -> float:
     return nearest_float(cast(Rational, exact(drop)))
-
-
-def _shown(drop: Drop) -> Fraction | float:
-    return math.inf if drop.is_infinite else to_fraction(drop.value)
