@@ -16,7 +16,7 @@ from suffice.answers.words import Move, amount, can_fail, counted, headline, mov
 from suffice.certificate.certify import certify_explanation
 from suffice.certificate.document import Certificate
 from suffice.core.case import Case, cost_of
-from suffice.core.constraint import Constraint, Drop, KnownFall
+from suffice.core.constraint import Constraint, KnownFall
 from suffice.core.counterexamples import easiest_break
 from suffice.core.drops import Worst
 from suffice.errors import BudgetEnded, ClaimError, FeatureNameError, Undecided
