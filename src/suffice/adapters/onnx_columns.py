@@ -236,8 +236,6 @@ def _look_up(
 
 def _look_up_steps(number: Numeric, found: Callable[[Any], Sequence[float] | None], k: int) -> Column:
     pieces = number.pieces
-    assert pieces is not None
-
     assert isinstance(pieces, Pieces)
 
     def at(value: float) -> float:

@@ -343,7 +343,7 @@ class Explanation(Answer):
     def fixed_grid(self) -> Grid:
         """Return the fixed features as a table: value, and what each could do to the margin."""
         drops = self.drops
-        near = (_near(drop) for drop in drops.values() if drop != math.inf)
+        near = (nearest_float(cast(Rational, exact(drop))) for drop in drops.values() if drop != math.inf)
         widest = max((one for one in near if math.isfinite(one)), default=0.0) or 1.0
         could = "could alone lower" if self.case.has_pairs else "could lower"
         rows = [
@@ -423,8 +423,4 @@ class Explanation(Answer):
 def _share(drop: Fraction | Surd | float, widest: float) -> float:
     if drop == math.inf:
         return 1.0
-    return min(_near(drop) / widest, 1.0)
-
-
-def _near(drop: Fraction | Surd | float) -> float:
-    return nearest_float(cast(Rational, exact(drop)))
+    return min(nearest_float(cast(Rational, exact(drop))) / widest, 1.0)
