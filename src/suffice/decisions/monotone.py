@@ -173,6 +173,8 @@ def monotone(
 ) -> Monotonicity:
     """Return whether a score never falls as a feature moves in a direction."""
     model = compiled.model
+    if compiled.is_curved:
+        raise BoxError("monotone cannot deal with shapes that are curved between their knots yet")
     if not model.domains[feature].spans:
         raise BoxError(f"{model.names[feature]!r} has no numbers, so that nothing rises or falls along it")
     falls = [

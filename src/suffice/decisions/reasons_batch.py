@@ -131,7 +131,7 @@ def _by_floats(
     compiled, count = portfolio.compiled, len(portfolio.compiled.model.features)
     sizes, order = np.full(len(rows), _OPEN), np.zeros((len(rows), count), dtype=np.int64)
     is_known = isinstance(question.claim, Same) and compiled.model.task == "binary"
-    if not is_known or compiled.model.pairs or question.choices.has_groups or not len(rows):
+    if not is_known or compiled.is_curved or compiled.model.pairs or question.choices.has_groups or not len(rows):
         return sizes, order
     drops, doubts = _drops(portfolio, question, reference, winner, rows)
     answers = portfolio.decided.answers

@@ -58,8 +58,10 @@ def read_reference(compiled: Compiled, given: Any, winner: int, portfolio: Portf
 
 def _best(compiled: Compiled, winner: int) -> Row:
     """Return the value of each feature that lowers the score of a class most."""
-    if compiled.model.pairs:
-        raise ProfileError("'best' needs features that act each for itself; give a row to compare with")
+    if compiled.model.pairs or compiled.is_curved:
+        raise ProfileError(
+            "'best' needs features that act each for itself, in pieces that are straight; give a row to compare with"
+        )
     found: list[Value] = []
     for name, domain, function in zip(
         compiled.model.names, compiled.model.domains, compiled.lines((1 if winner else -1,)), strict=True

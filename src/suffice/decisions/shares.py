@@ -263,7 +263,7 @@ def _readable(count: int, failed: Mapping[int, str]) -> Mask:
 
 def _largest_effect(compiled: Compiled, features: Sequence[int]) -> Fraction | None:
     """Return how far apart the score can be on two inputs that differ in some features alone; None if not known."""
-    if len(compiled.model.intercept) > 1 or compiled.model.pairs:
+    if len(compiled.model.intercept) > 1 or compiled.model.pairs or compiled.is_curved:
         return None
     anchor, effect = Box.read(compiled.model, {}).anchor(), ZERO
     for i in features:
