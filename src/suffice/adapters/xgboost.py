@@ -265,6 +265,8 @@ def _tree(tree: Mapping[str, Any], share: Rational, source: str) -> Tree:
 
 def _sets(tree: Mapping[str, Any]) -> dict[int, frozenset[int]]:
     """Return the categories that go right, of each node that asks for them."""
+    if not any(tree["split_type"]) and not tree["categories"]:
+        return {}
     places = (tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"])
     found = {
         int(node): frozenset(int(code) for code in tree["categories"][int(first) : int(first) + int(size)])
