@@ -167,3 +167,21 @@ def test_lower_bounds_count_features_or_say_nothing():
         row, 1, cost=dict.fromkeys("abc", 3), fix=["a"], unit="raw"
     ).lower_bounds.tolist() == [2]
     assert sloped().explain_batch(row, 1, cost={"c": 5}, unit="raw").lower_bounds.tolist() == [0]
+
+
+def test_a_drop_far_less_sure_than_its_neighbours_may_come_before_all_of_them():
+    # The drop of "c" is x itself, looked up on a stretch of 1e8: by its bounds alone it may be above or below the others.
+    steps = [Steps([0], [0, height]) for height in (1 + 2.0**-26, 1, 998)]
+    features = ["a", "b", "d", Feature("c", Domain.interval(0, 1e8))]
+    model = AdditiveModel([*steps, PiecewiseLinear([0, 1e8], [0, 1e8])], intercept=-0.5, features=features)
+    explainer, cost = Explainer(model), {"b": 2, "d": 2}
+    for x in (1 + 2.0**-25, 1 + 2.0**-27, 1 - 2.0**-25):
+        row = [1.0, 1.0, 1.0, x]
+        assert_as_one_row(explainer, row, np.inf, cost=cost)
+        assert explainer.explain(row, np.inf, cost=cost).features == (("c",) if x > 1 + 2.0**-26 else ("a",))
+
+
+def test_groups_whose_drops_add_up_beyond_floats_keep_their_order():
+    shapes = [Steps([0], [-depth, 0]) for depth in (1e308, 1e308, 1.5e308, 1.5e308)]
+    explainer = Explainer(AdditiveModel(shapes, 1, features=["a", "b", "c", "d"]))
+    assert_as_one_row(explainer, [1.0] * 4, np.inf, groups={"small": ["a", "b"], "large": ["c", "d"]})

@@ -56,6 +56,38 @@ def test_it_is_the_first_of_the_dearest_choices(problem):
     assert solved(weights, rooms, costs, is_plain=False) == first_of_the_dearest(weights, rooms, costs)
 
 
+@st.composite
+def crowded(draw):
+    """Two large items fill each knapsack up to a few units, for which tiny items compete."""
+    rows, large, tiny = draw(st.integers(1, 3)), draw(st.integers(3, 6)), draw(st.integers(2, 4))
+    weights = [
+        [2**35 + draw(st.integers(-20, 6)) for _ in range(large)] + [draw(st.integers(0, 12)) for _ in range(tiny)]
+        for _ in range(rows)
+    ]
+    costs = [draw(st.sampled_from([1, 5, 20, 100])) for _ in range(large)] + [draw(st.integers(1, 2))] * tiny
+    return weights, [2**36] * rows, costs
+
+
+TWO_LEAVE_8 = (
+    [
+        [2**35 + more for more in (-18, -13, 0, 6, -18, -2, -8)] + [8, 1, 8, 7, 6],
+        [2**35 + more for more in (-4, -5, 4, -5, -16, -19, -11)] + [1, 9, 2, 8, 5],
+        [2**35 + more for more in (-12, 0, -3, -5, -20, 5, -14)] + [2, 10, 7, 2, 9],
+    ],
+    [2**36] * 3,
+    [20, 100, 20, 20, 100, 5, 5, 2, 1, 1, 2, 2],
+)
+
+
+@settings(max_examples=100)
+@given(crowded())
+@example(TWO_LEAVE_8)
+def test_a_large_item_that_no_longer_fits_meets_no_large_multiplier(problem):
+    """Where next to nothing is left, multipliers are large: their products with large weights would pass 2^63."""
+    weights, rooms, costs = problem
+    assert solved(weights, rooms, costs, is_plain=False) == first_of_the_dearest(weights, rooms, costs)
+
+
 @settings(max_examples=100)
 @given(knapsacks(), st.sampled_from([1, 3**60, 10**90 + 1]))
 def test_numbers_may_have_any_size(problem, factor):
@@ -72,7 +104,7 @@ def test_bad_proposals_make_it_slower_not_wrong(problem, direction):
     weights, rooms, costs = problem
     plain = covers.as_python(
         cover_kernel.first_best, cover_kernel.search, badly(direction), cover_kernel.bound, cover_kernel.fill,
-        cover_kernel.fix_by_bound,
+        cover_kernel.fits, cover_kernel.fix_by_bound,
     )  # fmt: skip
     with mock.patch.object(covers, "_plainly", plain):
         assert solved(weights, rooms, costs, is_plain=True) == first_of_the_dearest(weights, rooms, costs)

@@ -22,6 +22,7 @@ from suffice.solvers.cover_kernel import OPEN as UNDECIDED
 from suffice.solvers.covers import PARTS, UNIT
 
 LEAST, MOST = 1e-250, 1e250  # what is left of a margin lies between, far from the ends of floats
+TINY = 1e-300
 BELOW, EQUAL, IN_DOUBT = (
     0,
     1,
@@ -75,14 +76,16 @@ def cover_row(
         if not holds(margins[c], errors[c]):
             return OPEN
         for k in range(items):
-            total, doubt = 0.0, 0.0
+            total, doubt, largest = 0.0, 0.0, 0.0
             for i in members[first[k] : first[k + 1]]:
                 total += drops[c, i]
                 doubt += bounds[c, i]
+                largest = max(largest, drops[c, i])
             count = first[k + 1] - first[k]
             if total < np.inf and count > 1:
                 doubt = (doubt + count * ROUNDING * total) * WIDER
-            if not (total >= 0.0 and doubt >= 0.0):
+            is_beyond = total == np.inf and largest < np.inf  # finite, but not as a float
+            if is_beyond or not (total >= 0.0 and doubt >= 0.0):
                 return OPEN
             is_exact = doubt == 0.0 or total == np.inf
             low[c, k] = total if is_exact else max(total - doubt, 0.0) * (1.0 - 2.0**-50)
@@ -176,9 +179,12 @@ def rank(low: Any, high: Any, margins: Any, errors: Any, order: Any, follows: An
             most[k] = max(most[k], high[c, k] / (margins[c] - errors[c]) * (1.0 + 2.0**-40))
     order[:] = np.argsort(-least, kind="mergesort")
     follows[0] = BELOW
-    for place in range(1, items):
+    highest = 0.0  # of this item and of those after it, one of which may be far less sure than its neighbours
+    for place in range(items - 1, 0, -1):
         a, b = order[place - 1], order[place]
-        follows[place] = BELOW if least[a] > most[b] else EQUAL if is_equal(low, high, a, b) else IN_DOUBT
+        highest = max(highest, most[b])
+        is_below = least[a] > highest + TINY  # quotients below the least normal float are off by more than their share
+        follows[place] = BELOW if is_below else EQUAL if is_equal(low, high, a, b) else IN_DOUBT
 
 
 @compiled

@@ -3,6 +3,8 @@
 In: whole-numbered weights by knapsack and item, rooms, costs. Out: which items are put in.
 Guaranteed: whole numbers decide. Floats only propose multipliers `λ ≥ 0` of the knapsacks; whatever these are, what is
 put in costs at most `Σ_c λ_c · room_c + Σ_k max(0, cost_k - Σ_c λ_c · weight_ck)`: the bound of linear programming.
+No sum is above twice `unit` times all costs, but for rounding: multipliers are proposed such that `Σ_c λ_c · room_c`, and
+so `Σ_c λ_c · weight_ck` of an item that fits, is at most the cost of what is open; an item that no longer fits is left out.
 On 64-bit integers the functions run compiled; as plain Python (`compiling.as_python`) they take integers of any size.
 """
 
@@ -123,8 +125,14 @@ def search(
                     is_dead |= rest[c] < 0
                 left = costs[:0].sum()
                 for k in range(count):
-                    if state[k] == OPEN:
+                    if state[k] != OPEN:
+                        continue
+                    if fits(weights, rest, k):
                         left += costs[k]
+                    else:  # left out, so that no multiplier meets a weight above what is left
+                        state[k] = KEPT
+                        trail[decided] = k
+                        decided += 1
                 is_dead |= put_in + left <= best
                 if is_dead or left == 0:
                     break
@@ -191,6 +199,15 @@ def search(
                     rest[c] -= weights[c, item]
                 depth += 1
                 go_down = True
+
+
+@compiled
+def fits(weights: Any, rest: Any, item: int) -> bool:
+    """Whether an item fits into what is left of every knapsack."""
+    is_in = True
+    for c in range(len(rest)):
+        is_in &= weights[c, item] <= rest[c]
+    return is_in
 
 
 @compiled
@@ -288,9 +305,9 @@ def propose(
             least = value
             at = ranks[min(place, m - 1)]
             middle = some[at]
-            rate = 1.0 / ratios[at] if place < m else 0.0
-            for c in range(knapsacks):
-                multipliers[c] = int(rate * direction[c] * scales[c])
+            rate = 1.0 / ratios[at] if place < m and ratios[at] > 1e-290 else 0.0
+            for c in range(knapsacks):  # into a full knapsack go only items that weigh nothing there
+                multipliers[c] = int(rate * direction[c] * scales[c]) if rest[c] > 0 else 0
             for place in range(m):
                 order[place] = some[ranks[place]]
         if least < float(target) + 0.999 or knapsacks == 1:
@@ -318,10 +335,7 @@ def fill(weights: Any, costs: Any, state: Any, rest: Any, order: Any, put_in: An
     for k in order:
         if k < 0:
             break
-        fits = state[k] == OPEN
-        for c in range(len(left)):
-            fits &= weights[c, k] <= left[c]
-        if fits:
+        if state[k] == OPEN and fits(weights, left, k):
             chosen[k] = True
             reached += costs[k]
             for c in range(len(left)):

@@ -128,4 +128,6 @@ def _exact_knapsacks(
     return weights, limits
 
 
-_plainly = as_python(kernel.first_best, kernel.search, kernel.propose, kernel.bound, kernel.fill, kernel.fix_by_bound)
+_plainly = as_python(
+    kernel.first_best, kernel.search, kernel.propose, kernel.bound, kernel.fill, kernel.fits, kernel.fix_by_bound
+)
