@@ -14,6 +14,7 @@ from suffice import (
     Feature,
     OptionError,
     PiecewiseLinear,
+    ProbabilityAtLeast,
     Steps,
     SufficeError,
     Table,
@@ -170,7 +171,7 @@ def test_lower_bounds_count_features_or_say_nothing():
 
 
 def test_a_drop_far_less_sure_than_its_neighbours_may_come_before_all_of_them():
-    # The drop of "c" is x itself, looked up on a stretch of 1e8: by its bounds alone it may be above or below the others.
+    # The drop of "c" is x itself, looked up on a stretch of 1e8: by its bounds it may be above or below others.
     steps = [Steps([0], [0, height]) for height in (1 + 2.0**-26, 1, 998)]
     features = ["a", "b", "d", Feature("c", Domain.interval(0, 1e8))]
     model = AdditiveModel([*steps, PiecewiseLinear([0, 1e8], [0, 1e8])], intercept=-0.5, features=features)
@@ -185,3 +186,14 @@ def test_groups_whose_drops_add_up_beyond_floats_keep_their_order():
     shapes = [Steps([0], [-depth, 0]) for depth in (1e308, 1e308, 1.5e308, 1.5e308)]
     explainer = Explainer(AdditiveModel(shapes, 1, features=["a", "b", "c", "d"]))
     assert_as_one_row(explainer, [1.0] * 4, np.inf, groups={"small": ["a", "b"], "large": ["c", "d"]})
+
+
+@pytest.mark.parametrize("p", ["0.1", "0.3", "0.5", "0.6"])
+@pytest.mark.parametrize("offset", [0, 1, -1])
+def test_the_probability_is_that_of_the_predicted_class_whatever_the_other_one_is(p, offset):
+    # Of a score near 0 both classes are more probable than 0.3; and with an offset the less probable one is predicted.
+    shapes = [Steps([0], [0, 1]), Steps([0], [0, -2]), LINE]
+    explainer = Explainer(AdditiveModel(shapes, logit_offset=offset))
+    for x in (-3.0, -0.75, -0.25, 0.25, 0.75, 3.0):
+        for others in ([1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]):
+            assert_as_one_row(explainer, [*others, x], 2, claim=ProbabilityAtLeast(p))

@@ -34,7 +34,7 @@ def make_plan(compiled: Compiled, question: Question) -> Plan:
     if question.given - known or compiled.is_curved:  # the tables hold lines
         return LeaveOpen()
     parts = parts_by_class(compiled.model, question.claim)
-    if question.choices.is_plain and has_one_part(compiled, parts):
+    if question.choices.is_plain and has_one_part(compiled, parts) and _tells_class(parts):
         return _OnePart(compiled, question, parts)
     return LeaveOpen() if sum(question.choices.costs) > MOST_COST else _SeveralParts(compiled, question, parts)
 
@@ -46,6 +46,17 @@ def has_one_part(compiled: Compiled, parts: Parts) -> bool:
     """Whether a claim has one part at most whatever is predicted, over one score, against a given value."""
     is_relative = any(part.is_relative for some in parts.values() for part in some)
     return len(compiled.model.intercept) == 1 and all(len(some) < 2 for some in parts.values()) and not is_relative
+
+
+def _tells_class(parts: Parts) -> bool:
+    """Whether a row at which a part holds is of the class that the part is about, or all classes share one part.
+
+    The probability of a class may be at least 0.3 where the other is predicted: then the class is to be asked for.
+    """
+    each = [(winner, part) for winner, some in parts.items() for part in some]
+    is_one = len({(part.factors, part.constant, part.gap) for _, part in each}) < 2
+    # Class 1 is predicted where the score is 0 or more.
+    return is_one or all(part.factors[0] * (2 * winner - 1) > 0 >= part.constant + part.gap for winner, part in each)
 
 
 def parts_by_class(model: AdditiveModel, claim: Claim) -> Parts:

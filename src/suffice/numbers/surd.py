@@ -133,7 +133,7 @@ class Surd:
         """Return the sign of the difference to another number; None for what is none."""
         if other in (math.inf, -math.inf):
             return -1 if other == math.inf else 1
-        if isinstance(other, (int, float, Fraction)):
+        if isinstance(other, (int, float, Fraction, fmpz)):
             other = rational(other)
         if not isinstance(other, (Surd, fmpq)):
             return None

@@ -3,8 +3,8 @@
 In: whole-numbered weights by knapsack and item, rooms, costs. Out: which items are put in.
 Guaranteed: whole numbers decide. Floats only propose multipliers `λ ≥ 0` of the knapsacks; whatever these are, what is
 put in costs at most `Σ_c λ_c · room_c + Σ_k max(0, cost_k - Σ_c λ_c · weight_ck)`: the bound of linear programming.
-No sum is above twice `unit` times all costs, but for rounding: multipliers are proposed such that `Σ_c λ_c · room_c`, and
-so `Σ_c λ_c · weight_ck` of an item that fits, is at most the cost of what is open; an item that no longer fits is left out.
+No sum is above `unit` times twice all costs, but for rounding: multipliers are proposed such that `Σ_c λ_c · room_c` is
+at most the cost of what is open, so is what an item that fits loses, and one that no longer fits is left out.
 On 64-bit integers the functions run compiled; as plain Python (`compiling.as_python`) they take integers of any size.
 """
 
