@@ -5,7 +5,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 
 import pytest
-from flint import fmpq
+from flint import fmpq, fmpz
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -108,3 +108,8 @@ def test_it_mixes_with_the_numbers_of_users():
             root + wrong
         with pytest.raises(TypeError):
             root < wrong  # noqa: B015
+
+
+def test_a_whole_number_of_flint_is_a_number_to_compare_with():
+    root = square_root(fmpq(2))
+    assert fmpz(1) < root < fmpz(2) and root > fmpz(1)
