@@ -112,4 +112,5 @@ def test_it_mixes_with_the_numbers_of_users():
 
 def test_a_whole_number_of_flint_is_a_number_to_compare_with():
     root = square_root(fmpq(2))
-    assert fmpz(1) < root < fmpz(2) and root > fmpz(1)
+    assert fmpz(1) < root < fmpz(2)
+    assert root > fmpz(1)
