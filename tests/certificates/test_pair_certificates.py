@@ -141,6 +141,19 @@ def test_pair_terms_that_leave_the_claim_alone_are_no_hindrance():
         assert accepts(to_bytes(model), answer.certificate().document)
 
 
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("domain", [Domain.points(0, 1, 2), Domain.interval(0, 0) | Domain.interval(1, 3)], ids=str)
+def test_a_span_that_is_the_row_alone_is_told_apart_from_the_others(domain, seed):
+    rng = random.Random(seed)
+    values = [rng.randint(-2, 2) for _ in range(13)]
+    shapes = [Steps([1], values[9:11]), Steps([1], values[11:])]
+    table = PairSteps([1, 2], [1, 2], [values[:3], values[3:6], values[6:9]])
+    features = [Feature("a", domain), Feature("b", domain)]
+    model = AdditiveModel(shapes, rng.randint(1, 6), features=features, pairs={("a", "b"): table})
+    for answer in (Explainer(model).explain((0, 0), "inf"), Explainer(model).contrast((0, 0), "inf")):
+        assert accepts(to_bytes(model), answer.certificate().document)
+
+
 # --- radii ------------------------------------------------------------------------------------------------------------
 
 HAIR = Fraction(1, 1000)

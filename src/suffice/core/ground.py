@@ -83,7 +83,8 @@ class Ground:
         self._entries.append([])
         self._put(i, own)
         for span in reach.spans:
-            if span.low is None or span.low != span.high or span.low != value:
+            # The row alone is no change, but a checker has a label for it, beside those of other spans.
+            if self._has_all or span.low is None or span.low != span.high or span.low != value:
                 self._add_span(i, own, span)
         for label in (*reach.categories_, *reach.codes_):
             if label != value:
