@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import suffice
-from suffice import AdditiveModel, Domain, Explainer, Feature, PairSteps, Steps, Table
+from suffice import AdditiveModel, Domain, Explainer, Feature, PairLinear, PairSteps, PiecewiseLinear, Steps, Table
 
 
 class Small(NamedTuple):
@@ -248,3 +248,20 @@ def test_a_counterfactual_is_nearest(seed: int) -> None:
     further = one.explainer.contrast(one.row, radius=least + STEP, unit="raw")
     assert further.size == what.size
     assert str(what)
+
+
+ENDLESS = [Domain.reals(), Domain.integers(-math.inf, math.inf), Domain.interval(-math.inf, 5)]
+
+
+@pytest.mark.parametrize("domain", ENDLESS)
+def test_a_feature_that_falls_for_ever_ends_a_radius_however_far_out(domain):
+    """Beside a pair term that varies, and beyond every knot and cut."""
+    falling = PiecewiseLinear([0], [0], left_slope="1/100", right_slope=0)
+    varying = PairLinear([0, 5, 10], [0, 5, 10], [[0, 0.1, 0], [0.1, -0.1, 0.2], [0, 0.2, 0.1]])
+    features = [Feature("a", domain), Feature("b", Domain.interval(0, 10))]
+    model = AdditiveModel([falling, None], 1, features=features, pairs={("a", "b"): varying})
+    explainer = Explainer(model)
+    found = explainer.radius([2, 5], [], unit="raw").limit
+    assert 100 <= found.radius < 110
+    for radius, holds in ((found.radius, True), (110, False), (10**6, False)):
+        assert explainer.is_sufficient([2, 5], [], radius, unit="raw") == holds

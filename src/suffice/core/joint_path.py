@@ -176,11 +176,17 @@ class JointPath(RadiusPath):
         cell = _Cell(lambda radius: all(one.admits(freed) for one in self.at(radius, freed)), known)
         events = [event for i in self._moving if i in set(freed) for event in self.events[i]]
         cell.cut(events)
+        while cell.high is None and self._falls_for_ever(freed):  # then it ends, however far out
+            cell.cut([max(2 * cell.low, ONE)])
         if cell.high is None:  # nothing happens any more, and terms that vary for ever have been refused
             return cell.result()
         while cell.high - cell.low > max(cell.high, ONE) * _CLOSE:
             cell.cut([(cell.low + cell.high) / 2])
         return Extent(cell.low, is_attained=True, more=cell.high - cell.low)
+
+    def _falls_for_ever(self, freed: Collection[int]) -> bool:
+        """Whether a free feature that moves with the radius lowers a score without bound."""
+        return any(one.drops[i].is_infinite for one in self.at(None, freed) for i in self._moving if i in set(freed))
 
     def end_of_stretch(self, reach: Extent) -> Extent:
         """Return an end, enclosed if it is not told what is best right after it: where a pair term varies."""
