@@ -1,18 +1,22 @@
 """Explaining many rows, all in one run on one thread unless said otherwise.
 
-    python benchmarks/batch.py [--data FOLDER] [--only speed,rows,features,pieces,threads,stress,memory,data]
+    python benchmarks/batch.py [--data FOLDER] [--only speed,options,single,parquet,...]
 
 Times are CPU times, the least of several rounds in which the rivals take turns, so that a busy machine hurts all alike.
 
 speed     rows a second against PyTorch's forward pass of the same model at its best batch size, and against a floor for
           any table method: `np.searchsorted` of every column in its knots plus `np.sort` of every row
+options   the same with each option, and two-sided claims about 20 features
+single    one row at a time through a kept question, against the search in exact arithmetic
+parquet   a million rows of 10 features from Parquet to Parquet, and what writing such results takes by itself
 rows      time a row, for 10^3 to 10^7 rows
 features  time a cell, for 10 to 1,000 features
 pieces    time a cell, for 10^2 to 10^5 pieces a feature
 threads   wall time with 1 and 2 threads
 stress    rows made of ties and boundaries, most of which need exact arithmetic
 memory    peak memory of `suffice batch` over a Parquet file of 10 million rows, above the interpreter with its imports
-classes   Dry Bean, 7 classes, the winner against all: rows a second, and the share that error bounds leave open
+classes   Dry Bean, 7 classes, and Digits, 10 classes, the winner against all: rows a second, and the share that error
+          bounds leave open
 data      every row of HELOC, Adult and the CDC data explained; 2,000 drawn at random compared with the one-row path
 """
 
@@ -31,10 +35,25 @@ from pathlib import Path
 import numpy as np
 
 import suffice
+from suffice.batch import one_row
 from suffice.batch.cells import read_source
 from suffice.batch.run import batch_question
+from suffice.search.explain import explain as exact_search
 
-SECTIONS = ("speed", "rows", "features", "pieces", "threads", "stress", "memory", "data", "classes")
+SECTIONS = (
+    "speed",
+    "options",
+    "single",
+    "parquet",
+    "rows",
+    "features",
+    "pieces",
+    "threads",
+    "stress",
+    "memory",
+    "data",
+    "classes",
+)
 
 
 def asked(explainer, radius, **options):
@@ -139,18 +158,124 @@ def speed(*_):
                 run(part)
 
     print(f"PyTorch at its best batch size, {batch}: {1 / per_row[batch]:,.0f} rows/s")
-    for radius in (0.1, 0.5):
+    asked(suffice.Explainer(line_model(rng, 2, 3)), 0.3, unit="raw").answer(
+        rows[:9, :2], threads=1
+    )  # compiles the loops
+    for radius in (0.1, 0.5, 0.3):
         began = time.process_time()
         question = asked(explainer, radius, unit="std")
         took = time.process_time() - began
         result = question.answer(rows, threads=1)
         ours, theirs, least = cpu_times([lambda q=question: q.answer(rows, threads=1), forward, floor])
         ours, theirs, least = ours / len(rows), theirs / (batch * repeats), least / len(rows)
-        print(f"radius {radius}: tables in {took:.1f} s; mean size {result.sizes.mean():.1f}")
+        which = "first" if radius == 0.1 else "next"
+        print(f"radius {radius}: question compiled in {took:.2f} s ({which}); mean size {result.sizes.mean():.1f}")
         print(f"  explanations            {1 / ours:,.0f} a second, {1e6 * ours:.2f} µs each")
         print(f"  against PyTorch         {theirs / ours:.1f} times its rows a second")
         print(f"  against the floor       {ours / least:.2f} times its time ({1e6 * least:.2f} µs a row)")
         print(f"  sent to exact path      {result.was_exact.mean():.4%}")
+
+
+def options_(*_):
+    import torch
+
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(0)
+    model, layers = network_model(rng)
+    explainer, rows = suffice.Explainer(model), rng.normal(size=(20_000, 30))
+    run, count = forward_pass(layers), 256
+    part = torch.from_numpy(rows[:count].T[:, :, None].astype(np.float32)).contiguous()
+
+    def forward():
+        with torch.inference_mode():
+            for _ in range(16):
+                run(part)
+
+    every = {
+        "none": {},
+        "immutable": {"immutable": ["f3"]},
+        "fix": {"fix": ["f0"]},
+        "free": {"free": ["f29"]},
+        "cost": {"cost": {"f1": 3, "f2": 2}},
+        "groups": {"groups": [["f1", "f2"]]},
+        "max_changed": {"max_changed": 3},
+        "norm 1": {"norm": 1},
+        "probability": {"claim": suffice.ProbabilityAtLeast(0.4)},
+        "float32": {"arithmetic": "float32"},
+    }
+    print(f"30 features, networks 64-64-32, radius 0.5, against PyTorch's forward pass in batches of {count}")
+    for name, options in every.items():
+        question = asked(explainer, 0.5, unit="std", **options)
+        some = rows if name != "float32" else rows[:40]
+        result = question.answer(some, threads=1)
+        ours, theirs = cpu_times([lambda q=question, s=some: q.answer(s, threads=1), forward], rounds=3)
+        ours, theirs = ours / len(some), theirs / (16 * count)
+        exact, failed = (
+            result.was_exact.mean() - len(result.failed_rows) / len(some),
+            len(result.failed_rows) / len(some),
+        )
+        print(
+            f"  {name:12} {1 / ours:>11,.0f} rows/s, {theirs / ours:7.2f} times PyTorch; "
+            f"exact path {exact:.2%}, refused {failed:.2%}",
+            flush=True,
+        )
+    shapes = [suffice.PiecewiseLinear(np.sort(rng.normal(size=50)), rng.normal(size=50) / 4) for _ in range(20)]
+    explainer = suffice.Explainer(suffice.AdditiveModel(shapes, 0, "regression"))
+    table = rng.normal(size=(5_000, 20))
+    print("two-sided regression, 20 features")
+    for distance in (0.1, 0.5, 1.5):
+        question = asked(explainer, 0.3, unit="raw", claim=suffice.Within(distance))
+        result = question.answer(table, threads=1)
+        (ours,) = cpu_times([lambda q=question: q.answer(table, threads=1)], rounds=3)
+        rate, exact = len(table) / ours, result.was_exact.mean()
+        print(f"  Within({distance})  {rate:,.0f} rows/s; exact path {exact:.2%}", flush=True)
+
+
+def single(*_):
+    rng = np.random.default_rng(0)
+    model, _ = network_model(rng)
+    explainer, rows = suffice.Explainer(model), rng.normal(size=(400, 30))
+    question = explainer.question(0.5, unit="std")
+    for row in rows[: one_row.ASKED + 1]:
+        explainer.explain(row, question)
+    quick, plain = cpu_times(
+        [
+            lambda: [explainer.explain(row, question) for row in rows],
+            lambda: [exact_search(explainer.compiled, question, row) for row in rows[:100]],
+        ]
+    )
+    read = [exact_search(explainer.compiled, question, row).document() for row in rows[:100]]
+    assert [explainer.explain(row, question).document() for row in rows[:100]] == read
+    quick, plain = quick / len(rows), plain / 100
+    print(f"30 features, networks 64-64-32: {1e3 * quick:.3f} ms a row by tables, {1e3 * plain:.3f} ms by the search")
+    print(f"  the search takes {plain / quick:.0f} times as long; 100 answers read in full are the same")
+
+
+def parquet_(*_):
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    from suffice.batch.arrow import ArrowExplainer
+    from suffice.batch.files import TableFile
+    from suffice.batch.stream import explain_file
+
+    rng, count = np.random.default_rng(6), 10**6
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        line_model(rng, 10, 100).save(folder / "model.safetensors")
+        columns = {f"x{i}": rng.normal(size=count) for i in range(10)}
+        parquet.write_table(pa.table({"id": np.arange(count), **columns}), folder / "rows.parquet")
+        ask = ArrowExplainer(str(folder / "model.safetensors"), 0.3, unit="raw", threads=1, carry=["id"])
+        source, output = TableFile(folder / "rows.parquet"), folder / "out.parquet"
+
+        def run():
+            explain_file(ask, source, output, progress=lambda _: None)
+
+        run()
+        found = parquet.read_table(output)
+        whole, written = cpu_times([run, lambda: parquet.write_table(found, folder / "again.parquet")], rounds=3)
+    whole, written = 1e6 * whole / count, 1e6 * written / count
+    print(f"a million rows of 10 features: {whole:.2f} µs a row; writing its results alone takes {written:.2f}")
 
 
 def rows_(*_):
@@ -290,27 +415,35 @@ def data(folder, sets):
 
 def classes(folder, _):
     import torch
+    from sklearn.datasets import load_digits
 
     from suffice import datasets
     from suffice.nam import NAMClassifier
 
     torch.set_num_threads(1)
     found = datasets.load_dry_bean(folder)
-    order = np.random.default_rng(0).permutation(len(found.frame))
+    digits, target = load_digits(return_X_y=True, as_frame=True)
+    measure_classes(
+        found.name, found.frame, found.target, NAMClassifier((32, 16), max_epochs=4, random_state=0), (0.1, 0.5)
+    )
+    measure_classes("Digits", digits, target, NAMClassifier((32, 16), max_epochs=4, random_state=0), (0.1, 0.5))
+
+
+def measure_classes(name, frame, target, estimator, radii):
+    order = np.random.default_rng(0).permutation(len(frame))
     few = order[:3000]
-    estimator = NAMClassifier((32, 16), max_epochs=4, random_state=0).fit(found.frame.iloc[few], found.target.iloc[few])
-    explainer = suffice.Explainer(estimator)
-    cells = read_source(explainer.model, found.frame).cells(0, len(found.frame))
-    for radius in (0.02, 0.1, 0.5):
+    explainer = suffice.Explainer(estimator.fit(frame.iloc[few], target.iloc[few]))
+    cells = read_source(explainer.model, frame).cells(0, len(frame))
+    for radius in radii:
         question = asked(explainer, radius, unit="std")
         answers = question.plan.answer(*cells)
         (all_rows,) = cpu_times([lambda plan=question.plan: plan.answer(*cells)], rounds=3)
-        some = order[:60].tolist()
+        some = order[:20].tolist()
         (taken,) = cpu_times(
-            [lambda r=radius, s=some: [explainer.explain(found.frame.iloc[k], r, unit="std") for k in s]], rounds=1
+            [lambda r=radius, s=some: [explainer.explain(frame.iloc[k], r, unit="std") for k in s]], rounds=1
         )
         share, count = (answers.sizes < 0).mean(), len(answers.sizes)
-        print(f"{found.name}, radius {radius}: {share:.1%} of {count:,} rows are left open")
+        print(f"{name}, radius {radius}: {share:.1%} of {count:,} rows are left open")
         print(f"  {count / all_rows:,.0f} rows a second; one row alone takes {1e3 * taken / len(some):.1f} ms")
 
 
@@ -332,7 +465,7 @@ def compare(found, explainer, radius):
 
 def same_as_one_row(explainer, result, frame, k, radius):
     try:
-        why = explainer.explain(frame.iloc[k], radius, unit="std")
+        why = exact_search(explainer.compiled, explainer.question(radius, unit="std"), frame.iloc[k])
     except suffice.RowError as error:
         return result.messages.get(k) == str(error)
     found = (result.fixed_of(k), result.predictions[k], result.statuses[k])
@@ -346,9 +479,8 @@ def main():
     parser.add_argument("--sets", default="heloc,adult,cdc_diabetes", help="for the section data")
     arguments = parser.parse_args()
     print(f"Python {platform.python_version()}, {platform.machine()}, NumPy {np.__version__}")
-    functions = dict(
-        zip(SECTIONS, (speed, rows_, features_, pieces_, threads_, stress, memory, data, classes), strict=True)
-    )
+    each = (speed, options_, single, parquet_, rows_, features_, pieces_, threads_, stress, memory, data, classes)
+    functions = dict(zip(SECTIONS, each, strict=True))
     for name in arguments.only.split(","):
         if name in ("data", "classes") and arguments.data is None:
             print(f"\n{name}: left out, give --data")

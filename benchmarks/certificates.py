@@ -8,7 +8,8 @@ asked for a curve. The class stays (three binary models, one of seven classes ag
 within a tenth of its standard deviation both ways (regression). Every answer is certified, and `suffice_check` checks
 all certificates of a model with one reading of its file, as `suffice-check MODEL FILE...` does; pieces that it found
 for one question about a row serve the next one. What ends at a budget or has no certificate is counted. Last come
-random networks of two sizes, each checked by itself, reading included.
+random networks of two sizes, each checked by itself, reading included, and models that grow in one respect (`--growth`:
+these alone).
 
 Times are CPU seconds of one thread. FOLDER holds the CSV files that `suffice.datasets` reads; Breast Cancer needs none.
 """
@@ -128,6 +129,61 @@ def grow(features, units):
         print(f"{features} features of {'-'.join(map(str, units))} units, radius {radius}: checked in {seconds:.2f} s")
 
 
+def alone(model, row, **asked):
+    """Return an explanation's certificate, and what reading the model file and checking it take."""
+    certificate = suffice.Explainer(model).explain(row, unit="raw", **asked).certificate()
+    reading, checker = clock(Checker, to_bytes(model))
+    checking, _ = clock(checker.check, certificate.text.encode())
+    return certificate, reading, checking
+
+
+def wide(units):
+    """A network of one hidden layer, over a region in which most of its units bend."""
+    rng = np.random.default_rng(0)
+    weights = [rng.normal(0, 1, (units, 1)), rng.normal(0, units**-0.5, (1, units))]
+    network = suffice.ReluNetwork(weights, [rng.normal(0, 1, units), None])
+    return suffice.AdditiveModel([network], 0, "regression"), [0], {"radius": 2, "claim": suffice.Within(1)}
+
+
+def cut_up(count):
+    """Steps with so many cuts, over a domain of as many intervals."""
+    values = np.random.default_rng(0).integers(-9, 9, count + 1).tolist()
+    spans = [suffice.Domain.interval(k + 0.25, k + 0.75) for k in range(count)]
+    while len(spans) > 1:
+        spans = [a | b for a, b in zip(spans[::2], spans[1::2], strict=False)] + spans[len(spans) & ~1 :]
+    model = suffice.AdditiveModel(
+        [suffice.Steps(range(count), values)], 0, "regression", [suffice.Feature("x", spans[0])]
+    )
+    return model, [0.5], {"radius": "inf", "claim": suffice.AtLeast(-99)}
+
+
+def covered(items):
+    """So many features with costs, one class of four to keep ahead."""
+    rng = np.random.default_rng(1)
+    shapes = [
+        suffice.Steps([0], [(-rng.integers(1, 999, 4)).tolist(), rng.integers(1, 999, 4).tolist()])
+        for _ in range(items)
+    ]
+    cost = {f"x{i}": int(one) for i, one in enumerate(rng.integers(1, 5, items))}
+    model = suffice.AdditiveModel(shapes, [50 * items, 0, 0, 0], "multiclass")
+    return model, rng.choice([-1, 1], items).tolist(), {"radius": 2, "cost": cost, "max_seconds": 60.0}
+
+
+def growth():
+    """Print how checking grows with units, with spans and cuts, and with items that compare with one another."""
+    print("\n| what grows | size | nodes of the tree | read the model | check |\n| --- | --- | --- | --- | --- |")
+    for name, make, sizes in (
+        ("units of one hidden layer", wide, (512, 2048, 8192)),
+        ("cuts, and intervals of the domain", cut_up, (500, 2000, 8000)),
+        ("items of an explanation, with costs", covered, (40, 80, 160)),
+    ):
+        for size in sizes:
+            model, row, asked = make(size)
+            certificate, reading, checking = alone(model, row, **asked)
+            nodes = len(certificate.document["evidence"]["tree"])
+            print(f"| {name} | {size:,} | {nodes} | {reading:.3f} s | {checking:.3f} s |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", help="folder of the CSV files")
@@ -135,11 +191,17 @@ def main():
     parser.add_argument("--rows", type=int, default=200, help="rows of each set to explain")
     parser.add_argument("--others", type=int, default=20, help="of these, rows to ask every other question about")
     parser.add_argument("--curves", type=int, default=4, help="of these, rows to draw a curve of, which takes longest")
+    parser.add_argument("--growth", action="store_true", help="only how checking grows, without data sets")
     parser.add_argument("--epochs", type=int, help="most epochs (default: the estimator's own)")
     options = parser.parse_args()
     limit_threads(1)
     print(f"Python {platform.python_version()}, {platform.machine()}, one thread; radius {RADIUS} standard deviations")
     found, open_ = defaultdict(list), defaultdict(int)
+    if options.growth:
+        for size in GROWTH:
+            grow(*size)
+        growth()
+        return
     for name in options.sets:
         measure(name, options, found, open_)
     heads = "question", "kinds", "certificates", "bytes: median, largest", "answer", "certify", "check: median, largest"
@@ -157,11 +219,12 @@ def main():
             f"{statistics.median(check):.2f} s, {check[-1]:.2f} s",
         ]
         print(f"| {' | '.join(cells)} |")
-    print("All were accepted. Without a certificate:")
+    print("All were accepted. Without a certificate:" if open_ else "All were certified and accepted.")
     for (name, question, reason), count in open_.items():
         print(f"  {name}, {question}: {count} ({reason})")
     for size in GROWTH:
         grow(*size)
+    growth()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
     of the two is enough, and fixing none is not. *)
 
 From Coq Require Import Reals Lra Lia List Bool Arith ZArith Permutation.
-From Suffice Require Import Numbers Claims Trees Cover Few Questions.
+From Suffice Require Import Numbers Claims Trees Cover Few Questions Pairs Labels.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -64,4 +64,36 @@ Proof.
           destruct (le_dec 0%number 0%number); reflexivity. }
       rewrite Total. simpl. destruct (Z_le_gt_dec (floor (of_real 1)) 1) as [L | G]; [exact L|]. exfalso.
       assert (2 <= floor (of_real 1))%Z as K by lia. apply floor_is_largest in K. clear - K. order.
+Qed.
+
+(** * A pair term that varies: x·y lowers a score, x and y from 0 to 1, both 0 at the row. *)
+
+Definition spot := (R * bool)%type. (* a number, and whether it is only approached *)
+Definition spots : list spot := [(0, false); (1, false); (0, true); (1, true); (1 / 2, false)].
+
+Definition lowered : input R -> R :=
+  pair_level R [0; 1]%nat [(0, 1)]%nat 0 (fun _ _ => 0) (fun _ v w => - (v * w)).
+
+Lemma lowered_by_at_most_1 y : box R [0; 1]%nat (fun _ v => 0 <= v <= 1) y ->
+  (of_real (lowered (fun _ => 0%R) - lowered y) <= of_real 1)%number.
+Proof.
+  assert (Differ : NoDup [0; 1]%nat) by (repeat constructor; simpl; intuition lia).
+  assert (Pairs : forall e, In e [(0, 1)]%nat -> In (fst e) [0; 1]%nat /\ In (snd e) [0; 1]%nat /\ fst e <> snd e)
+    by (intros e [E | []]; subst; simpl; intuition lia).
+  apply (bounded_by_labels R spot [0; 1]%nat [(0, 1)]%nat Pairs (fun _ => 0%R) 0 (fun _ _ => 0)
+    (fun _ v w => - (v * w)) (fun v => (v, false)) (fun _ p => Number 0 (if snd p : bool then -1 else 0))
+    (fun _ p q => - (fst p * fst q))) with (region := fun _ v => 0 <= v <= 1) (label := fun _ p => In p spots).
+  - intros. apply number_ext; simpl; lra.
+  - reflexivity.
+  - intros i v I [L H]. destruct (Req_dec v 0) as [E | N]; [subst; apply value_is_label; simpl; auto|].
+    destruct (Req_dec v 1) as [E | M]; [subst; apply value_is_label; simpl; auto|].
+    apply piece_has_labels with (some := fun _ => True) (number_of := fst) (left := (0, true)) (right := (1, true))
+      (middle := (1 / 2, false)) (s := 0) (o := 0); try assumption; try exact Logic.I; try (simpl; tauto);
+      try (apply number_ext; simpl; lra); [|simpl; lra].
+    intros e w _. split; intros _; exists (- fst w), 0; intros p _; ring.
+  - intros z Z. pose proof (Z 0%nat (or_introl eq_refl)) as A.
+    pose proof (Z 1%nat (or_intror (or_introl eq_refl))) as B.
+    unfold place_fall, pair_fall, total, le, plus, of_real; simpl. simpl in A, B.
+    destruct A as [A | [A | [A | [A | [A | []]]]]], B as [B | [B | [B | [B | [B | []]]]]];
+      rewrite <- A, <- B; simpl; lra.
 Qed.

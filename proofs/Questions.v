@@ -328,4 +328,25 @@ Proof.
       unfold union, also in Kj. destruct Hi as [H | H]; rewrite H in Kj; simpl in Kj; rewrite ?orb_true_r in Kj;
         discriminate.
 Qed.
+
+Definition at_row_in k (y : input value) : input value := fun i => if Nat.eqb (item_of i) k then row i else y i.
+
+(** No more is an item that can lower nothing: whatever it does, the input with the item at the row is no better off. *)
+Theorem idle k (claim : list (inequality value)) :
+  undecided k = true ->
+  (forall y, inside y -> box value features region y) ->
+  (forall y, inside y -> inside (at_row_in k y)) ->
+  (forall y y', truth y -> (forall c, In c claim -> level value features c y <= level value features c y') -> truth y') ->
+  (forall c i, In c claim -> In i features -> item_of i = k -> bounds value row region c i 0%number) ->
+  forall kept, minimal kept -> kept k = false.
+Proof.
+  intros U Box Closed Mono Idle kept [A [Suff Min]]. destruct (kept k) eqn:E; [|reflexivity]. exfalso.
+  apply (Min k (undecided_items k U) U E). intros y Y Ag. apply (Mono (at_row_in k y)).
+  - apply Suff; [apply Closed; exact Y|]. intros i I H. unfold at_row_in.
+    destruct (Nat.eqb (item_of i) k) eqn:Q; [reflexivity|]. apply Ag; [exact I|]. unfold holding, less in *.
+    rewrite H, Q. reflexivity.
+  - intros c C. unfold level. apply Rplus_le_compat_l, sum_le. intros i I. unfold at_row_in.
+    destruct (Nat.eqb (item_of i) k) eqn:Q; [|lra]. apply Nat.eqb_eq in Q.
+    specialize (Idle c i C I Q (y i) (Box y Y i I)). unfold fall in Idle. clear - Idle. order.
+Qed.
 End Question.

@@ -31,7 +31,8 @@ MAIN = [
     "Claims.sufficiency", "Claims.sufficiency_of_few", "Claims.break_together", "Questions.no_cheaper_set",
     "Questions.no_cheaper_set_of_few", "Questions.enumeration_is_complete", "Questions.relevant_by_pair",
     "Questions.irrelevant", "Changes.no_cheap_change", "Radii.radius_attained", "Pieces.region_bounded",
-    "Networks.network_of_one_input", "Pairs.messages_bound", "Pairs.scenario_inequality", "Program.accepts_is_right",
+    "Networks.network_of_one_input", "Labels.labels_are_enough", "Pairs.messages_bound", "Pairs.scenario_inequality",
+    "Program.accepts_is_right",
 ]  # fmt: skip
 
 

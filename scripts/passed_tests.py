@@ -20,7 +20,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Begin a record."""
     path = config.getoption("record_passed")
-    if path is not None:
+    if path is not None and not hasattr(config, "workerinput"):  # of several processes the first hears of every test
         path.unlink(missing_ok=True)  # one that is left from an earlier run tells nothing of this one
         config.pluginmanager.register(_Record(path))
 

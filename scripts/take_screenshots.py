@@ -1,6 +1,6 @@
 """Take the documentation's pictures of the page and of a report, with Debian's Chromium and Playwright.
 
-.venv/bin/python scripts/take_screenshots.py    writes docs/pictures/page.png, page-narrow.png and report.png
+.venv/bin/python scripts/take_screenshots.py    writes page*.png, rows*.png and report.png to docs/pictures
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
+from suffice.datasets import load_breast_cancer
+
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "src" / "suffice" / "data"
 MODEL, ROWS = DATA / "breast_cancer.safetensors", DATA / "breast_cancer_rows.csv"
@@ -24,20 +26,28 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "suffice.cli", *map(str, arguments)]
 
 
+# What is shown: the file's name, the part of the address that says what is asked, width, height, colours.
+VIEWS = (
+    ("page.png", "row=75&radius=0.8&unit=std&claim=same", 1280, 900, "light"),
+    ("page-dark.png", "row=75&radius=0.8&unit=std&claim=same", 1280, 900, "dark"),
+    ("page-narrow.png", "row=75&radius=0.8&unit=std&claim=same", 390, 844, "light"),
+    ("page-narrow-dark.png", "row=75&radius=0.8&unit=std&claim=same", 390, 844, "dark"),
+    ("rows.png", "view=all&row=75&radius=0.5&unit=std&claim=same", 1280, 900, "light"),
+    ("rows-dark.png", "view=all&row=75&radius=0.5&unit=std&claim=same", 1280, 900, "dark"),
+    ("rows-narrow.png", "view=all&row=75&radius=0.5&unit=std&claim=same", 390, 844, "light"),
+    ("rows-narrow-dark.png", "view=all&row=75&radius=0.5&unit=std&claim=same", 390, 844, "dark"),
+)
+
+
 def take_page(browser: Browser, address: str) -> None:
-    """Show the second patient, and what would change the diagnosis; once wide, once narrow."""
-    page = browser.new_page(viewport={"width": 1240, "height": 860})
-    page.goto(address)
-    page.wait_for_selector("#answer[aria-busy=false]")
-    page.click("#next")
-    page.wait_for_selector("#answer[aria-busy=false]")
-    page.locator("#slider").fill("0.8")
-    page.wait_for_selector("#answer[aria-busy=false]")
-    page.screenshot(path=PICTURES / "page.png", clip={"x": 0, "y": 0, "width": 1240, "height": 1500}, full_page=True)
-    page.set_viewport_size({"width": 360, "height": 740})
-    page.screenshot(
-        path=PICTURES / "page-narrow.png", clip={"x": 0, "y": 0, "width": 360, "height": 1400}, full_page=True
-    )
+    """Show a patient, and all patients: wide and narrow, light and dark."""
+    for name, asked, width, height, scheme in VIEWS:
+        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+        page.set_default_timeout(300_000)
+        page.goto(f"{address}#{asked}")
+        page.wait_for_selector("#found tbody tr" if asked.startswith("view=all") else "#proof:not([hidden]) .proven")
+        page.screenshot(path=PICTURES / name)
+        page.close()
 
 
 def take_report(browser: Browser, folder: Path) -> None:
@@ -52,7 +62,10 @@ def take_report(browser: Browser, folder: Path) -> None:
 
 def main() -> None:
     """Start a server, take the pictures, stop it."""
-    server = subprocess.Popen(command("serve", MODEL, "--data", ROWS, "--port", 0), stdout=subprocess.PIPE, text=True)
+    table = Path(tempfile.mkdtemp()) / "breast_cancer.csv"
+    load_breast_cancer().frame.to_csv(table, index=False)
+    asked = command("serve", MODEL, "--data", table, "--port", 0, "--max-seconds", 300)
+    server = subprocess.Popen(asked, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
         address = server.stdout.readline().split()[0]

@@ -20,3 +20,12 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "data.csv").write_text(TABLE)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    """Close the figures that a test leaves open: pyplot keeps them."""
+    yield
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close("all")

@@ -483,13 +483,22 @@ def test_what_the_checker_could_not_read_is_not_written(monkeypatch):
     long = Fraction(1, 3**9000)
     with pytest.raises(suffice.CertificateError, match="4000 digits"):
         explainer.explain([long, 1], 1, unit="raw").certificate()
-    monkeypatch.setattr(limits, "MOST_BENDS", 3)
+    monkeypatch.setattr(limits, "MOST_BENDS", 1)
     networks = Explainer(AdditiveModel([BASIS_OF_ONE * 2 + Table({}, BASIS_OF_ONE.rescaled(1, 2)), line]))
-    with pytest.raises(suffice.CertificateError, match="'x0' may have 4 bends"):
+    with pytest.raises(suffice.CertificateError, match="'x0' may have 2 bends"):
         networks.explain([0, 0], 1, unit="raw").certificate()
     monkeypatch.setattr(document, "_MOST_BYTES", 100)
     with pytest.raises(suffice.CertificateError, match="at most 100 bytes"):
         explainer.explain([1, 1], 1, unit="raw").certificate()
+
+
+def test_a_wide_network_of_one_hidden_layer_is_certified():
+    """Its units bend once each: there are as many bends as units, not as many as pairs of units."""
+    units = 2100
+    weights, biases = np.ones((units, 1)), np.arange(units, dtype=float)
+    model = AdditiveModel([ReluNetwork([weights, np.full((1, units), 0.5)], [biases, None])], 0, "regression")
+    found = Explainer(model).explain([0], 3, unit="raw", claim=AtLeast(-1)).certificate()
+    assert suffice_check.check(to_bytes(model), found.text.encode()).startswith("Proven: ")
 
 
 def test_a_proof_of_too_many_steps_is_not_written(monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 
 import suffice_check
 import suffice_check.claims
-import suffice_check.model
+import suffice_check.shape_reading
 from suffice import AdditiveModel, Explainer, Steps
 from suffice.answers import Answer
 from suffice.cli.questions import COMMANDS
@@ -80,8 +80,10 @@ def test_every_kind_of_shape_that_is_written_is_read_here_and_by_the_checker():
     source = inspect.getsource(writing)
     written = set(re.findall(r'"kind": "(\w+)"', source))
     assert written == {*shape_reading.READERS, *shape_reading.PAIR_READERS}
-    reader = inspect.getsource(suffice_check.model._shape)
-    assert set(shape_reading.READERS) == set(re.findall(r'kind == "(\w+)"', reader)) | set(suffice_check.model._CHANGES)
+    reader = inspect.getsource(suffice_check.shape_reading.read_shape)
+    assert set(shape_reading.READERS) == set(re.findall(r'kind == "(\w+)"', reader)) | set(
+        suffice_check.shape_reading.CHANGES
+    )
     page = (ROOT / "docs" / "model-file.md").read_text()
     assert all(f"`{kind}`" in page or f'"{kind}"' in page for kind in written)
 

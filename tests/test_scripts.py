@@ -93,6 +93,42 @@ def test_what_does_not_pass_in_one_run_is_run_in_the_other(suite, tmp_path):
     assert (code, "4 passed, 1 deselected, 1 xfailed" in text) == (0, True), text
 
 
+def test_so_it_is_in_several_processes(suite, tmp_path):
+    record, processes = tmp_path / "passed", ("-n", "2", "--dist", "loadfile")
+    assert suite(*processes, "--record-passed", record)[0] == 0
+    assert record.read_text() == "test_some.py::test_passes\n"
+    code, text = suite(*processes, "-p", "no_skips", "--leave-out", record)
+    assert (code, "1 failed" in text, "1 xfailed, 3 errors" in text) == (1, True, True), text
+    code, text = suite(*processes, "-p", "no_skips", "--leave-out", record, is_complete=True)
+    assert (code, "4 passed, 1 xfailed" in text) == (0, True), text
+
+
+PROGRAMS = ("chromium", "coqc", "ocamlfind", "java")
+
+
+@pytest.mark.parametrize("missing", [(), ("java",), PROGRAMS])
+def test_what_the_machine_lacks_is_installed_or_told(tmp_path, missing):
+    for name in ("bash", "id"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    for name in {*PROGRAMS, *missing} - set(missing):
+        (tmp_path / name).symlink_to(shutil.which("true"))
+    command, environment = [str(tmp_path / "bash"), str(ROOT / "scripts" / "machine")], {"PATH": str(tmp_path)}
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    reason = "(there is no apt-get): the tests that need them are skipped\n"
+    assert told == (f"scripts/machine: without {' '.join(missing)} {reason}" if missing else "")
+    installer = tmp_path / "apt-get"  # one that installs what it is asked for, under the names of the programs
+    names = {"coq": "coqc", "ocaml-findlib": "ocamlfind", "default-jre-headless": "java"}
+    cases = "".join(f"{package}) name={program};; " for package, program in names.items())
+    make = f'{shutil.which("ln")} -sf {shutil.which("true")} "{tmp_path}/$name"'
+    installer.write_text(f"#!{shutil.which('bash')}\nfor name; do case $name in {cases} esac; {make}; done\n")
+    installer.chmod(0o755)
+    (tmp_path / "id").unlink()
+    (tmp_path / "id").write_text("#!/bin/sh\necho 0\n")
+    (tmp_path / "id").chmod(0o755)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
 def test_the_settings_of_the_project_hold_wherever_the_list_of_what_passed_is(tmp_path):
     """pytest takes an option's file for a test to run, and would look for settings there."""
     project, list_ = tmp_path / "project", tmp_path / "elsewhere" / "passed"

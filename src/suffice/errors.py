@@ -76,6 +76,14 @@ class ProfileError(SufficeError, ValueError):
     """A row has nothing to be compared with: the reference is unknown, or there is none of that kind."""
 
 
+class ActionError(SufficeError, ValueError):
+    """An action, its cost or a relation between columns means nothing."""
+
+
+class CardError(SufficeError, ValueError):
+    """A points card cannot be made of a model."""
+
+
 class AssertionFileError(SufficeError, ValueError):
     """A file of assertions cannot be read, or an assertion in it does not fit the model."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from suffice.adapters import from_model
@@ -19,15 +18,16 @@ from suffice.answers import (
     Relevance,
     Sufficiency,
 )
-from suffice.decisions.face import Decisions
+from suffice.batch.one_row import is_known, quick_explanation
+from suffice.decisions.desk import Desk
+from suffice.decisions.predictions import Predictions
 from suffice.errors import OptionError, PreferenceError, RadiusError
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
-from suffice.numbers.exact import Number, brief, to_fraction
-from suffice.question.claims import predicted
+from suffice.model.domain import Domain
+from suffice.numbers.exact import Number, brief
 from suffice.question.question import HALF, Options, Question
 from suffice.question.region import Radius, read_radius
-from suffice.question.row import read_row
 from suffice.search.contrast import contrast
 from suffice.search.counterfactual import counterfactual
 from suffice.search.curve import curve
@@ -37,14 +37,12 @@ from suffice.search.inflate import inflate
 from suffice.search.radius import radius as largest_radius
 from suffice.search.relevance import relevance
 from suffice.search.sufficiency import sufficiency
-from suffice.shapes.function import Function
-from suffice.shapes.pair_pieces import PairPieces
 
 if TYPE_CHECKING:
     from suffice.batch.result import BatchResult
 
 
-class Explainer(Decisions):
+class Explainer(Predictions, Desk):
     """Answers questions about a model, exactly.
 
     Every question takes a row, a radius and the same options (`Options`); `explain` describes them, and the errors that
@@ -58,7 +56,10 @@ class Explainer(Decisions):
         own float arithmetic predicts, if that differs.
     reference : rows, or a pair (rows, predictions), optional
         Handed to `from_model`: rows to compare with the original, which also give the standard deviations that radii
-        are counted in. Needed only where the original does not say everything about itself, or with the unit "std".
+        are counted in and, from 100 rows on, what features can be. Needed only where the original does not say
+        everything about itself, or with the unit "std".
+    domains : mapping of name to Domain, "reference" or "model", optional
+        Handed to `from_model`: what features can be.
     max_pieces : int
         Budget of affine pieces of one network, after each of its layers. One with more is tabulated over the regions
         asked about.
@@ -82,68 +83,21 @@ class Explainer(Decisions):
     (('income',), Fraction(5, 2), {'age': Fraction(0, 1), 'income': Fraction(20, 1)})
     """
 
-    def __init__(self, model: Any, reference: Any = None, *, max_pieces: int = 10_000) -> None:
+    def __init__(
+        self,
+        model: Any,
+        reference: Any = None,
+        *,
+        domains: Mapping[str, Domain] | Literal["reference", "model"] | None = None,
+        max_pieces: int = 10_000,
+    ) -> None:
         is_exact = isinstance(model, AdditiveModel) or (hasattr(model, "to_additive") and not isinstance(model, type))
-        additive = model if is_exact and reference is None else from_model(model, reference)
+        is_ready = is_exact and reference is None and domains is None
+        additive = model if is_ready else from_model(model, reference, domains=domains)
         self.compiled = Compiled.of(additive, max_pieces=max_pieces, predicts=model)
 
-    @property
-    def model(self) -> AdditiveModel:
-        """The model explained."""
-        return self.compiled.model
-
-    @property
-    def pieces(self) -> Mapping[str, tuple[Function, ...]]:
-        """The exact pieces of each feature, in the user's units, one for each output."""
-        return self.compiled.pieces_by_name
-
-    @property
-    def pairs(self) -> Mapping[tuple[str, str], tuple[PairPieces, ...]]:
-        """The exact pieces of each two features with a term over both, in the user's units, one for each output."""
-        names = self.model.names
-        return {(names[i], names[j]): pieces for (i, j), pieces in self.compiled.pairs}
-
-    def score(self, x: Any) -> Fraction | tuple[Fraction, ...]:
-        """Return the exact score of a row; a tuple, one for each class, if there are more than two.
-
-        Parameters
-        ----------
-        x : sequence, mapping, NumPy row or pandas Series
-            The row, in the user's own units.
-
-        Returns
-        -------
-        Fraction, or tuple of Fraction
-
-        Raises
-        ------
-        RowError, FeatureNameError
-            If the row does not give every feature one value of its domain.
-        """
-        scores = tuple(to_fraction(score) for score in self._scores(x))
-        return scores if self.model.task == "multiclass" else scores[0]
-
-    def predict(self, x: Any) -> Any:
-        """Return what the exact score of a row decides: its class, or its value if the model is a regression.
-
-        Parameters
-        ----------
-        x : sequence, mapping, NumPy row or pandas Series
-            The row, in the user's own units.
-
-        Returns
-        -------
-        A class of the model, or a Fraction
-
-        Raises
-        ------
-        RowError, FeatureNameError
-            If the row does not give every feature one value of its domain.
-        """
-        return predicted(self.model, self._scores(x))
-
-    def _scores(self, x: Any) -> tuple[Any, ...]:
-        return self.compiled.scores(read_row(self.model, x))
+    def __repr__(self) -> str:
+        return f"<Explainer of {repr(self.model)[1:-1]}>"
 
     def question(self, radius: Radius | Question = HALF, **options: Unpack[Options]) -> Question:
         """Return a question, read and checked, to be asked of any number of rows in place of a radius.
@@ -170,6 +124,8 @@ class Explainer(Decisions):
         >>> [explainer.explain([age], question).features for age in (20, 30)]
         [('age',), ()]
         """
+        if isinstance(radius, Question) and not options and is_known(self.compiled, radius):
+            return radius
         return Question.read(self.model, radius, **options)
 
     # --- questions ----------------------------------------------------------------------------------------------------
@@ -217,7 +173,8 @@ class Explainer(Decisions):
         RowError, FeatureNameError, RadiusError, ClaimError, PreferenceError, OptionError, BudgetError
             If a value is wrong; the message says which, and why.
         """
-        return explain(self.compiled, self.question(radius, **options), x)
+        question = self.question(radius, **options)
+        return quick_explanation(self.compiled, question, x) or explain(self.compiled, question, x)
 
     def explain_batch(
         self, table: Any, radius: Radius | Question = HALF, *, threads: int | None = None, **options: Unpack[Options]
@@ -234,9 +191,7 @@ class Explainer(Decisions):
         threads : int, optional
             How many to use; all by default. The result does not depend on it.
         radius, **options
-            As `explain` takes them. A row that cannot be explained gets the status "failed" and a message. With
-            preferences, `max_changed`, `norm` or `arithmetic`, every row is decided by exact arithmetic, which takes
-            about a thousand times as long.
+            As `explain` takes them. A row that cannot be explained gets the status "failed" and a message.
 
         Raises
         ------

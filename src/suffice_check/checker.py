@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 
 from suffice_check.certificate import read_certificate
-from suffice_check.joint_verdict import JointlyProven
 from suffice_check.model import read_model
 from suffice_check.reading import RejectedError, unreadable
 from suffice_check.shapes import NoValueError
@@ -25,7 +24,7 @@ class Checker:
             this = f"the certificate is for the model {certificate.model[:16]}..., this is {self.digest[:16]}..."
             raise RejectedError("model", this)
         try:
-            return (JointlyProven if self.model.pairs else Proven)(self.model, certificate)
+            return Proven(self.model, certificate)
         except RecursionError as error:
             raise unreadable("the model file", error) from None
         except NoValueError:

@@ -63,14 +63,16 @@ def inequalities(
         return _ahead(claim, model, scores)
     if len(scores) != 1:
         raise RejectedError("claim", f"{claim.kind!r} is about one score, but the model has {len(scores)}")
-    bound = claim.number
+    bound, score = claim.number, "the score"
+    if model.task == "binary" and model.logit_offset == 0:
+        score += f" (the log-odds of {model.classes[1]!r})"
     above, below = Inequality((1,), -bound, False), Inequality((-1,), bound, False)
     if claim.kind == "at_least":
-        return [above], f"the score stays at least {show(bound)}"
+        return [above], f"{score} stays at least {show(bound)}"
     if claim.kind == "at_most":
-        return [below], f"the score stays at most {show(bound)}"
+        return [below], f"{score} stays at most {show(bound)}"
     both = [above._replace(constant=bound - scores[0]), below._replace(constant=bound + scores[0])]
-    return both, f"the score stays within {show(bound)} of the row's own"
+    return both, f"{score} stays within {show(bound)} of the row's own"
 
 
 def _probable(

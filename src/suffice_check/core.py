@@ -1,4 +1,4 @@
-"""How far features can lower each inequality, and what follows: these features suffice, or they do not.
+"""How far features can lower each inequality, and what an input shows: that these features do not suffice.
 
 This layer sees pieces only. A *place* is a number, a number infinitely close to another one, or a label. Its *fall* is
 by how much it lowers an inequality compared with the row: a number, or just below it where values near the place fall a
@@ -15,12 +15,12 @@ from math import ceil, floor
 from typing import NamedTuple
 
 from suffice_check.claims import Inequality
-from suffice_check.model import Domain, Feature, Span
-from suffice_check.ordered import ZERO, Number, total
+from suffice_check.domain import Domain, Span
+from suffice_check.model import Feature, Model
+from suffice_check.ordered import ZERO, Number
 from suffice_check.reading import RejectedError, Value
 from suffice_check.shapes import Line, Outputs, Pieces
-
-Witness = list[Value]  # a place, or nothing
+from suffice_check.tree import Choices
 
 
 class Constraint(NamedTuple):
@@ -67,7 +67,9 @@ class Part:
 
     def over(self, span: Span) -> list[Number | None]:
         """Return the largest fall of each inequality over a span; None where there is none."""
-        pieces = self.shape.pieces(span.low and span.low.value, span.high and span.high.value)
+        low = None if span.low is None else span.low.value + min(span.low.edge, 0)  # some way on, if just beyond an end
+        high = None if span.high is None else span.high.value + max(span.high.edge, 0)
+        pieces = self.shape.pieces(low, high)
         falls: list[list[Number]] = [[] for _ in self.count]
         endless = set[int]()
         for first, last, line in _stretches(span, pieces):
@@ -106,7 +108,8 @@ def _intervals(span: Span, knots: list[Fraction]) -> Iterator[tuple[Number | Non
     marks = [span.low, *map(Number, knots[start:stop]), span.high]
     for mark in marks:
         if mark is not None and span.holds(Number(mark.value)):
-            yield mark, mark, None
+            for at in (mark, Number(mark.value)) if mark.edge else (mark,):  # just beyond a number, and the number
+                yield at, at, None
     for k, (left, right) in enumerate(pairwise(marks), start=start):
         for first, last in _between(left, right, span.is_integers):
             yield first, last, k
@@ -126,41 +129,28 @@ def _between(
         yield first, last
 
 
+class Case(NamedTuple):
+    """A row and what is asked of it: all but the region."""
+
+    model: Model
+    row: Sequence[Value]
+    parts: Sequence[Part]
+    constraints: Sequence[Constraint]
+    choices: Choices
+    most: int | None  # how many features may change at once in the box,
+    few: int | None  # and in the true region, which may be a ball in it
+
+
 class Around:
-    """The row and its region at some radius; drops are found when they are first asked for."""
+    """The row and its region at some radius. What features can do there: `alone.py`, or `together.py`."""
 
-    def __init__(
-        self, parts: Sequence[Part], row: Sequence[Value], region: Sequence[Domain],
-        constraints: Sequence[Constraint], most: int | None, few: int | None,
-    ) -> None:  # fmt: skip
-        self.parts, self.row, self.region, self.constraints = parts, row, region, constraints
-        self.most, self.few = most, few  # how many features may change at once, in the box and in the true region
-        self._drops: dict[int, list[Number | None]] = {}
+    def __init__(self, case: Case, region: Sequence[Domain]) -> None:
+        self.region = region
+        _, self.row, self.parts, self.constraints, self.choices, self.most, self.few = case
 
-    def drop(self, c: int, i: int) -> Number | None:
-        """Return the largest fall of an inequality that a feature can cause; None where there is none."""
-        if i not in self._drops:
-            self._drops[i] = self.parts[i].drops(self.region[i])
-        return self._drops[i][c]
-
-    def fits(self, free: Collection[int], moving: Collection[int] = ()) -> bool:
-        """Whether every inequality holds whatever free features do, no more at once than may, and all those moving."""
-        return all(self._fits(c, free, moving) for c in range(len(self.constraints)))
-
-    def _fits(self, c: int, free: Collection[int], moving: Collection[int]) -> bool:
-        drops, others = [self.drop(c, i) for i in free], [self.drop(c, i) for i in moving]
-        known = [drop for drop in drops if drop is not None]
-        if len(known) < len(drops) or None in others:
-            return False
-        if self.most is not None and self.most < len(known):
-            known = sorted(known, reverse=True)[: self.most]
-        return total([*known, *(drop for drop in others if drop is not None)]) <= self.constraints[c].margin
-
-    def check_sufficient(self, fixed: Collection[int]) -> None:
-        """Check that what all other features can do together leaves every inequality true."""
-        kept = {*fixed}
-        if not self.fits([i for i in range(len(self.row)) if i not in kept]):
-            raise RejectedError("sufficiency", "the free features can break the claim together")
+    def fall(self, c: int, places: Sequence[Value], changed: Collection[int]) -> Number:
+        """Return by how much an inequality falls if some features go to places of theirs."""
+        raise NotImplementedError
 
     def check_input(self, places: Sequence[Value], may_change: Collection[int], always: Collection[int] = ()) -> None:
         """Check that an input lies in the region, changes only what it may, and breaks the claim.
@@ -179,23 +169,5 @@ class Around:
         counted = len({*changed} - {*always})
         if self.few is not None and counted > self.few:
             raise RejectedError("input", f"it changes {counted} features, more than are allowed to change at once")
-        for c, constraint in enumerate(self.constraints):
-            if self.fall(c, places, changed) > constraint.loose:
-                return
-        raise RejectedError("input", "the claim holds there, or does not fail by enough")
-
-    def fall(self, c: int, places: Sequence[Value], changed: Collection[int]) -> Number:
-        """Return by how much an inequality falls if some features go to places of theirs."""
-        return total(self.parts[i].fall(c, places[i]) for i in changed)
-
-    def witnessed(self, witnesses: Sequence[Sequence[Witness]]) -> list[list[Number]]:
-        """Return, for each inequality and feature, a fall that a witness of the region shows; 0 without one."""
-        if [len(row) for row in witnesses] != [len(self.row)] * len(self.constraints):
-            raise RejectedError("witnesses", "there must be one, or null, for each inequality and feature")
-        for i, part in enumerate(self.parts):
-            if not all(self.region[i].holds(at) for row in witnesses for at in row[i]):
-                raise RejectedError("witnesses", f"that of {part.name!r} lies outside its region")
-        return [
-            [max([ZERO, *(self.parts[i].fall(c, at) for at in one)]) for i, one in enumerate(row)]
-            for c, row in enumerate(witnesses)
-        ]
+        if not any(self.fall(c, places, changed) > one.loose for c, one in enumerate(self.constraints)):
+            raise RejectedError("input", "the claim holds there, or does not fail by enough")

@@ -17,8 +17,8 @@ from math import lcm
 from operator import sub
 from typing import Any, NamedTuple
 
-from suffice_check.core import Around, places
-from suffice_check.model import Span
+from suffice_check.core import Around, Case, places
+from suffice_check.domain import Domain, Span
 from suffice_check.ordered import ZERO, Number, total
 from suffice_check.pairs import PairTerm
 from suffice_check.reading import RejectedError, Value, fields, items, number, only_field, whole
@@ -72,11 +72,11 @@ def _read_step(document: Any) -> Step:
 class Joint(Around):
     """The row and its region, in a model with terms over two features."""
 
-    def __init__(self, around: Sequence[Any], pairs: Sequence[PairTerm]) -> None:
-        super().__init__(*around)
+    def __init__(self, case: Case, region: Sequence[Domain]) -> None:
+        super().__init__(case, region)
         self.near: list[list[tuple[PairTerm, int]]] = [[] for _ in self.row]  # for each feature its terms, and its side
         self.terms: dict[Edge, list[PairTerm]] = {}
-        for term in pairs:
+        for term in case.model.pairs:
             i, j = term.features
             self.terms.setdefault((min(i, j), max(i, j)), []).append(term)
             self.near[i].append((term, 0))
@@ -320,22 +320,3 @@ class Bounds:
         columns, taken = [k for k, _ in each[1]], [message for _, message in each[1]]
         best = max(max(map(sub, [factor * table[k][b] for b in columns], taken)) - message for k, message in each[0])
         return Fraction(best, scale)
-
-
-def check_enough(bounds: Bounds, free: Collection[int], proofs: Sequence[Sequence[Step]]) -> None:
-    """Check that every inequality holds whatever free features do, no more of them changed at once than may be."""
-    constraints, most = bounds.around.constraints, bounds.around.most
-    if len(proofs) != len(constraints):
-        raise RejectedError("messages", "there must be a proof for each inequality")
-
-    def close(margin: Number, drops: list[Number], forced: set[int], tree: list[Node]) -> None:
-        left = None if most is None else most - len(forced)
-        if tree:
-            raise RejectedError("messages", "a leaf has a tree, though nothing is counted")
-        if left is not None and left < 0:
-            return  # more features are changed than may be
-        if total(sorted(drops, reverse=True)[:left]) > margin:
-            raise RejectedError("sufficiency", "the free features may break the claim together")
-
-    for c, steps in enumerate(proofs):
-        bounds.check(c, free, steps, close)

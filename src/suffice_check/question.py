@@ -8,18 +8,20 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from suffice_check.claims import Claim, read_claim
-from suffice_check.model import Domain, Model
+from suffice_check.domain import Domain, Span
+from suffice_check.model import Model
 from suffice_check.ordered import ZERO, Number
-from suffice_check.reading import RejectedError, Value, fields, number, one_of, texts, whole
+from suffice_check.reading import RejectedError, Value, fields, number, one_of, texts, value, whole
 from suffice_check.tree import Choices
 
 _LARGEST_COST = 10**12  # in the common unit of all costs
+Reach = Fraction | list[Value] | None  # how far a feature may move, or the values it may take; None: the whole domain
 
 
 class Question(NamedTuple):
     """The question, features and groups by name."""
 
-    radius: Fraction | dict[str, Fraction | None] | None  # None: the whole domain
+    radius: Reach | dict[str, Reach]
     unit: str
     immutable: list[str]
     claim: Claim
@@ -36,8 +38,8 @@ class Question(NamedTuple):
         usual = self._replace(fix=[], free=[], cost={}, groups={}, max_changed=None, norm="inf", arithmetic="exact")
         return {name for name, one, other in zip(self._fields, self, usual, strict=True) if one != other}
 
-    def reach(self, name: str) -> Fraction | None:
-        """Return how far a feature may move if it is not immutable, counted in the unit."""
+    def reach(self, name: str) -> Reach:
+        """Return how far a feature may move if it is not immutable, counted in the unit, or where it may go."""
         return self.radius[name] if isinstance(self.radius, dict) else self.radius
 
 
@@ -59,8 +61,10 @@ def read_question(document: Any) -> Question:
     )
 
 
-def _reach(text: Any) -> Fraction | None:
-    return None if text == "inf" else number(text)
+def _reach(document: Any) -> Reach:
+    if isinstance(document, list):
+        return [value(one) for one in document]
+    return None if document == "inf" else number(document)
 
 
 def indices(names: Iterable[str], model: Model, step: str) -> list[int]:
@@ -73,18 +77,19 @@ def indices(names: Iterable[str], model: Model, step: str) -> list[int]:
     return found
 
 
-def radii(question: Question, model: Model) -> list[Fraction | None]:
+def radii(question: Question, model: Model) -> list[Reach]:
     """Return how far each feature may move in the user's own units; None: over its whole domain."""
     immutable, found = {*indices(question.immutable, model, "immutable")}, []
     if isinstance(question.radius, dict) and len(indices(question.radius, model, "radius")) != len(model.features):
         raise RejectedError("radius", "every feature needs one")
     for i, feature in enumerate(model.features):
         radius = question.reach(feature.name)
-        if radius is not None and radius < 0:
+        if isinstance(radius, Fraction) and radius < 0:
             raise RejectedError("radius", f"that of {feature.name!r} is negative")
         if i in immutable:
             radius = Fraction(0)
-        elif radius and feature.domain.spans and question.unit != "raw":  # without numbers there are no distances
+        elif radius and isinstance(radius, Fraction) and feature.domain.spans and question.unit != "raw":
+            # without numbers there are no distances
             unit = abs(feature.shape.scale) if question.unit == "model" else feature.deviation
             if unit is None:
                 raise RejectedError("radius", f"the model has no standard deviation for {feature.name!r}")
@@ -93,9 +98,7 @@ def radii(question: Question, model: Model) -> list[Fraction | None]:
     return found
 
 
-def regions(
-    model: Model, row: list[Value], radii: list[Fraction | None], at: Number | str, still: set[int]
-) -> list[Domain]:
+def regions(model: Model, row: list[Value], radii: list[Reach], at: Number | str, still: set[int]) -> list[Domain]:
     """Return where each feature may go when it is free, at a multiple of its radius.
 
     The multiple may also be "finite", for all finite ones together, or "inf", for the whole domain, which only features
@@ -103,13 +106,24 @@ def regions(
     """
     found = []
     for i, (feature, x, radius) in enumerate(zip(model.features, row, radii, strict=True)):
-        if at == "inf" or radius is None:
+        if isinstance(radius, list):
+            if x not in radius or not all(map(feature.domain.holds, radius)):
+                raise RejectedError("radius", f"{feature.name!r} leaves out the row or its domain")
+            found.append(_among(feature.domain, radius))
+        elif at == "inf" or radius is None:
             found.append(feature.domain.around(x, ZERO) if i in still else feature.domain)
         elif not isinstance(at, Number):
             found.append(feature.domain.around(x, None if radius else ZERO))
         else:
             found.append(feature.domain.around(x, Number(radius * at.value, at.edge if radius else 0)))
     return found
+
+
+def _among(domain: Domain, values: list[Value]) -> Domain:
+    """Return some values of a domain."""
+    categories, codes = ([x for x in values if x in known] for known in (domain.categories, domain.codes))
+    numbers = [x for x in values if isinstance(x, Number) and x not in (*categories, *codes)]
+    return Domain([Span(x, x, is_integers=False) for x in numbers], categories, codes)
 
 
 def choices(question: Question, model: Model) -> Choices:

@@ -12,10 +12,10 @@ from collections.abc import Collection, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from suffice_check.joint import Edge, Joint
+from suffice_check.joint import Edge, Joint, read_steps
 from suffice_check.ordered import ZERO, Number, floor, times, total
 from suffice_check.reading import RejectedError, Value, fields, items, number, only_field, place, whole
-from suffice_check.tree import Choices, Cover, Items, Node, read_node, walk
+from suffice_check.tree import Choices, Cover, Items, Node, leaf, read_node, walk
 
 _SHARES = 16  # of a product: shares are counted in sixteenths
 Seen = tuple[int, list[list[Value]]]  # an inequality, and for each feature a place, or nothing where it stays
@@ -43,6 +43,8 @@ def _read_node(document: Any) -> Node:
     kind, content = only_field(document)
     if kind == "few":
         return Node(kind, whole(content, 10**6))
+    if kind == "fits":  # items may be freed together, by messages
+        return Node(kind, more={"messages": [read_steps(steps) for steps in items(content)]})
     if kind != "surrogate":
         return read_node(document)
     scenarios, shares = fields(content, "scenarios", "shares")
@@ -93,19 +95,8 @@ class Scenarios:
         return any(self._is_narrow(one) and one.fall(features) > self.loose[one.inequality] for one in self.scenarios)
 
     def check(self, tree: Sequence[Node], most: int | None, listed: Sequence[Items] = ()) -> None:
-        """Check that no set that may be sufficient frees more than `most`; or (None) that there is no such set.
-
-        Exceptions are sets in which all items of a listed set are fixed.
-        """
-
-        def close(node: Node, freed: Items, open_: Items) -> None:
-            if node.kind == "listed":
-                if node.item >= len(listed) or listed[node.item] & (freed | open_ | self.choices.free):
-                    raise RejectedError("tree", "a leaf does not fix all items of the set that it names")
-            elif most is None or self._most(node, freed, open_) > most:
-                raise RejectedError("tree", "a leaf does not rule out a cheaper set")
-
-        walk(tree, self.choices.open, self.breaks, close)
+        """Check that no set that may be sufficient frees more than `most`, but for those that hold a listed one."""
+        walk(tree, self.choices.open, self.breaks, leaf(self._most, most, listed, self.choices))
 
     def _most(self, node: Node, freed: Items, open_: Items) -> int:
         """Return a bound on the cost of all that is freed at a leaf."""

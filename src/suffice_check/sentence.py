@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 from suffice_check.certificate import Radius, Range, Step
-from suffice_check.model import Span
+from suffice_check.domain import Span
 from suffice_check.ordered import Number
-from suffice_check.question import regions
+from suffice_check.question import Reach, regions
 from suffice_check.verdict import ONE, Proven
 from suffice_check.words import listed, quoted, show, show_domain, show_floor, show_interval, show_value
 
@@ -49,7 +49,7 @@ class Sentence:
         is_told = self.fixed and self.kind != "inflation"  # so that the rest of the row is all there is to add
         held = [f"{self._values(self.fixed)} fixed"] if is_told and self.kind != "insufficient" else []
         held += [f"{self._quoted(self.still)} immutable"] if self.still else []
-        said = getattr(self, f"_{self.kind}")(**self.proven.result_fields())
+        said = getattr(self, f"_{self.kind}")(**self.result)
         parts = {
             "Proven": f"with {' and '.join(held)}, {said}" if held else said,
             "Region": self._region(),
@@ -203,7 +203,7 @@ class Sentence:
 
     def _amount(self, radius: Fraction) -> str:
         is_std = self.question.unit == "std" and self.kind in ("radius", "curve")
-        return show(radius) + (" standard deviations" if is_std else "")
+        return show(radius) + (_deviations(radius) if is_std else "")
 
     def _region(self) -> str:
         """Return how far features may move; if other sets are ruled out, those that are fixed in this one too."""
@@ -212,7 +212,7 @@ class Sentence:
         free = [name for name in (*self.moving, *also) if name not in immutable]
         if not free:
             return ""
-        said = [] if self.result.get("holds_at") in ("finite", "inf") else self._reaches(free)
+        said = [] if self.result.get("holds_at") == "inf" else self._reaches(free)
         said += [] if question.max_changed is None else [f"at most {question.max_changed} may change at once"]
         said += [] if question.norm == "inf" else [f"all changes in the ball of the {question.norm}-norm"]
         return "; ".join(said)
@@ -224,7 +224,9 @@ class Sentence:
         said = [listed((f"{name!r} {self._within(one)}" for name, one in reach.items()), self.most)]
         if more and all(one == first for one in more):
             said = [f"every free feature {self._within(first)}"]
-        near = [feature for feature in self.proven.model.features if reach.get(feature.name)]
+        near = [
+            one for one in self.proven.model.features if (radius := reach.get(one.name)) and type(radius) is not list
+        ]
         if any(self.cells[feature.name] in feature.domain.categories for feature in near):
             above = " at a radius above 0" if self.kind in ("radius", "curve") else ""
             said.append(f"a category may become any other{above}")
@@ -233,12 +235,13 @@ class Sentence:
             said.append("numbers that are codes or categories count as labels")
         return said
 
-    def _within(self, reach: Fraction | None) -> str:
+    def _within(self, reach: Reach) -> str:
+        if isinstance(reach, list):
+            return f"one of {listed(map(show_value, reach), self.most)}"
         if not reach:
             return "anywhere in its domain" if reach is None else "held at its value"
-        unit, count = self.question.unit, " standard deviation" if reach == 1 else " standard deviations"
-        is_open = self.kind in ("radius", "curve")
-        size = "that radius" if is_open else show(reach) + (count if unit == "std" else "")
+        unit, is_open = self.question.unit, self.kind in ("radius", "curve")
+        size = "that radius" if is_open else show(reach) + (_deviations(reach) if unit == "std" else "")
         return f"within {size} of the row{_UNITS[unit]}"
 
     def _values(self, names: Iterable[str]) -> str:
@@ -249,3 +252,7 @@ class Sentence:
 
     def _quoted(self, names: Iterable[str]) -> str:
         return quoted(names, self.most)
+
+
+def _deviations(count: Fraction) -> str:
+    return " standard deviation" if count == 1 else " standard deviations"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from suffice_check.ordered import ZERO, Number, floor, times, total
 from suffice_check.reading import RejectedError, items, number, only_field, whole
@@ -52,14 +52,23 @@ class Choices(NamedTuple):
     unit: Fraction = Fraction(1)  # what a cost of 1 stands for
 
     @property
+    def all(self) -> Items:
+        """All items."""
+        return frozenset(range(len(self.items)))
+
+    @property
     def open(self) -> Items:
         """The items that are not decided."""
-        return frozenset(range(len(self.items))) - self.fix - self.free
+        return self.all - self.fix - self.free
 
     @property
     def has_groups(self) -> bool:
         """Whether features are tied together."""
         return any(len(item) > 1 for item in self.items)
+
+    def is_plain(self, most: int | None) -> bool:
+        """Whether changes can be compared by counting items: all cost the same, and no limit counts features apart."""
+        return {*self.costs} <= {1} and not (self.has_groups and most is not None)
 
     def held(self, fixed: Collection[int]) -> set[int]:
         """Return the items of some features, after checking that they are an allowed choice."""
@@ -75,9 +84,13 @@ class Choices(NamedTuple):
         """Return what fixing some items costs."""
         return sum(self.costs[k] for k in chosen)
 
+    def members(self, chosen: Iterable[int]) -> list[int]:
+        """Return the features of some items."""
+        return [i for k in chosen for i in self.items[k]]
+
     def features(self, chosen: Iterable[int]) -> list[int]:
         """Return the features of some items, and of those that are free in any case."""
-        return [i for k in (*self.free, *chosen) for i in self.items[k]]
+        return self.members([*self.free, *chosen])
 
 
 def walk(
@@ -108,6 +121,34 @@ def walk(
         raise RejectedError("tree", "a subtree is missing")
 
 
+def leaf(
+    bound: Callable[[Node, Items, Items], int], most: int | None, listed: Sequence[Items], choices: Choices
+) -> Callable[[Node, Items, Items], None]:
+    """Return how a leaf is closed: it names a listed set, all of which is fixed, or frees no more than `most`."""
+
+    def close(node: Node, freed: Items, open_: Items) -> None:
+        if node.kind == "listed":
+            if node.item >= len(listed) or listed[node.item] & (freed | open_ | choices.free):
+                raise RejectedError("tree", "a leaf does not fix all items of the set that it names")
+        elif most is None or bound(node, freed, open_) > most:
+            raise RejectedError("tree", "a leaf does not rule out a cheaper set")
+
+    return close
+
+
+class Sets(Protocol):
+    """Which sets can be sufficient, as far as some evidence tells."""
+
+    def breaks(self, freed: Collection[int]) -> bool:
+        """Whether items that are freed together, with those that are free in any case, are shown to break the claim."""
+
+    def check(self, tree: Sequence[Node], most: int | None, listed: Sequence[Items] = ()) -> None:
+        """Check that no set that may be sufficient frees more than `most`; or (None) that there is no such set.
+
+        Exceptions are sets in which all items of a listed set are fixed.
+        """
+
+
 class Cover:
     """Which sets can be sufficient, as far as falls that witnesses show can tell.
 
@@ -132,31 +173,17 @@ class Cover:
         return False
 
     def check(self, tree: Sequence[Node], most: int | None, listed: Sequence[Items] = ()) -> None:
-        """Check that no set that may be sufficient frees more than `most`; or (None) that there is no such set.
+        """Check that no set that may be sufficient frees more than `most`, but for those that hold a listed one."""
 
-        Exceptions are sets in which all items of a listed set are fixed.
-        """
-
-        def close(node: Node, freed: Items, open_: Items) -> None:
-            if node.kind == "listed":
-                if node.item >= len(listed) or listed[node.item] & (freed | open_ | self.choices.free):
-                    raise RejectedError("tree", "a leaf does not fix all items of the set that it names")
-            elif node.kind != "bound" or most is None or self._most(freed, open_, node.multipliers) > most:
-                raise RejectedError("tree", "a leaf does not rule out a cheaper set")
+        def bound(node: Node, freed: Items, open_: Items) -> int:
+            if node.kind != "bound":
+                raise RejectedError("tree", "a leaf has no bound")
+            return self._most(freed, open_, node.multipliers)
 
         # Some best set frees an item only with all better ones, and fixes one only with all worse ones. But if sets
         # are listed, all others are ruled out one by one.
         order = {} if listed else {"is_better": self._is_better}
-        walk(tree, self.choices.open, self.breaks, close, **order)
-
-    def check_irrelevant(self, tree: Sequence[Node], item: int, fits: Callable[[Collection[int]], bool]) -> None:
-        """Check that freeing an item never breaks a claim that holds with other items freed."""
-
-        def close(node: Node, freed: Items, open_: Items) -> None:
-            if node.kind != "fits" or not fits(self.choices.features([*freed, *open_, item])):
-                raise RejectedError("tree", "a leaf does not show that the claim holds with all that is left freed")
-
-        walk(tree, self.choices.open - {item}, self.breaks, close)
+        walk(tree, self.choices.open, self.breaks, leaf(bound, most, listed, self.choices), **order)
 
     def _is_better(self, a: int, b: int) -> bool:
         """Whether an item has no larger fall in any inequality and no smaller cost; of twins the earlier one has."""
@@ -197,6 +224,30 @@ class Cover:
             fits += 1
         dearest = sorted((self.choices.costs[k] for k in open_), reverse=True)
         return self.choices.cost(freed) + sum(dearest[:fits])
+
+
+def check_irrelevant(
+    tree: Sequence[Node], item: int, sets: Sets, choices: Choices, enough: Callable[[list[int], Any], None]
+) -> None:
+    """Check that freeing an item never breaks a claim that holds with other items freed.
+
+    `enough` checks that fixing some features suffices, given what a leaf says.
+    """
+
+    def close(node: Node, freed: Items, open_: Items) -> None:
+        if node.kind != "fits":
+            raise RejectedError("tree", "a leaf does not show that the claim holds with all that is left freed")
+        enough(choices.members(choices.all - choices.free - freed - open_ - {item}), node.more)
+
+    walk(tree, choices.open - {item}, sets.breaks, close)
+
+
+def check_few(margin: Number, drops: Sequence[Number], choices: Choices, budget: int, most: int | None) -> None:
+    """Check that so many items, and those that change at no cost, cannot lower an inequality past its margin."""
+    falls = sorted((total(drops[i] for i in choices.items[k]) for k in choices.open), reverse=True)[:budget]
+    every = sorted([*falls, *(drops[i] for i in choices.features(()))], reverse=True)
+    if total(every[:most]) > margin:
+        raise RejectedError("lower bound", "changes below it may be able to break the claim")
 
 
 def check_changes(

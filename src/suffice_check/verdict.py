@@ -1,36 +1,44 @@
-"""Is what a certificate says true of a model? Each kind of result, put together from what `core` and `tree` show."""
+"""Is what a certificate says true of a model? Each kind of result, put together from a few steps.
+
+The steps are those of `alone.py`, or of `together.py` for models with terms over two features: an input breaks the
+claim, a set suffices, no cheaper one does, no cheaper change breaks the claim.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from suffice_check.certificate import KINDS, Certificate, Proof, Radius, Range, Step
+from suffice_check.alone import Alone
+from suffice_check.certificate import Certificate, Radius, Range, Step, read_evidence
 from suffice_check.claims import inequalities
-from suffice_check.core import Around, Constraint, Part, Witness
-from suffice_check.model import Domain, Model
-from suffice_check.ordered import ZERO, Number, total
+from suffice_check.core import Case, Constraint, Part
+from suffice_check.domain import Domain
+from suffice_check.model import Model
+from suffice_check.ordered import ZERO, Number
 from suffice_check.question import choices, indices, radii, regions
-from suffice_check.reading import RejectedError, Value
-from suffice_check.scenarios import Scenarios
-from suffice_check.tree import Choices, Cover, Node, check_changes
+from suffice_check.ranges import in_range, just_beyond
+from suffice_check.reading import RejectedError
+from suffice_check.together import Together
+from suffice_check.tree import check_irrelevant
 
 ONE = Number(Fraction(1))
-Trees = Sequence[Sequence[Node]]
+Proof = Mapping[str, Any]  # evidence, or a part of it
 
 # What each kind of result takes besides a radius, its unit, immutable features and a claim.
+_WISHES = {"fix", "free", "cost", "groups", "max_changed"}
 TAKES = {
-    "explanation": {"fix", "free", "cost", "groups", "max_changed", "norm", "arithmetic"},
+    "explanation": {*_WISHES, "norm", "arithmetic"},
     "insufficient": {"max_changed", "norm", "arithmetic"},
-    "contrast": {"fix", "free", "cost", "groups", "max_changed", "arithmetic"},
-    "counterfactual": {"fix", "free", "cost", "groups", "max_changed", "arithmetic"},
+    "contrast": {*_WISHES, "arithmetic"},
+    "counterfactual": {*_WISHES, "arithmetic"},
     "radius": {"max_changed", "arithmetic"},
-    "explanations": {"fix", "free", "cost", "groups", "max_changed"},
-    "relevance": {"fix", "free", "groups", "max_changed"},
-    "curve": {"fix", "free", "cost", "groups", "max_changed"},
-    "inflation": {"fix", "free", "cost", "groups", "max_changed"},
+    "explanations": _WISHES,
+    "relevance": _WISHES - {"cost"},
+    "curve": _WISHES,
+    "inflation": _WISHES,
 }
 
 
@@ -42,8 +50,9 @@ class Proven:
 
     def __init__(self, model: Model, certificate: Certificate) -> None:
         self.model, self.certificate, self.question = model, certificate, certificate.question
-        self.row, self.result, self.evidence = certificate.row, certificate.result, certificate.evidence
-        self.count, self.kind = len(model.features), certificate.kind
+        self.row, self.result, self.kind = certificate.row, certificate.result, certificate.kind
+        self.count, self.acting = len(model.features), Together if model.pairs else Alone
+        evidence = read_evidence(certificate, self.acting.EVIDENCE)
         for option in sorted(self.question.given() - TAKES[self.kind]):
             raise RejectedError("question", f"{option!r} has no meaning for a result of kind {self.kind!r}")
         self._check_row()
@@ -51,31 +60,9 @@ class Proven:
         self.still = {*indices(self.question.immutable, model, "immutable")}
         if self.kind in ("radius", "curve") and self.question.radius != 1:
             raise RejectedError("radius", "radii are looked for, so that the question's own is 1")
-        if self.evidence.keys() != self.wanted():
-            raise RejectedError("evidence", "it is of another form than this model and this kind of result need")
-        here = [feature.part(x) for feature, x in zip(model.features, self.row, strict=True)]
-        both = [term.at(self.row) for term in model.pairs]
-        self.scores = [sum(column, start) for start, *column in zip(model.intercept, *here, *both, strict=True)]
-        inequality, self.claim = inequalities(self.question.claim, certificate.enclosure, model, self.scores)
-        self.constraints = []
-        for part, charge in zip(inequality, self._charges(len(inequality)), strict=True):
-            margin, edge = part.constant + part.of(self.scores), -1 if part.is_strict else 0
-            if margin < 0:
-                raise RejectedError("claim", "it is false at the row itself")
-            loose = margin + part.gap + charge
-            self.constraints.append(Constraint(part, Number(margin - charge, edge), Number(loose, edge)))
-        each = zip(model.features, here, strict=True)
-        self.parts = [Part(feature, part, inequality, self.count) for feature, part in each]
+        self.claim, self.case = self._case()
         self.is_best = False  # whether what is found reaches its lower bound
-        getattr(self, f"_check_{self.kind}")(**self.result_fields(), **self.evidence)
-
-    def wanted(self) -> Collection[str]:
-        """Return what evidence consists of."""
-        return KINDS[self.kind][1].keys()
-
-    def result_fields(self) -> dict[str, object]:
-        """Return what is said, without its kind."""
-        return {name: content for name, content in self.result.items() if name != "kind"}
+        getattr(self, f"_check_{self.kind}")(evidence, **self.result)
 
     def _check_row(self) -> None:
         if len(self.row) != self.count:
@@ -83,6 +70,25 @@ class Proven:
         for feature, x in zip(self.model.features, self.row, strict=True):
             if not feature.domain.holds(x):
                 raise RejectedError("row", f"{feature.name!r} is outside its domain")
+
+    def _case(self) -> tuple[str, Case]:
+        """Return what is claimed, in words and seen from the row."""
+        model, most = self.model, self.question.max_changed
+        here = [feature.part(x) for feature, x in zip(model.features, self.row, strict=True)]
+        both = [term.at(self.row) for term in model.pairs]
+        scores = [sum(column, start) for start, *column in zip(model.intercept, *here, *both, strict=True)]
+        parts, text = inequalities(self.question.claim, self.certificate.enclosure, model, scores)
+        constraints = []
+        for part, charge in zip(parts, self._charges(len(parts)), strict=True):
+            margin, edge = part.constant + part.of(scores), -1 if part.is_strict else 0
+            if margin < 0:
+                raise RejectedError("claim", "it is false at the row itself")
+            loose = margin + part.gap + charge
+            constraints.append(Constraint(part, Number(margin - charge, edge), Number(loose, edge)))
+        each = [Part(feature, at, parts, self.count) for feature, at in zip(model.features, here, strict=True)]
+        # Changes of one feature lie in the ball of any norm; more at once need not.
+        few = most if self.question.norm == "inf" else 1
+        return text, Case(model, self.row, each, constraints, self.choices, most, few)
 
     def _charges(self, count: int) -> list[Fraction]:
         """Return by how much each inequality must hold at least: 0, if the certificate does not say more."""
@@ -95,17 +101,14 @@ class Proven:
 
     # --- what all kinds are made of -----------------------------------------------------------------------------------
 
-    def _around(self, at: Radius = ONE) -> Around:
+    def _around(self, at: Radius = ONE) -> Alone | Together:
         """Return the row and its region at a multiple of the radii."""
         if isinstance(at, Number) and at < ZERO:
             raise RejectedError("radius", "a radius is from 0 up")
         return self._inside(regions(self.model, self.row, self.radii, at, self.still))
 
-    def _inside(self, region: list[Domain]) -> Around:
-        # Changes of one feature lie in the ball of any norm; more at once need not.
-        most = self.question.max_changed
-        few = most if self.question.norm == "inf" else 1
-        return Around(self.parts, self.row, region, self.constraints, most, few)
+    def _inside(self, region: list[Domain]) -> Alone | Together:
+        return self.acting(self.case, region)
 
     def _features(self, listed: Collection[int]) -> set[int]:
         if {*listed} - {*range(self.count)} or len({*listed}) != len(listed):
@@ -113,120 +116,30 @@ class Proven:
         return {*listed}
 
     def _others(self, listed: Collection[int]) -> list[int]:
-        named = self._features(listed)
-        return [i for i in range(self.count) if i not in named]
-
-    def _cover(self, around: Around, witnesses: list[list[Witness]]) -> Cover:
-        """Return which sets can be sufficient as far as witnesses can tell."""
-        loose = [constraint.loose for constraint in self.constraints]
-        return Cover(loose, around.witnessed(witnesses), self.choices, around.few)
-
-    def _most(self, bound: int) -> int:
-        """Return what can be freed at most by sets that do not cost less than a bound."""
-        return self.choices.cost({*range(len(self.choices.items))} - self.choices.free) - bound
-
-    def _check_least(self, around: Around, bound: int, proof: Proof) -> None:
-        """Check that no allowed set that costs less than a bound is sufficient."""
-        if bound:
-            self._cover(around, proof.witnesses).check(proof.tree, self._most(bound))
-        elif proof.witnesses or proof.tree:
-            raise RejectedError("lower bound", "there is evidence for one, and none is claimed")
-
-    def _units(self, cost: Fraction, most: int) -> int:
-        """Return a bound on costs, counted in their unit."""
-        units = cost / self.choices.unit
-        if units.denominator != 1 or not 0 <= units <= most:
-            raise RejectedError(
-                "lower bound", "it is not what a set can cost, or more than the one that is named costs"
-            )
-        return int(units)
-
-    def _check_changes(self, around: Around, budget: int, trees: Trees) -> None:
-        """Check that no changes whose items cost at most so much break the claim."""
-        is_plain = {*self.choices.costs} <= {1} and not (self.choices.has_groups and around.most is not None)
-        if len(trees) != (0 if is_plain or budget < 0 else len(self.constraints)):
-            raise RejectedError("tree", "there must be one for each inequality, or none where costs are all the same")
-        within = [k for k in self.choices.open if self.choices.costs[k] <= budget]
-        moving = {*self.choices.features(within)}
-        for c, constraint in enumerate(self.constraints if budget >= 0 else ()):
-            drops = [around.drop(c, i) if i in moving else ZERO for i in range(self.count)]
-            known = [drop for drop in drops if drop is not None]
-            if len(known) < self.count:
-                raise RejectedError("lower bound", "a change within the budget may break the claim, without bound")
-            if is_plain:
-                check_few(constraint.margin, known, self.choices, budget, around.most)
-            else:
-                check_changes(trees[c], constraint.margin, known, self.choices, budget, around.most)
-
-    # --- the kinds of results -----------------------------------------------------------------------------------------
-
-    def _check_explanation(self, fixed: list[int], lower_bound: Fraction, **proof: Any) -> None:
-        """Fixed features suffice, and no allowed set below the bound does."""
-        around, cost = self._around(), self._cost(fixed)
-        around.check_sufficient(fixed)
-        bound = self._units(lower_bound, cost)
-        self._check_least(around, bound, Proof(**proof))
-        self.is_best = bound == cost
+        return sorted({*range(self.count)} - self._features(listed))
 
     def _cost(self, fixed: list[int]) -> int:
         return self.choices.cost(self.choices.held(self._features(fixed)))
 
-    def _check_insufficient(self, fixed: list[int], input: list[Value]) -> None:  # noqa: A002
-        """An input that has these features fixed breaks the claim."""
-        self._around().check_input(input, self._others(fixed))
+    def _most(self, bound: int) -> int:
+        """Return what can be freed at most by sets that do not cost less than a bound."""
+        return self.choices.cost(self.choices.all - self.choices.free) - bound
 
-    def _check_contrast(
-        self, changed: list[int], lower_bound: Fraction, input: list[Value], fewer: Trees,  # noqa: A002
-    ) -> int:  # fmt: skip
-        """An input that changes these features alone breaks the claim; no changes below the bound do."""
-        around = self._around()
-        cost = self._check_change(around, changed, input)
-        bound = self._units(lower_bound, cost)
-        self._check_changes(around, bound - 1, fewer)
-        self.is_best = bound == cost
-        return cost
+    def _check_least(self, around: Alone | Together, bound: int, proof: Proof) -> None:
+        """Check that no allowed set that costs less than a bound is sufficient."""
+        if bound:
+            around.sets(proof).check(proof["tree"], self._most(bound))
+        elif any(proof.get(name) for name in ("witnesses", "scenarios", "tree")):
+            raise RejectedError("lower bound", "there is evidence for one, and none is claimed")
 
-    def _check_change(self, around: Around, changed: list[int], input: list[Value]) -> int:  # noqa: A002
-        """Check that an input which changes some features, that may change, breaks the claim; return what they cost."""
-        chosen = self._features(changed)
-        touched = {k for k, item in enumerate(self.choices.items) if not chosen.isdisjoint(item)}
-        if touched & self.choices.fix:
-            raise RejectedError("features", "one that must be fixed is changed")
-        around.check_input(input, chosen)
-        return self.choices.cost(touched - self.choices.free)
-
-    def _check_counterfactual(self, least: Number, nearer: Trees, **contrast: Any) -> None:
-        """The same; and at this cost no change that stays within a multiple of the radii breaks the claim."""
-        cost = self._check_contrast(**contrast)
-        self._check_changes(self._nearer(least), cost, nearer)
-
-    def _nearer(self, least: Number) -> Around:
-        """Return the row and its region at what is said to be the least change."""
-        if None in self.radii or least.edge > 0 or least > ONE:
-            raise RejectedError("radius", "the least change is counted in radii, which are finite")
-        return self._around(least)
-
-    def _check_radius(
-        self,
-        fixed: list[int],
-        holds_at: Radius,
-        fails_at: Radius | None,
-        input: list[Value] | None,  # noqa: A002
-    ) -> None:
-        """Fixed features suffice at one radius, so at every smaller one; not at another, so at no larger one."""
-        self._check_edge(holds_at, 1)
-        self._around(holds_at).check_sufficient(fixed)
-        self._check_failure(fixed, fails_at, input)
-        self.is_best = fails_at is not None and fails_at == after(holds_at)
-
-    def _check_failure(self, fixed: list[int], fails_at: Radius | None, input: list[Value] | None) -> None:  # noqa: A002
-        """Check that fixed features do not suffice at a radius, if there is one where they are said not to."""
-        free = self._others(fixed)
-        if (fails_at is None) != (input is None):
-            raise RejectedError("input", "there is one exactly if the features are said not to suffice somewhere")
-        if fails_at is not None and input is not None:
-            self._check_edge(fails_at, -1)
-            self._around(fails_at).check_input(input, free)
+    def _units(self, cost: Fraction, most: int) -> int:
+        """Return a bound on costs, counted in their unit; it is none of more than the set or change that is named."""
+        units = cost / self.choices.unit
+        if units.denominator != 1 or not 0 <= units <= most:
+            reason = "it is not what a set can cost, or more than the one that is named costs"
+            raise RejectedError("lower bound", reason)
+        self.is_best = units == most
+        return int(units)
 
     def _check_edge(self, radius: Radius, wrong: int) -> None:
         # What suffices is shown up to a radius or just below it; what does not, from a radius or just above it.
@@ -235,108 +148,152 @@ class Proven:
         if radius == "finite" and wrong == -1:
             raise RejectedError("radius", "what fails at all finite radii together fails at some finite one: name it")
 
-    def _check_explanations(self, minimal: str, sets: list[list[int]], is_complete: bool, **proof: Any) -> None:
-        """Each set is sufficient and minimal; and all others contain one of them, if these are all."""
-        around = self._around()
-        for one in sets:
-            around.check_sufficient(one)
-        self._check_minimal(minimal, sets, is_complete, self._cover(around, proof["witnesses"]), proof["tree"])
+    # --- the kinds of results -----------------------------------------------------------------------------------------
 
-    def _check_minimal(
-        self, minimal: str, sets: list[list[int]], is_complete: bool, cover: Cover | Scenarios, tree: list[Node]
-    ) -> None:
-        """Check that sufficient sets are minimal, and that there are no others if these are all."""
+    def _check_explanation(self, proof: Proof, fixed: list[int], lower_bound: Fraction) -> None:
+        """Fixed features suffice, and no allowed set below the bound does."""
+        around, cost = self._around(), self._cost(fixed)
+        around.check_sufficient(fixed, proof)
+        self._check_least(around, self._units(lower_bound, cost), proof)
+
+    def _check_insufficient(self, proof: Proof, fixed: list[int]) -> None:
+        """An input that has these features fixed breaks the claim."""
+        self._around().check_input(proof["input"], self._others(fixed))
+
+    def _check_contrast(self, proof: Proof, changed: list[int], lower_bound: Fraction) -> int:
+        """An input that changes these features alone breaks the claim; no changes below the bound do."""
+        chosen, around = self._features(changed), self._around()
+        touched = {k for k, item in enumerate(self.choices.items) if not chosen.isdisjoint(item)}
+        if touched & self.choices.fix:
+            raise RejectedError("features", "one that must be fixed is changed")
+        around.check_input(proof["input"], chosen)
+        cost = self.choices.cost(touched - self.choices.free)
+        around.check_changes(self._units(lower_bound, cost) - 1, proof["fewer"], proof)
+        return cost
+
+    def _check_counterfactual(self, proof: Proof, least: Number, **contrast: Any) -> None:
+        """The same; and at this cost no change that stays within a multiple of the radii breaks the claim."""
+        cost = self._check_contrast(proof, **contrast)
+        if not all(isinstance(radius, Fraction) for radius in self.radii) or least.edge > 0 or least > ONE:
+            raise RejectedError("radius", "the least change is counted in radii, which are finite")
+        self._around(least).check_changes(cost, proof["nearer"], proof)
+
+    def _check_radius(self, proof: Proof, fixed: list[int], holds_at: Radius, fails_at: Radius | None) -> None:
+        """Fixed features suffice at one radius, so at every smaller one; not at another, so at no larger one."""
+        free = self._others(fixed)
+        self._check_edge(holds_at, 1)
+        self._around(holds_at).check_sufficient(fixed, proof)
+        if (fails_at is None) != (proof["input"] is None):
+            raise RejectedError("input", "there is one exactly if the features are said not to suffice somewhere")
+        if fails_at is not None:
+            self._check_edge(fails_at, -1)
+            self._around(fails_at).check_input(proof["input"], free)
+            self.is_best = fails_at == after(holds_at)
+
+    def _check_explanations(self, proof: Proof, minimal: str, sets: list[list[int]], is_complete: bool) -> None:
+        """Each set is sufficient and minimal; and all others contain one of them, if these are all."""
+        around, tree = self._around(), proof["tree"]
+        for one, enough in zip(sets, around.each(proof, len(sets)), strict=True):
+            around.check_sufficient(one, enough)
+        possible = around.sets(proof)
         held = [frozenset(self.choices.held(self._features(one))) for one in sets]
         costs = {self.choices.cost(one) for one in held}
         if len({*held}) < len(held) or not held or (minimal == "size" and len(costs) != 1):
             raise RejectedError("sets", "there is none, one is listed twice, or smallest ones cost differently")
         if minimal == "size":  # all that cost no more contain a listed one, so that none costs less
             (cost,) = costs
-            cover.check(tree, self._most(cost + is_complete), held if is_complete else ())
+            possible.check(tree, self._most(cost + is_complete), held if is_complete else ())
             return
         for kept in held:
             freed = self.choices.open - kept
-            if not all(cover.breaks(freed | {k}) for k in kept - self.choices.fix):
+            if not all(possible.breaks(freed | {k}) for k in kept - self.choices.fix):
                 raise RejectedError("sets", "one is not shown to be minimal")
         if is_complete:
-            cover.check(tree, None, held)
+            possible.check(tree, None, held)
         elif tree:
             raise RejectedError("tree", "there is one, though the sets are not said to be all")
 
-    def _check_relevance(
-        self, necessary: list[int], relevant: list[int], irrelevant: list[int],
-        witnesses: list[list[Witness]], sets: list[list[int]], trees: Trees,
-    ) -> None:  # fmt: skip
+    def _check_relevance(self, proof: Proof, **listed: list[int]) -> None:
         """Freed alone, a necessary item breaks the claim; a set shows a relevant one; a tree rules an item out.
 
-        Some allowed set suffices: of none, all of this would be true.
+        Of one that lowers nothing there is nothing to show. Some allowed set suffices: of none, all of this would be
+        true.
         """
-        around = self._around()
-        cover = self._cover(around, witnesses)
-        roles = [self._open_items(listed) for listed in (necessary, relevant, irrelevant)]
-        if len({k for role in roles for k in role}) < sum(map(len, roles)) or len(sets) != len(roles[1]):
-            raise RejectedError("features", "one has two roles, or a relevant one has no set")
-        if len(trees) != len(roles[2]):
-            raise RejectedError("tree", "there must be one for each irrelevant item")
-        around.check_sufficient([i for k in self.choices.open | self.choices.fix for i in self.choices.items[k]])
-        if not all(cover.breaks([k]) for k in roles[0]):
+        around, choices, sets, trees = self._around(), self.choices, proof["sets"], proof["trees"]
+        possible, every = around.sets(proof), choices.open | choices.fix
+        necessary, relevant, irrelevant = (self._open_items(listed[role]) for role in ROLES)
+        if len({*necessary, *relevant, *irrelevant}) < len([*necessary, *relevant, *irrelevant]):
+            raise RejectedError("features", "one has two roles")
+        if len(sets) != len(relevant) or len(trees) != len(irrelevant):
+            raise RejectedError("sets", "there must be one for each relevant item, and a tree for each irrelevant one")
+        first, *enough = around.each(proof, 1 + 2 * len(relevant))
+        around.check_sufficient(choices.members(every), first)
+        if not all(possible.breaks([k]) for k in necessary):
             raise RejectedError("necessary", "a feature is not shown to break the claim alone")
-        for k, one in zip(roles[1], sets, strict=True):
-            held = self.choices.held(self._features(one))
-            around.check_sufficient(one)
-            if not cover.breaks((self.choices.open - held) | {k}):  # so that the item is in the set, which suffices
+        for k, one, in_some, without in zip(relevant, sets, enough[::2], enough[1::2], strict=True):
+            held = choices.held(self._features(one))
+            around.check_sufficient(one, in_some)
+            if not possible.breaks((choices.open - held) | {k}):  # so that the item is in the set, which suffices
                 raise RejectedError("sets", "one does not need the feature that it is to show")
-            if not around.fits(self.choices.features([k])):
-                raise RejectedError("relevant", "a feature is not shown to be missing in some sufficient set")
-        for k, tree in zip(roles[2], trees, strict=True):
-            cover.check_irrelevant(tree, k, around.fits)
+            around.check_sufficient(choices.members(every - {k}), without)  # and missing in another
+        for k, tree in zip(irrelevant, trees, strict=True):
+            if not tree:
+                around.check_idle(choices.items[k])
+                continue
+            check_irrelevant(
+                tree,
+                k,
+                possible,
+                choices,
+                lambda fixed, leaf: around.check_sufficient(fixed, {**proof, **(leaf or {})}),
+            )
 
     def _open_items(self, listed: list[int]) -> list[int]:
         """Return the items of some features, whole items that are not decided."""
         chosen = self._features(listed)
         found = [k for k in sorted(self.choices.open) if not chosen.isdisjoint(self.choices.items[k])]
-        if chosen != {i for k in found for i in self.choices.items[k]}:
+        if chosen != {*self.choices.members(found)}:
             raise RejectedError("features", "one is decided already, or its group is named in part")
         return found
 
-    def _check_curve(self, steps: list[Step], proofs: list[Proof]) -> None:
+    def _check_curve(self, proof: Proof, steps: list[Step]) -> None:
         """Of each stretch: a set suffices up to its end, and from its start on no cheaper one does."""
-        if len(proofs) != len(steps) or not steps or steps[0].start != ZERO:
+        if len(proof["proofs"]) != len(steps) or not steps or steps[0].start != ZERO:
             raise RejectedError("steps", "the first begins at 0, and each has a proof")
         ends = [end for step in steps for end in (step.start, step.end)]
         if any(rank(a) > rank(b) for a, b in pairwise(ends)) or any(a.end == b.start for a, b in pairwise(steps)):
             raise RejectedError("steps", "they are not one after the other")
-        for step, proof in zip(steps, proofs, strict=True):
+        for step, evidence in zip(steps, proof["proofs"], strict=True):
             self._check_edge(step.end, 1)
             self._check_edge(step.start, -1)
             cost = self._cost(step.fixed)
-            self._around(step.end).check_sufficient(step.fixed)
+            self._around(step.end).check_sufficient(step.fixed, evidence)
             least = 0 if cost == self.choices.cost(self.choices.fix) else cost  # no allowed set costs less than that
-            self._check_least(self._around(step.start), least, proof)
+            self._check_least(self._around(step.start), least, evidence)
         self.is_best = all(b.start == after(a.end) for a, b in pairwise(steps))
 
-    def _check_inflation(self, ranges: list[Range], is_widest: bool, inputs: list[list[Value]]) -> None:
+    def _check_inflation(self, proof: Proof, ranges: list[Range], is_widest: bool) -> None:
         """Features may move in ranges together, the others in the region; each is as wide as those before it allow."""
         ranged = [one.feature for one in ranges]
         self._cost(ranged)
         free, region = self._others(ranged), regions(self.model, self.row, self.radii, ONE, self.still)
-        around, given = region, iter(inputs)
+        given = iter(proof["inputs"])
         for place, one in enumerate(ranges):
-            region = [*region]
-            domain, x = self.model.features[one.feature].domain, self.row[one.feature]
-            region[one.feature] = in_range(domain, one)
-            if not region[one.feature].holds(x):
+            domain, inside, beyond = self.model.features[one.feature].domain, [*region], [*region]
+            inside[one.feature] = in_range(domain, one)
+            if not inside[one.feature].holds(self.row[one.feature]):
                 raise RejectedError("ranges", "the row itself is outside of one")
-            for beyond in just_beyond(domain, one) if is_widest else ():
-                wider = [*around]
-                wider[one.feature] = Domain([], [beyond], [])
+            for at in just_beyond(domain, one) if is_widest else ():
+                beyond[one.feature] = Domain([], [at], [])
                 # One that stays in the range breaks nothing, as is shown below.
-                self._inside(wider).check_input(next(given, []), free, ranged[: place + 1])
-            around = region
+                self._inside(beyond).check_input(next(given, []), free, ranged[: place + 1])
+            region = inside
         if next(given, None) is not None:
             raise RejectedError("input", "there are more than ends of ranges")
-        if not self._inside(region).fits(free, ranged):
-            raise RejectedError("sufficiency", "the claim can break within the ranges")
+        self._inside(region).check_sufficient((), proof, ranged)
+
+
+ROLES = "necessary", "relevant", "irrelevant"
 
 
 def after(radius: Radius) -> Radius | None:
@@ -349,41 +306,3 @@ def after(radius: Radius) -> Radius | None:
 def rank(radius: Radius) -> tuple[int, Number]:
     """Return a radius in the order of all."""
     return (0, radius) if isinstance(radius, Number) else (1 if radius == "finite" else 2, ZERO)
-
-
-def in_range(domain: Domain, one: Range) -> Domain:
-    """Return the values of a domain in a range: numbers of its spans, some categories, or one code."""
-    if one.values is not None:
-        if not all(x in domain.categories for x in one.values) and not (
-            len(one.values) == 1 and one.values[0] in domain.codes
-        ):
-            raise RejectedError("ranges", "one has values that are not categories of its feature")
-        return Domain([], one.values, [])
-    if (one.low is not None and one.low.edge < 0) or (one.high is not None and one.high.edge > 0):
-        raise RejectedError("ranges", "an end is on the wrong side")
-    return Domain([cut for span in domain.spans if (cut := span.cut(one.low, one.high)) is not None], [], [])
-
-
-def just_beyond(domain: Domain, one: Range) -> list[Value]:
-    """Return what a range would have to hold if it were any wider: the next number on each side, or each label."""
-    if one.values is not None:
-        is_category = all(x in domain.categories for x in one.values)
-        return [x for x in domain.categories if is_category and x not in one.values]
-    found: list[Value] = []
-    for low, high in ((None, one.low), (one.high, None)):
-        end = high or low
-        if end is not None:
-            limit = Number(end.value, end.edge + (1 if low else -1))
-            cuts = [span.cut(limit, None) if low else span.cut(None, limit) for span in domain.spans]
-            ends = [cut.low if low else cut.high for cut in cuts if cut is not None]
-            known = [place for place in ends if place is not None]
-            found += [min(known) if low else max(known)] if known else []
-    return found
-
-
-def check_few(margin: Number, drops: Sequence[Number], choices: Choices, budget: int, most: int | None) -> None:
-    """Check that so many items, and those that change at no cost, cannot lower an inequality past its margin."""
-    falls = sorted((total(drops[i] for i in choices.items[k]) for k in choices.open), reverse=True)[:budget]
-    every = sorted([*falls, *(drops[i] for i in choices.features(()))], reverse=True)
-    if total(every if most is None else every[:most]) > margin:
-        raise RejectedError("lower bound", "changes below it may be able to break the claim")

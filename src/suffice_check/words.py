@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
-from suffice_check.model import Domain
+from suffice_check.domain import Domain
 from suffice_check.ordered import Number
 from suffice_check.reading import MISSING, Value
 

@@ -249,8 +249,6 @@ for kind in ("PowerTransformer", "QuantileTransformer"):
         SK,
         f"{kind}{'(normal)' if options else ''} + LR",
         lambda kind=kind, options=options: pipe(make(f"{PRE}.{kind}", **options), lr()),
-        refused="is a smooth curve",
-        because="curves",
     )
 add(
     SK,
@@ -276,8 +274,6 @@ for name in ("log1p", "sqrt"):
         f"FunctionTransformer(np.{name}) + LR",
         lambda name=name: pipe(make(f"{PRE}.FunctionTransformer", getattr(np, name)), lr()),
         table="positive",
-        refused="is a smooth curve",
-        because="curves",
     )
 add(
     SK,

@@ -2,35 +2,17 @@
 
 import copy
 import json
-import random
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from test_files import EBM, LIGHTGBM, XGBOOST
+from mutants import CATBOOST, ML
+from test_files import LIGHTGBM, XGBOOST
+from test_scorecard import pmml
 
 import suffice
 from suffice import ModelFileError
 from suffice.adapters.files import load_any
-
-CATBOOST = {
-    "features_info": {
-        "float_features": [
-            {"feature_id": name, "flat_feature_index": k, "has_nans": True, "nan_value_treatment": "AsFalse"}
-            for k, name in enumerate("ab")
-        ]
-    },
-    "model_info": {"params": {"loss_function": {"type": "Logloss"}}, "class_params": {"class_names": [0, 1]}},
-    "oblivious_trees": [
-        {
-            "splits": [{"split_type": "FloatFeature", "float_feature_index": k, "border": 0.5}],
-            "leaf_values": [1.5, -1.0],
-        }
-        for k in (0, 1)
-    ],
-    "scale_and_bias": [1, [0.25]],
-}
-ODD = [0, -1, 2**31, 10**18, 1e308, 5e-324, float("nan"), "nan", "1e999999999", "", None, True, [], {}, [1], 10**400]
 
 
 def edited(document, **changes):
@@ -55,6 +37,34 @@ LADDER = {
     TREE + "default_left": [0] * 61,
     TREE + "split_type": [0] * 61,
 }
+
+
+def grid(depth, below):
+    """Children, features and conditions of a tree that asks about one feature, then in each leaf about the other."""
+    nodes = []
+
+    def grow(low, high, levels, feature):
+        if levels == 0 and feature == 0:
+            return grow(low, high, below, 1)
+        at, middle = len(nodes), (low + high) / 2
+        nodes.append([-1, -1, feature, middle])
+        if levels:
+            nodes[at][:2] = grow(low, middle, levels - 1, feature), grow(middle, high, levels - 1, feature)
+        return at
+
+    grow(0.0, 1.0, depth, 0)
+    return [list(column) for column in zip(*nodes, strict=True)]
+
+
+LEFT, RIGHT, ASKED, CUTS = grid(10, 3)  # 16,383 nodes, but 1,024 times 8,192 cells
+GRID = {
+    TREE + "left_children": LEFT,
+    TREE + "right_children": RIGHT,
+    TREE + "split_indices": ASKED,
+    TREE + "split_conditions": CUTS,
+    TREE + "default_left": [0] * len(LEFT),
+    TREE + "split_type": [0] * len(LEFT),
+}
 HARMFUL = {
     "unnamed features": (
         edited(XGBOOST, learner__feature_names=[], learner__learner_model_param__num_feature=str(2**31)),
@@ -66,6 +76,7 @@ HARMFUL = {
     ),
     "scores": (edited(XGBOOST, learner__learner_model_param__num_class=str(2**31)), "2147483648 scores"),
     "a ladder": (edited(XGBOOST, **LADDER), "comes to its node 60 twice"),
+    "a grid": (edited(XGBOOST, **GRID), "tell more than 4000000 cells apart"),
     "a circle": (edited(XGBOOST, **{TREE + "left_children": [0, -1, -1]}), "comes to its node 0 twice"),
     "no such feature": (
         edited(XGBOOST, **{TREE + "split_indices": [2, 0, 0]}),
@@ -75,6 +86,8 @@ HARMFUL = {
         edited(XGBOOST, learner__gradient_booster__model__tree_info=[0, -1]),
         "a feature or a score that the model does not have",
     ),
+    "a leaf beyond float32": (edited(XGBOOST, **{TREE + "split_conditions": [0.5, 1e308, 1.5]}), "inf is not a finite"),
+    "a probability beyond 1": (edited(XGBOOST, learner__learner_model_param__base_score="2"), "nan is not a finite"),
     "no such round": (edited(XGBOOST, learner__attributes={"best_iteration": "9", "scikit_learn": ""}), "incomplete"),
     "deep": (
         edited(CATBOOST, oblivious_trees__0__splits=CATBOOST["oblivious_trees"][0]["splits"] * 40),
@@ -133,6 +146,14 @@ def doubling(operation, **attributes):
     return [(operation, [a, a], [b], attributes) for a, b in pairwise(steps)]
 
 
+WIDE = [("Concat", ["x"] * 999, ["c"], {"axis": 1})]
+
+
+def repeated(operation, before, start, count):
+    steps = [start, *(f"d{k}" for k in range(count))]
+    return [*before, *((operation, [a], [b], {}) for a, b in pairwise(steps))]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -140,11 +161,85 @@ def doubling(operation, **attributes):
         ({"more": doubling("Add")}, "more than 100000 functions of columns are added"),
         ({"more": doubling("Concat", axis=1)}, "more than 100000 columns stand side by side"),
         ({"more": [("Relu", ["s"], ["r"], {"domain": "my.own"})]}, "a Relu of 'my.own', which is not read"),
+        ({"more": repeated("Identity", WIDE, "c", 300)}, "more than 200000 columns are made up to here"),
+        (
+            {"more": repeated("Relu", [], "s", 9), "columns": 1, "weights": [[1.0] * 4000]},
+            "more than 100000000 weights",
+        ),
         ({"columns": 3}, r"weights of shape \(1, 2\) are applied to 3 columns"),
     ],
 )
 def test_a_graph_that_asks_for_too_much_is_refused(tmp_path, options, words):
     onnx, model = graph(**options)
+    onnx.save(model, tmp_path / "model.onnx")
+    with pytest.raises(ModelFileError, match=words):
+        load_any(tmp_path / "model.onnx")
+
+
+def prepared(nodes, kind=1, constants=()):
+    """Some steps on one column, then a linear model."""
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+    from onnx import TensorProto, helper, numpy_helper
+
+    model = ("LinearRegressor", [nodes[-1][2][0]], ["y"], {"coefficients": [1.0]})
+    graph = helper.make_graph(
+        [helper.make_node(*one[:3], domain="ai.onnx.ml" if one[0] in ML else "", **one[3]) for one in (*nodes, model)],
+        "g",
+        [helper.make_tensor_value_info("x", kind, [None, 1])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, 1])],
+        [numpy_helper.from_array(np.array(value, dtype=np.float32), name) for name, value in constants],
+    )
+    return onnx, helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+
+
+def trees(left, right, asked, cuts):
+    """A tree ensemble of ONNX over two columns."""
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+    from onnx import TensorProto, helper
+
+    count = len(left)
+    leaves = [k for k in range(count) if left[k] < 0]
+    node = helper.make_node(
+        "TreeEnsembleRegressor",
+        ["x"],
+        ["y"],
+        domain="ai.onnx.ml",
+        nodes_treeids=[0] * count,
+        nodes_nodeids=range(count),
+        nodes_featureids=asked,
+        nodes_values=cuts,
+        nodes_modes=["LEAF" if child < 0 else "BRANCH_LEQ" for child in left],
+        nodes_truenodeids=[max(child, 0) for child in left],
+        nodes_falsenodeids=[max(child, 0) for child in right],
+        target_treeids=[0] * len(leaves),
+        target_nodeids=leaves,
+        target_ids=[0] * len(leaves),
+        target_weights=[float(k % 7) for k in leaves],
+    )
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, 2])]
+    graph = helper.make_graph([node], "g", inputs, [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, 1])])
+    return onnx, helper.make_model(graph)
+
+
+LARGEST = ("ArgMax", ["g"], ["a"], {"axis": 1})
+ONE_HOT = ("OneHotEncoder", ["c"], ["h"], {"cats_int64s": range(1000), "zeros": 1})
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (lambda: trees([*CHAIN, -1], [*CHAIN, -1], [0] * 61, [0.5] * 61), "comes to its node 60 twice"),
+        (lambda: trees(*grid(10, 3)), "tell more than 4000000 cells apart"),
+        (lambda: prepared([*WIDE, ONE_HOT], kind=7), "makes more than 100000 columns"),
+        (lambda: prepared(repeated("Identity", WIDE, "c", 300)), "more than 200000 columns are made up to here"),
+        (
+            lambda: prepared([("Greater", ["x", "b"], ["g"], {}), LARGEST], constants=[("b", range(2000))]),
+            "chooses between 2000 columns with 2000 steps, more than are read",
+        ),
+    ],
+)
+def test_a_pipeline_that_asks_for_too_much_is_refused(tmp_path, made, words):
+    onnx, model = made()
     onnx.save(model, tmp_path / "model.onnx")
     with pytest.raises(ModelFileError, match=words):
         load_any(tmp_path / "model.onnx")
@@ -174,68 +269,31 @@ def test_nothing_after_the_score_is_run(tmp_path):
     assert load_any(tmp_path / "model.onnx").task == "binary"
 
 
-# --- by chance --------------------------------------------------------------------------------------------------------
+# --- cards ------------------------------------------------------------------------------------------------------------
 
 
-def changed(document, draw):
-    """A copy with one or more values, anywhere, replaced by odd ones, lost or doubled."""
-    made = copy.deepcopy(document)
-    for _ in range(draw.choice([1, 1, 2, 3])):
-        at, path = made, []
-        while isinstance(at, (dict, list)) and at and (not path or draw.random() > 0.15):
-            key = draw.choice(list(at)) if isinstance(at, dict) else draw.randrange(len(at))
-            path.append((at, key))
-            at = at[key]
-        if not path:
-            continue
-        (where, key), kind = path[-1], draw.random()
-        if kind < 0.7:
-            odd = copy.deepcopy(draw.choice(ODD))
-            where[key] = str(odd) if isinstance(where[key], str) else odd
-        elif kind < 0.85 or isinstance(where, dict):
-            where.pop(key)
-        else:
-            where += copy.deepcopy(where)
-    return made
-
-
-@pytest.mark.parametrize("kind", ["ebm", "xgboost", "catboost"])
-def test_any_document_is_read_or_refused(tmp_path, kind):
-    original, draw = {"ebm": EBM, "xgboost": XGBOOST, "catboost": CATBOOST}[kind], random.Random(0)
-    path, refused = tmp_path / "model.json", 0
-    for _ in range(200):
-        path.write_text(json.dumps(changed(original, draw)))
-        try:
-            load_any(path)
-        except ModelFileError:
-            refused += 1
-    assert 0 < refused < 200
-
-
-@pytest.mark.parametrize("kind", ["safetensors", "lightgbm", "onnx"])
-def test_any_bytes_are_read_or_refused(tmp_path, kind):
-    draw, path = (
-        random.Random(0),
-        tmp_path / {"safetensors": "m.safetensors", "lightgbm": "m.txt", "onnx": "m.onnx"}[kind],
+def test_a_card_that_asks_for_too_much_is_refused(tmp_path):
+    below = '<Attribute partialScore="{0}"><SimplePredicate field="age" operator="lessThan" value="{0}"/></Attribute>'
+    attributes = "".join(below.format(k) for k in range(3000))
+    path = tmp_path / "card.pmml"
+    path.write_text(
+        pmml(f"<Scorecard><Characteristics><Characteristic>{attributes}</Characteristic></Characteristics></Scorecard>")
     )
-    if kind == "lightgbm":
-        path.write_text(LIGHTGBM)
-    elif kind == "onnx":
-        onnx, model = graph()
-        onnx.save(model, path)
-    else:
-        suffice.AdditiveModel([suffice.Steps([1, 2], [0, 1, -1]), suffice.Table({"a": 1, "b": -2})]).save(path)
-    original, refused = path.read_bytes(), 0
-    for _ in range(200):
-        damaged = bytearray(original)
-        for _ in range(draw.choice([1, 2, 5])):
-            damaged[draw.randrange(len(damaged))] ^= 1 << draw.randrange(8)
-        path.write_bytes(damaged[: draw.choice([len(damaged), draw.randrange(len(damaged))])])
-        try:
-            load_any(path)
-        except ModelFileError:
-            refused += 1
-    assert refused > 0
+    with pytest.raises(ModelFileError, match="6002 values of 'age' meet 6000 predicates, more than are read"):
+        load_any(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("feature,values,points\na," + "x" * 200_000 + ",1\n", "table cannot be read: field larger than field limit"),
+        ("feature,points,other\na,1,2\n", "has the column 'other'"),
+    ],
+)
+def test_a_table_of_a_card_that_cannot_be_one_is_refused(tmp_path, text, words):
+    (tmp_path / "card.csv").write_text(text)
+    with pytest.raises(ModelFileError, match=words):
+        load_any(tmp_path / "card.csv")
 
 
 # --- classes ----------------------------------------------------------------------------------------------------------

@@ -141,7 +141,7 @@ def test_aplr_is_asked_far_out_too(aplr):
     X, score = data()
     fitted = aplr.APLRClassifier(m=60, max_interaction_level=0, n_jobs=1)
     fitted.fit(X, (score > 0.8).astype(str))
-    explainer = Explainer(suffice.from_model(fitted, X))
+    explainer = Explainer(suffice.from_model(fitted, X, domains="model"))
     far = X[:40] * 50
     assert [explainer.predict(row) for row in far] == list(fitted.predict(far))
 

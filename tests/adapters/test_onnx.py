@@ -114,17 +114,52 @@ def test_exported_pipelines_of_scikit_learn():
     for final, task in ((LogisticRegression(), None), (Ridge(), "regression")):
         pipeline = make_pipeline(StandardScaler(), final).fit(X, y)
         graph = skl2onnx.to_onnx(pipeline, X[:1], options={} if task else {"zipmap": False})
-        model = suffice.from_model(graph, task=task)
+        model = suffice.from_model(graph)
         score = float(suffice.Explainer(model).score(X[4]))
         own = pipeline.predict(X[4:5])[0] if task else pipeline.decision_function(X[4:5])[0]
         assert score == pytest.approx(own, abs=1e-5)
         assert model.classes == (() if task else (0, 1))
 
 
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("sklearn.naive_bayes.GaussianNB", "joins columns in a way that is not read; convert the fitted model instead"),
+        (
+            "sklearn.calibration.CalibratedClassifierCV",
+            "what is not read is done to its score; export",
+        ),
+    ],
+)
+def test_graphs_of_other_models_are_not_called_damaged(kind, words):
+    skl2onnx = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
+    from importlib import import_module
+
+    from sklearn.linear_model import LogisticRegression
+
+    module, _, name = kind.rpartition(".")
+    inside = [LogisticRegression()] if name == "CalibratedClassifierCV" else []
+    X = np.random.default_rng(0).normal(3, 2, size=(200, 2)).astype(np.float32)
+    fitted = getattr(import_module(module), name)(*inside).fit(X, X[:, 0] > 3)
+    with pytest.raises(AdapterError, match=words):
+        suffice.from_model(skl2onnx.to_onnx(fitted, X[:1]))
+
+
+@pytest.mark.parametrize("activation", [nn.Tanh, nn.Sigmoid, nn.ELU, nn.SELU, nn.Softplus, nn.SiLU, nn.Mish])
+def test_smooth_activations_are_read(activation):
+    torch.manual_seed(0)
+    graph = exported(trained(Nam("add", activation=activation)))
+    model = suffice.from_model(graph, task="regression")
+    X = np.random.default_rng(1).normal(size=(40, 3)).astype(np.float32)
+    explainer = suffice.Explainer(model)
+    ours = [float(explainer.score(row)) for row in X]
+    assert np.allclose(ours, asking(graph)(X)[:, 0], atol=1e-5)
+
+
 def test_refusals():
     cases = [
         (Nam("mixed"), r"Relu \(.*\): it is applied to a sum of columns 0, 1, 2, so the model is not additive"),
-        (Nam("add", activation=nn.Tanh), r"has a Tanh \("),
+        (Nam("add", activation=nn.Softsign), r"Div \(.*\): columns are multiplied or divided by each other"),
         (Nam("add"), "does not say what its score decides"),
     ]
     for module, words in cases:

@@ -9,8 +9,9 @@ from suffice import MISSING, AdapterError, Explainer
 
 pandas = pytest.importorskip("pandas", reason="pandas is not installed")
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+from sklearn.cluster import KMeans  # noqa: E402
 from sklearn.compose import ColumnTransformer  # noqa: E402
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis  # noqa: E402
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis  # noqa: E402
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor  # noqa: E402
 from sklearn.feature_selection import SelectKBest, VarianceThreshold  # noqa: E402
 from sklearn.impute import SimpleImputer  # noqa: E402
@@ -23,6 +24,7 @@ from sklearn.linear_model import (  # noqa: E402
     SGDClassifier,
 )
 from sklearn.model_selection import GridSearchCV  # noqa: E402
+from sklearn.multioutput import MultiOutputClassifier  # noqa: E402
 from sklearn.naive_bayes import GaussianNB  # noqa: E402
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline  # noqa: E402
 from sklearn.preprocessing import (  # noqa: E402
@@ -39,7 +41,7 @@ from sklearn.preprocessing import (  # noqa: E402
     SplineTransformer,
     StandardScaler,
 )
-from sklearn.svm import SVC, LinearSVC  # noqa: E402
+from sklearn.svm import SVC, LinearSVC, OneClassSVM  # noqa: E402
 
 NAMES = ["age", "job", "income", "visits", "plan"]
 
@@ -350,11 +352,6 @@ REFUSED = {
         lambda: fitted(SplineTransformer(degree=1, extrapolation="linear"), Ridge()),
         "extrapolation='continue'",
     ),
-    "smooth map": (lambda: fitted(PowerTransformer(), LogisticRegression()), "yeo-johnson.*smooth curve"),
-    "normal quantiles": (
-        lambda: fitted(QuantileTransformer(n_quantiles=9, output_distribution="normal"), Ridge()),
-        "'normal'.*smooth curve",
-    ),
     "squares": (
         lambda: fitted(StandardScaler(), PolynomialFeatures(2), LogisticRegression()),
         r"PolynomialFeatures\(degree=2\) makes squares, which are smooth curves; use interaction_only=True",
@@ -386,13 +383,23 @@ REFUSED = {
         "smooth curve",
     ),
     "any function": (
-        lambda: fitted(FunctionTransformer(np.log1p), LogisticRegression()),
-        r"FunctionTransformer\(log1p\)",
+        lambda: fitted(FunctionTransformer(np.arctan), LogisticRegression()),
+        r"FunctionTransformer\(arctan\)",
     ),
     "kernel": (lambda: fitted(StandardScaler(), SVC()), "compares whole rows by the kernel 'rbf'"),
     "interactions": (
         lambda: fitted(HistGradientBoostingClassifier(max_iter=3)),
         r"a path of a tree uses three features or more \(tree 0 asks about .*, .*\)",
+    ),
+    "discriminants": (
+        lambda: fitted(QuadraticDiscriminantAnalysis()),
+        "the QuadraticDiscriminantAnalysis multiplies columns with each other; use LinearDiscriminantAnalysis",
+    ),
+    "outliers": (lambda: fitted(StandardScaler(), OneClassSVM(kernel="linear")), "OneClassSVM tells outliers from"),
+    "groups": (lambda: fitted(KMeans(2)), "KMeans puts rows into groups"),
+    "several targets": (
+        lambda: MultiOutputClassifier(LogisticRegression()).fit([[0.0], [1.0]], [[0, 1], [1, 0]]),
+        "MultiOutputClassifier predicts several targets at once; convert one of its models",
     ),
     "unfitted": (lambda: make_pipeline(StandardScaler(), LogisticRegression()), "not fitted"),
     "unfitted model": (lambda: LogisticRegression(), "not fitted"),
@@ -438,6 +445,30 @@ def test_a_nested_pipeline_is_read_like_a_flat_one():
     )
     scores = [Explainer(suffice.from_model(one)).score(X.iloc[3]) for one in (flat, nested)]
     assert scores[0] == scores[1]
+
+
+SMOOTH = {
+    "powers": ([PowerTransformer()], LogisticRegression(), 2),
+    "positive powers": ([PowerTransformer(method="box-cox", standardize=False)], LogisticRegression(), 2),
+    "normal quantiles": ([QuantileTransformer(n_quantiles=9, output_distribution="normal")], Ridge(), 0),
+    "logarithms": ([FunctionTransformer(np.log1p), StandardScaler()], LogisticRegression(), 3),
+    "roots": ([FunctionTransformer(np.sqrt)], LogisticRegression(), 2),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_smooth_maps_before_a_linear_model(name):
+    steps, final, classes = SMOOTH[name]
+    columns = ["age", "income"]
+    X = frame(missing=False)[columns].abs() + 0.5
+    pipeline = make_pipeline(*steps, final).fit(X, target(frame(missing=False), classes))
+    model = suffice.from_model(pipeline)
+
+    def ask(rows):
+        table = pandas.DataFrame(rows, columns=columns).astype(float)
+        return pipeline.decision_function(table) if classes else pipeline.predict(table)
+
+    check(f"scikit-learn {name}", model, ask, package="scikit-learn", radii=(0.5, 3.0))
 
 
 def test_powers_of_one_column_and_normal_columns_are_curves():

@@ -67,12 +67,32 @@ def ask(module):
 ROWS = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
 
 
+def named(name, make):
+    make.__name__ = name
+    return make
+
+
+SMOOTH = [
+    nn.Tanh, nn.Sigmoid, nn.ELU, nn.SELU, nn.CELU, nn.GELU, nn.SiLU, nn.Softplus, nn.Mish,
+    named("GELU(tanh)", lambda: nn.GELU(approximate="tanh")), named("ELU(0.5)", lambda: nn.ELU(0.5)),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("activation", [nn.ReLU, nn.LeakyReLU, nn.PReLU, nn.ReLU6, nn.Hardtanh])
 def test_activations_and_normalisation_are_read(activation):
     torch.manual_seed(0)
     module = trained(Nam(activation=activation))
     check(f"PyTorch {activation.__name__}", suffice.from_model(module, task="binary"), ask(module), package="torch",
           precision=1e-5, single=True)  # fmt: skip
+
+
+@pytest.mark.parametrize("activation", SMOOTH)
+def test_smooth_activations_are_read(activation):
+    torch.manual_seed(0)
+    module = trained(Nam(activation=activation))
+    model = suffice.from_model(module, task="binary")
+    check(f"PyTorch {activation.__name__}", model, ask(module), package="torch", precision=1e-5, single=True,
+          radii=(0.5, 2.0))  # fmt: skip
 
 
 def test_a_state_dict_needs_rows(nam):
@@ -136,9 +156,17 @@ def test_training_mode_is_refused():
         suffice.from_model(Nam(), task="binary")
 
 
-def test_a_smooth_activation_is_refused_by_name():
-    with pytest.raises(AdapterError, match=r"'nets.0.2' is a GELU"):
-        suffice.from_model(Nam(activation=nn.GELU).eval(), task="binary")
+def test_an_activation_that_is_not_known_is_refused_by_name():
+    with pytest.raises(AdapterError, match=r"'nets.0.2' is a Softsign"):
+        suffice.from_model(Nam(activation=nn.Softsign).eval(), task="binary")
+
+
+def test_a_smooth_activation_outside_of_the_networks_is_refused():
+    module = Nam(norm=False)
+    module.last = nn.Sigmoid()
+    module.eval()
+    with pytest.raises(AdapterError, match=r"'last' is a Sigmoid outside of the networks.*give the module without it"):
+        suffice.from_model(module, task="binary")
 
 
 def test_an_unread_layer_is_refused_by_name():
@@ -240,6 +268,23 @@ def test_layers_called_fc1_fc2_and_out_are_found():
     assert [float(score(row)) for row in x.numpy()] == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("wrap", [lambda layer: layer, nn.Sequential])
+def test_one_linear_layer_is_a_linear_model(outputs, wrap):
+    torch.manual_seed(0)
+    module = wrap(nn.Linear(3, outputs, bias=outputs == 3)).eval()
+    model = suffice.from_model(module, task="multiclass" if outputs == 3 else "regression")
+    scores = [suffice.Explainer(model).score(row) for row in ROWS]
+    expected = ask(module)(ROWS)
+    assert np.array(scores, dtype=float).reshape(len(ROWS), -1) == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_network_that_mixes_columns_is_refused_by_its_layer():
+    module = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1)).eval()
+    with pytest.raises(AdapterError, match=r"the first layer, '0\.weight', mixes 3 columns, so the model is no sum"):
+        suffice.from_model(module, task="binary")
+
+
 def test_a_module_that_returns_probabilities_is_told_so():
     torch.manual_seed(0)
     with pytest.raises(AdapterError, match="that is the sigmoid of the score: give the model without its sigmoid"):
@@ -251,7 +296,6 @@ def test_a_module_that_returns_probabilities_is_told_so():
     [
         (nn.Hardswish, "has curved pieces between -3 and 3"),
         (lambda: nn.LayerNorm(4), "depends on all units; train with BatchNorm1d"),
-        (nn.Sigmoid, "give the module without it"),
     ],
 )
 def test_layers_without_exact_pieces_are_refused_with_the_reason(kind, words):
@@ -344,6 +388,31 @@ def test_grouped_convolutions_are_one_network_for_each_feature(activation):
     model = suffice.from_model(module, task="binary")
     assert len(model.names) == 4
     check(f"torch grouped {activation.__name__}", model, ask(module), package="torch", precision=1e-5, single=True)
+
+
+class Basis(nn.Module):
+    """One basis for all features, and a grouped convolution that weighs it, under the names of nbm-spam."""
+
+    def __init__(self, features=3, bases=5):
+        super().__init__()
+        layers = [nn.Linear(1, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, bases), nn.BatchNorm1d(bases), nn.ReLU()]
+        self.bases_nary_models = nn.ModuleDict({"ord1_net0": nn.ModuleDict({"model": nn.Sequential(*layers)})})
+        self.featurizer = nn.Conv1d(features * bases, features, 1, groups=features)
+        self.classifier = nn.Linear(features, 1)
+
+    def forward(self, x):
+        basis = self.bases_nary_models["ord1_net0"]["model"]
+        columns = torch.cat([basis(x[:, i : i + 1]) for i in range(x.shape[1])], dim=1)
+        return self.classifier(self.featurizer(columns[:, :, None])[:, :, 0])
+
+
+def test_a_basis_that_features_share_is_no_stack_of_convolutions():
+    torch.manual_seed(0)
+    module = Basis()
+    module(torch.tensor(ROWS))  # some statistics for the normalisation
+    module.eval()
+    explainer = Explainer(suffice.from_model(module, task="binary"))
+    assert [float(explainer.score(row)) for row in ROWS] == pytest.approx(ask(module)(ROWS)[:, 0], abs=1e-5)
 
 
 def test_convolutions_that_join_features_are_refused():

@@ -496,20 +496,23 @@ def test_catboost_categories_that_are_joined_before_a_split_are_refused():
         _column({"split_type": "OnlineCtr", "split_index": 6}, info, "it")
 
 
-def test_a_catboost_with_a_threshold_of_its_own_is_refused(catboost, tmp_path):
+@pytest.mark.parametrize("threshold", [0.3, 0.875])
+def test_a_catboost_decides_at_its_own_threshold(catboost, threshold, tmp_path):
     X, y = data(), target(data())
     quiet = {"verbose": 0, "allow_writing_files": False, "thread_count": 1}
     fitted = catboost.CatBoostClassifier(iterations=30, depth=1, **quiet).fit(X, y)
-    suffice.from_model(fitted, X)
-    fitted.set_probability_threshold(0.3)
-    for reference in (None, X):
-        with pytest.raises(AdapterError, match=r"a decision threshold of its own, a probability of 0\.3"):
-            suffice.from_model(fitted, reference)
+    usual = fitted.predict(X)
+    fitted.set_probability_threshold(threshold)
     fitted.save_model(str(tmp_path / "model.json"), format="json")
-    with pytest.raises(AdapterError, match="threshold"):
-        suffice.from_model(tmp_path / "model.json")
-    fitted.set_probability_threshold(0.5)
-    suffice.from_model(fitted, X)
+    labels = fitted.predict(X)
+    assert (labels != usual).any()
+    for given, reference in ((fitted, X), (fitted, None), (tmp_path / "model.json", None)):
+        model = suffice.from_model(given, reference)
+        explainer = suffice.Explainer(model)
+        assert [explainer.predict(row) for row in X] == labels.tolist()
+        offset = int(model.logit_offset.p) / int(model.logit_offset.q)
+        chances = 1 / (1 + np.exp(-np.array([float(explainer.score(row)) + offset for row in X])))
+        assert np.abs(chances - fitted.predict_proba(X)[:, 1]).max() < 1e-12
 
 
 @pytest.mark.parametrize("loss", ["Poisson", "Tweedie:variance_power=1.5", "RMSE"])

@@ -1,5 +1,7 @@
 """What a live model is asked: at rows of our own and at the user's, for scores, probabilities and labels."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -191,13 +193,21 @@ def test_domains_can_be_learned_from_the_reference():
     X = np.column_stack([random.integers(18, 70, 200), random.normal(size=200).round(3), random.normal(size=200)])
     X[5, 2] = np.nan
     fitted = HistGradientBoostingClassifier(max_depth=1, max_iter=20).fit(X, X[:, 0] > 40)
-    model = suffice.from_model(fitted, X, domains="reference")
-    low, high = float(X[:, 1].min()), float(X[:, 1].max())
-    assert model.domains[0] == Domain.integers(int(X[:, 0].min()), int(X[:, 0].max()))
-    assert model.domains[1] == Domain.interval(low, high)
+    model = suffice.from_model(fitted, X)
+    low, high = Fraction(X[:, 1].min()), Fraction(X[:, 1].max())
+    slack = (high - low) / 4
+    ages = X[:, 0].astype(int)
+    assert min((ages == end).sum() for end in (ages.min(), ages.max())) >= 5  # so many make limits of them
+    assert model.domains[0] == Domain.integers(int(ages.min()), int(ages.max()))
+    assert model.domains[1] == Domain.interval(low - slack, high + slack)
     assert MISSING in model.domains[2].codes_
     assert float(model.features[1].deviation) == pytest.approx(X[:, 1].std())
-    assert MISSING in suffice.from_model(fitted, X).domains[0].codes_  # unless it is asked for
+    assert suffice.from_model(fitted, X, domains="reference").domains == model.domains
+    assert suffice.from_model(fitted, X, domains="model").domains == suffice.from_model(fitted).domains
+    stated = suffice.from_model(fitted, X, domains={"x0": Domain.integers(0, 120)})
+    assert stated.domains == (Domain.integers(0, 120), *model.domains[1:])
+    assert suffice.from_model(fitted, X[:99]).domains == suffice.from_model(fitted).domains  # too few rows
+    assert len(suffice.from_model(fitted, X[:99], domains="reference").domains[0].codes_) == 0
     with pytest.raises(suffice.AdapterError, match="takes domains from the reference rows, and there are none"):
         suffice.from_model(fitted, domains="reference")
     with pytest.raises(suffice.AdapterError, match="got 'rows'"):

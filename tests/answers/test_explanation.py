@@ -19,11 +19,13 @@ def test_text_says_what_is_proven():
     explainer = Explainer(AdditiveModel([RISING, RISING, RISING], 0, features=["a", "b", "c"], classes=["no", "yes"]))
     text = str(explainer.explain([3, 1, 1], radius={"a": 4, "b": 3, "c": 1}, unit="raw"))
     assert text.splitlines() == [
-        "Prediction: yes (margin 5)",
+        "In short: yes; a (3) settles this: whatever else changes within the region, the prediction stays yes.",
+        "Prediction: yes (probability 0.993, margin 5 in log-odds)",
         "Region: each feature within its own radius (in the features' own units)",
         "Proven: fixing 1 of 3 features is enough: whatever the other 2 do within the region, the prediction stays the "
         "same; no smaller set is enough.",
         "  a  = 3  could lower the margin by 4",
+        "Probability: whatever the free features do within the region, that of yes stays at or above 0.731.",
         "Slack: in the worst case the free features use 4 of the margin; 1 is left.",
         "Strongest free: b (3), c (1).",
         "If a could also change: 3 -> -1 with b 1 -> -2 would change the prediction to no.",
@@ -49,7 +51,8 @@ def test_features_that_are_fixed_by_wish_are_not_called_needed():
     explainer = Explainer(AdditiveModel([RISING] * 3, 0, features=list("abc")))
     why = explainer.explain([1, 1, 1], radius="0.01", fix=["a", "b", "c"], unit="raw")
     assert "needed" not in str(why)
-    assert str(why).splitlines()[2] == (
+    assert str(why).splitlines()[0] == "In short: 1; this rests on all 3 features."
+    assert str(why).splitlines()[3] == (
         "Proven: with all 3 features fixed, nothing can change; no smaller set that the preferences allow is enough."
     )
     with pytest.raises(
@@ -68,7 +71,7 @@ def test_texts_speak_of_the_claim():
     )
     binary = Explainer(AdditiveModel([RISING], 0)).contrast([3], 2, claim=ProbabilityAtLeast("0.8"), unit="raw")
     assert str(binary).splitlines() == [
-        "Prediction: 1",
+        "Prediction: 1 (probability 0.953)",
         "Claim: P(1) stays at or above 0.8",
         "Region: within 2 of the row's value",
         "Proven: changing 1 feature can break the claim; no fewer can.",

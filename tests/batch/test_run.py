@@ -1,5 +1,7 @@
 """A question is compiled once for many rows, whatever the budget, and however it is written."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -84,3 +86,10 @@ def test_a_file_explainer_compiles_once_where_it_arrives(explainer, compiled, tm
     for _ in range(2):
         assert explain(table).equals(expected)
     assert len(compiled) == 2  # one for the explainer, one for the file
+
+
+def test_an_explainer_travels_to_another_process_after_a_batch(explainer, compiled):
+    first = explainer.explain_batch(ROWS, 1)
+    again = pickle.loads(pickle.dumps(explainer))
+    assert again.explain_batch(ROWS, 1).to_arrow().equals(first.to_arrow())
+    assert len(compiled) == 2

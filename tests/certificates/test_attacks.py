@@ -2,6 +2,7 @@
 
 import copy
 import json
+from decimal import Context, Decimal
 from fractions import Fraction
 
 import pytest
@@ -11,10 +12,16 @@ import suffice_check
 from suffice import AdditiveModel, AtLeast, Domain, Explainer, Feature, PiecewiseLinear, Steps, Table, Within
 from suffice.model.writing import to_bytes
 from suffice_check import claims
+from suffice_check.claims import Inequality
+from suffice_check.core import Part
+from suffice_check.domain import Span
+from suffice_check.exponential import exp_bounds
+from suffice_check.model import read_model
 from suffice_check.ordered import Number
 from suffice_check.words import show_interval
 
 RAW = {"unit": "raw"}
+PRECISE = Context(prec=60)
 
 
 def line(slope):
@@ -77,6 +84,24 @@ def test_a_set_that_shows_a_relevant_feature_must_suffice():
     assert rejected(model, forged(document, result={"relevant": [0, 1, 2], "irrelevant": []}, evidence=sets)) == (
         "sufficiency"
     )
+
+
+def test_only_of_what_lowers_nothing_there_is_nothing_to_show():
+    """A feature that can only raise the score needs no tree; one that lowers it by little, or without end, does."""
+    model = AdditiveModel([step(5), step(5), -step(5), step("1/2"), line(1)], 6)
+    explainer, row = Explainer(model), [2, 2, 2, 2, 0]
+    document = explainer.relevance(row, 4, immutable=["x4"], **RAW).certificate().document
+    assert document["result"]["irrelevant"] == [2, 3, 4]
+    assert [bool(tree) for tree in document["evidence"]["trees"]] == [False, True, False]
+    check(model, document)
+    assert rejected(model, forged(document, evidence={"trees": [[], [], []]})) == "tree"
+    said_of_all = {"relevant": [], "irrelevant": [0, 1, 2, 3, 4]}
+    assert rejected(model, forged(document, result=said_of_all, evidence={"sets": [], "trees": [[]] * 5})) == "tree"
+    model = AdditiveModel([step(5), line(1)], 1)
+    document = Explainer(model).relevance([2, 0], "inf", immutable=["x1"], **RAW).certificate().document
+    assert document["evidence"]["trees"] == [[]]
+    check(model, document)
+    assert rejected(model, forged(document, question={"immutable": []})) == "tree"
 
 
 def test_stretches_of_a_curve_come_in_order_and_begin_on_the_right_side():
@@ -255,3 +280,51 @@ def test_the_smallest_charge_is_said_to_be_spare():
     document = Explainer(model).sufficiency([0], ["x0"], 1, claim=Within(1), **RAW).certificate().document
     charged = forged(document, question={"arithmetic": "float32"}) | {"charges": ["1/500", "1/1000"]}
     assert "with at least 1/1000 of score to spare" in check(model, charged)
+
+
+def test_what_cannot_move_at_any_finite_radius_is_told():
+    """The row is held there by a deviation of 0, not by its shape."""
+    model = AdditiveModel([line(1), Steps([], [0])], 1, features=[Feature("x", deviation=0), Feature("y", deviation=1)])
+    document = Explainer(model).radius([0, 0], []).certificate().document
+    assert document["result"]["holds_at"] == "finite"
+    text = check(model, document)
+    assert "at every finite radius, but not on the whole domain. Region: 'x' held at its value and 'y' within" in text
+
+
+def test_a_score_that_is_a_logit_is_said_to_be_one():
+    claim = {"claim": AtLeast("1/2"), **RAW}
+    for offset, words in (
+        ("0", "the score (the log-odds of 'yes') stays at least 1/2"),
+        ("1", "the score stays at least"),
+    ):
+        model = AdditiveModel([line(1)], 1, classes=["no", "yes"], logit_offset=offset)
+        assert words in check(model, Explainer(model).explain([0], 1, **claim).certificate().document)
+
+
+def test_a_place_just_beyond_an_end_does_not_hide_the_end_itself():
+    """At the end of a region that reaches just beyond it, the value there counts as well as the limits beside it."""
+    dip = Table({2: -5}, otherwise=Steps([], [0]))
+    feature = read_model(to_bytes(AdditiveModel([dip], 0, "regression"))).features[0]
+    part = Part(feature, (Fraction(0),), [Inequality((1,), Fraction(0), False)], 1)
+    for low, high in (((2, -1), (4, 0)), ((0, 0), (2, 1))):
+        span = Span(Number(Fraction(low[0]), low[1]), Number(Fraction(high[0]), high[1]), is_integers=False)
+        assert part.over(span) == [Number(Fraction(5))]
+
+
+@pytest.mark.parametrize(("end", "side"), [("low", "-e"), ("high", "+e")])
+def test_ends_of_ranges_leave_numbers_out_and_never_add_some(end, side):
+    model = AdditiveModel([Steps([0], [0, 1])], 0, "regression", [Feature("x", Domain.interval(-9, 9))])
+    document = Explainer(model).inflate([3], 1, features=["x"], claim=AtLeast(0), **RAW).certificate().document
+    ranges = [{"feature": 0, "low": "-1", "high": "5"}]
+    inner = forged(document, result={"ranges": ranges, "is_widest": False}, evidence={"inputs": []})
+    check(model, inner)
+    ranges[0][end] += side
+    assert rejected(model, forged(inner, result={"ranges": ranges})) == "ranges"
+
+
+@pytest.mark.parametrize("bits", range(1, 16))
+def test_the_exponential_function_lies_between_its_bounds_however_coarse(bits):
+    """With few digits, what is left of a series matters."""
+    for k in range(1, 200):
+        low, high = exp_bounds(Fraction(k, 97), bits)
+        assert low <= Fraction(PRECISE.exp(PRECISE.divide(Decimal(k), Decimal(97)))) <= high

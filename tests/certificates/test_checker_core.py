@@ -12,11 +12,11 @@ import pytest
 
 from suffice_check.claims import Inequality
 from suffice_check.core import Part
-from suffice_check.model import Domain, Span
+from suffice_check.domain import Domain, Span
 from suffice_check.ordered import ZERO, Number, total
 from suffice_check.reading import RejectedError
 from suffice_check.shapes import broken_line, steps
-from suffice_check.tree import Choices, Cover, Node, check_changes
+from suffice_check.tree import Choices, Cover, Node, check_changes, check_irrelevant
 
 HALVES = [Fraction(k, 2) for k in (0, 0, 1, 2, 2, 3, 4, 6)]
 MULTIPLIERS = [Fraction(k, 6) for k in (0, 0, 2, 3, 4, 6, 6, 9, 12, 18, -3, -6)]
@@ -131,12 +131,17 @@ def test_no_tree_shows_that_an_item_is_irrelevant_when_it_is_not(seed):
     rng, accepted = random.Random(f"roles {seed}"), 0
     for _ in range(40):
         case = Case(rng)
+
+        def enough(fixed, _, case=case):
+            if not case.fits([i for i in case.choices.members(case.choices.all) if i not in fixed]):
+                raise RejectedError("sufficiency", "no")
+
         for item in case.choices.open:
             others = [freed for freed in case.fitting if item not in freed]
             is_irrelevant = all(case.fits(case.choices.features(freed | {item})) for freed in others)
             for _ in range(8):
                 offered = tree(rng, case.choices.open - {item}, lambda: Node("fits"), 3)
-                found = is_accepted(case.cover.check_irrelevant, offered, item, case.fits)
+                found = is_accepted(check_irrelevant, offered, item, case.cover, case.choices, enough)
                 assert is_irrelevant or not found
                 accepted += found
     assert accepted > 10

@@ -14,7 +14,8 @@ from wild import model as wild_model
 
 from suffice import AdditiveModel, Domain, Feature, ReluNetwork, Steps, SufficeError
 from suffice.model.writing import to_bytes
-from suffice_check.model import Span, read_model
+from suffice_check.domain import Span
+from suffice_check.model import read_model
 from suffice_check.network import Activation, Network, Tensor, read_layer
 from suffice_check.ordered import Number, ceil, floor, times, total
 from suffice_check.shapes import NoValueError

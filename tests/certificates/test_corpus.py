@@ -22,10 +22,10 @@ from suffice.model.reading import file_hash
 from suffice.model.writing import to_bytes
 from suffice_check import checker, network
 from suffice_check.__main__ import main
-from suffice_check.model import Tensors
 from suffice_check.network import Activation, Network, Tensor, read_layer
 from suffice_check.ordered import Number
 from suffice_check.sentence import Sentence
+from suffice_check.tensors import Tensors
 from suffice_check.words import show, show_floor, show_value
 
 MODELS = {file_hash(path): path for path in sorted((HERE / "models").glob("*.safetensors"))}
@@ -167,7 +167,10 @@ def test_the_sentence_says_what_is_proven_of_which_row_region_and_model():
             "within that radius of the row (in the model's scaled units); numbers that are codes or categories count "
             "as labels. Rest of the row: 'bins'",
         ),
-        ("radius_without_end", "stays 'no' at every finite radius, but not on the whole domain. Rest of the row"),
+        (
+            "radius_without_end",
+            "stays 'no' at every finite radius, but not on the whole domain. Region: 'months' within that",
+        ),
     ],
 )
 def test_the_sentence_says_what_else_decides_its_meaning(name, part):

@@ -8,12 +8,13 @@ from itertools import combinations
 
 import pytest
 from joint_models import Known, known, sets
+from oracles.worlds import World
 
 import suffice
 import suffice_check
-from suffice import AdditiveModel, Domain, Explainer, Feature, PairSteps, PiecewiseLinear, Steps
+from suffice import AdditiveModel, AtMost, Beats, Domain, Explainer, Feature, PairSteps, PiecewiseLinear, Steps
 from suffice.model.writing import to_bytes
-from suffice_check import joint, pairs, scenarios
+from suffice_check import pairs, scenarios, together
 from suffice_check.joint import Bounds, Joint
 from suffice_check.ordered import ZERO, Number
 from suffice_check.scenarios import Scenario, Scenarios
@@ -298,7 +299,7 @@ BREAKS = {
     "scenarios break whatever they like": (Scenarios, "breaks", lambda self, freed: True),
     "leaves of scenarios are believed": (Scenarios, "_most", lambda *args: -1),
     "falls are twice as large": (Scenario, "fall", lambda self, features: Number(10**6)),
-    "drops are forgotten": (joint, "total", lambda numbers: ZERO),
+    "drops are forgotten": (together, "total", lambda numbers: ZERO),
     "bins are all one": (pairs.Bins, "bin", lambda self, at: 0),
     "trees may stop": (scenarios, "walk", lambda *args, **kwargs: None),
 }
@@ -330,3 +331,113 @@ def test_breaks_of_the_checker_are_found(name, monkeypatch):
         except AssertionError:
             return
     raise AssertionError("no test would notice")
+
+
+# --- relevance, curves, ranges ----------------------------------------------------------------------------------------
+
+
+def told(one: Known, radius: Fraction | None) -> list:
+    """Answers whose proofs put those of several sets, radii or ranges together."""
+    explainer, row = one.explainer, one.row
+    reach = "inf" if radius is None else radius
+    return [
+        explainer.relevance(row, reach, unit="raw"),
+        explainer.relevance(row, reach, unit="raw", max_changed=1),
+        explainer.curve(row, unit="raw", until=3),
+        explainer.curve(row, unit="raw"),
+        explainer.inflate(row, reach, unit="raw"),
+        explainer.inflate(row, reach, unit="raw", max_changed=1),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(20, 32))
+def test_roles_curves_and_ranges_are_certified(seed):
+    one = known(seed, varies=False)
+    content = to_bytes(one.explainer.model)
+    for answer in told(one, (None, Fraction(1), Fraction(2))[seed % 3]):
+        assert accepts(content, answer.certificate().document)
+
+
+def roles_by_trying(one: Known) -> dict[str, set[int]]:
+    """The role of each feature, from all sets."""
+    every, holds = set(range(len(one.row))), one.holds()
+    enough = [every - set(freed) for freed, is_enough in holds.items() if is_enough]
+    minimal = [kept for kept in enough if not any(other < kept for other in enough)]
+    some, all_ = set().union(*minimal), every.intersection(*minimal)
+    return {"necessary": all_, "relevant": some - all_, "irrelevant": every - some}
+
+
+def test_a_role_that_is_not_so_is_not_accepted():
+    refused = 0
+    for seed in range(20, 32):
+        one = known(seed, varies=False)
+        content, document = (
+            to_bytes(one.explainer.model),
+            one.explainer.relevance(one.row, "inf").certificate().document,
+        )
+        true = roles_by_trying(one)
+        assert {role: set(document["result"][role]) for role in true} == true
+        for old, new in ((a, b) for a in true for b in true if a != b):
+            for i in true[old]:
+                forged = copy.deepcopy(document)
+                forged["result"][old].remove(i)
+                forged["result"][new].append(i)
+                for trees in (forged["evidence"]["trees"], [[]], [*forged["evidence"]["trees"], []]):
+                    for sets_ in (forged["evidence"]["sets"], [*forged["evidence"]["sets"], list(range(len(one.row)))]):
+                        forged["evidence"]["trees"], forged["evidence"]["sets"] = trees, sets_
+                        assert not accepts(content, forged)
+                        refused += 1
+    assert refused > 50
+
+
+def test_a_wider_range_or_a_longer_stretch_is_not_accepted():
+    wider = longer = 0
+    for seed in range(20, 40):
+        one = known(seed, varies=False)
+        content = to_bytes(one.explainer.model)
+        for radius in (Fraction(1), None):
+            document = (
+                one.explainer.inflate(one.row, "inf" if radius is None else radius, unit="raw").certificate().document
+            )
+            for k, given in enumerate(document["result"]["ranges"]):
+                for end in ("low", "high"):
+                    if given.get(end) not in (None, "0", "3"):  # where the domain does not end too
+                        for is_widest, inputs in ((True, document["evidence"]["inputs"]), (False, [])):
+                            forged = copy.deepcopy(document)
+                            forged["result"]["ranges"][k][end], forged["result"]["is_widest"] = None, is_widest
+                            forged["evidence"]["inputs"] = inputs
+                            assert not accepts(content, forged)
+                            wider += 1
+        document = one.explainer.curve(one.row, unit="raw", until=3).certificate().document
+        for k, step in enumerate(document["result"]["steps"][1:], start=1):
+            forged = copy.deepcopy(document)
+            forged["result"]["steps"][k - 1]["holds_at"] = step["holds_at"]
+            forged["result"]["steps"][k]["from"] = step["holds_at"]
+            assert not accepts(content, forged)
+            longer += 1
+    assert wider > 10
+    assert longer > 10
+
+
+def test_a_term_that_the_checker_takes_for_varying_is_certified_or_refused():
+    """Just above a radius the checker trusts no edge along a term that varies; here it does not, for the search."""
+    world = World(10157, varies=True, most=3)
+    largest = Explainer(world.model).radius(world.row, [], unit="raw", claim=AtMost("5/4"))
+    assert largest.limit == (0, True)
+    document = certificate(largest)
+    assert document is None or accepts(to_bytes(world.model), document)
+
+
+def test_a_set_that_just_breaks_a_strict_claim_is_ruled_out():
+    """What x1 and x2 do together is just the margin, so that no multiple of a scenario bounds what they cost."""
+    world = World(10183)
+    asked = {"unit": "raw", "claim": Beats("a"), "cost": {"x0": 1, "x1": 3, "x2": 2}}
+    why = Explainer(world.model).explain(world.row, 1, **asked)
+    assert (why.cost, why.lower_bound) == (3, 3)
+    assert accepts(to_bytes(world.model), why.certificate().document)
+
+
+def test_a_set_of_which_few_may_change_that_just_breaks_a_strict_claim_is_ruled_out():
+    world = World(10875, most=4)
+    why = Explainer(world.model).explain(world.row, "3/2", claim=Beats("a"), max_changed=2)
+    assert accepts(to_bytes(world.model), why.certificate().document)

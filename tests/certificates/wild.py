@@ -1,8 +1,9 @@
 """Random models, rows and questions of all kinds, small enough for brute force and full of ties: for what the library
 certifies, and for what the checker accepts.
 
-    python tests/certificates/wild.py 10000 [seed]      # certify and check so many answers; none may be refused, and no
-                                                        # false statement about the same answers accepted
+    python tests/certificates/wild.py 10000 [seed]          # write and check so many certificates, a third of them of
+                                                            # models with pair terms: none may be refused
+    python tests/certificates/wild.py 1000 [seed] --forge   # neither may false statements about answers be accepted
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +27,15 @@ from suffice import (
     AtLeast,
     AtMost,
     Beats,
+    Bins,
     Domain,
     Explainer,
     Feature,
+    PairLinear,
+    PairSteps,
     PiecewiseLinear,
     ProbabilityAtLeast,
+    Product,
     Readout,
     ReluNetwork,
     Same,
@@ -41,6 +46,7 @@ from suffice import (
 from suffice.certificate.witnesses import place_document
 from suffice.model.writing import to_bytes
 from suffice.search.registry import SEARCHES
+from suffice_check.checker import Checker
 
 KINDS = (
     "explain",
@@ -127,14 +133,42 @@ def feature(rng, i, outputs):
     return inner, Feature(f"x{i}", domain, center, scale, deviation), values
 
 
-def model(rng):
+def pair_shape(rng, outputs, features):
+    """A term over two features: a table, a surface between knots, or a product."""
+    names = [[*one.domain.categories_] for one in features]
+    has_codes = [bool(one.domain.codes_) for one in features]
+    kind = rng.choice(["table", "table", "surface", "product"])
+    if kind == "surface" and not any(names) and not any(has_codes):
+        rows, columns = (sorted(rng.sample(range(-4, 5), rng.randint(2, 3))) for _ in features)
+        return PairLinear(rows, columns, [[row_of(rng, outputs) for _ in columns] for _ in rows])
+    if kind == "product":
+        each = []
+        for some, has_code in zip(names, has_codes, strict=True):
+            inner = Table({name: row_of(rng, outputs) for name in some}) if some else shape(rng, outputs, 2)
+            each.append(Table({MISSING: row_of(rng, outputs)}, otherwise=inner) if has_code else inner)
+        return Product(*each)
+    bins = []
+    for some, has_code in zip(names, has_codes, strict=True):
+        cuts = sorted(rng.sample(range(-4, 5), rng.randint(1, 2)))
+        closed = [rng.choice(["left", "right"]) for _ in cuts]
+        bins.append(Bins(keys=some) if some else Bins(cuts, keys=[MISSING] * has_code, closed=closed))
+    rows, columns = bins
+    return PairSteps(rows, columns, [[row_of(rng, outputs) for _ in range(len(columns))] for _ in range(len(rows))])
+
+
+def model(rng, *, has_pairs=False):
     """A model, and values of each feature."""
     task = rng.choice(["binary", "binary", "multiclass", "regression"])
     outputs = 3 if task == "multiclass" else 1
     made = [feature(rng, i, outputs) for i in range(rng.randint(2, 5))]
     shapes, features, values = (list(part) for part in zip(*made, strict=True))
     ties = rng.choice(["positive", "negative"]) if task == "binary" else "positive"
-    return AdditiveModel(shapes, row_of(rng, outputs), task, features, None, ties), values
+    constant, pairs = row_of(rng, outputs), {}
+    if has_pairs:
+        edges = list(combinations(features, 2))
+        for two in rng.sample(edges, rng.randint(1, min(3, len(edges)))):
+            pairs[tuple(one.name for one in two)] = pair_shape(rng, outputs, two)
+    return AdditiveModel(shapes, constant, task, features, None, ties, pairs=pairs), values
 
 
 def claim(rng, explainer, row):
@@ -188,14 +222,14 @@ def ask(rng, kind, explainer, row, claimed):
     return getattr(explainer, kind)(row, radius, **asked)
 
 
-def answers(count, seed):
+def answers(count, seed, *, has_pairs=False):
     """Yield (model, kind, answer) of so many random questions that make sense."""
     made = attempt = 0
     while made < count:
         rng = random.Random(f"{seed} {attempt}")
         attempt += 1
         try:
-            additive, values = model(rng)
+            additive, values = model(rng, has_pairs=has_pairs)
             explainer = Explainer(additive)
         except suffice.SufficeError:
             continue
@@ -323,29 +357,37 @@ def _less_steps(answer, result, evidence):
 
 
 def main():
-    count, seed = int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "0"
-    began, kinds, refused, longest, forged = time.process_time(), Counter(), Counter(), 0.0, 0
-    for additive, kind, answer in answers(count, seed):
-        try:
-            certificate = answer.certificate()
-        except suffice.SufficeError as error:
-            refused[f"{kind}: {error}"] += 1
-            continue
-        start = time.process_time()
-        suffice_check.check(to_bytes(additive), certificate.text.encode())
-        longest = max(longest, time.process_time() - start)
-        kinds[certificate.document["result"]["kind"]] += 1
-        for document in forgeries(answer, certificate.document):
-            forged += 1
+    given = [one for one in sys.argv[1:] if one != "--forge"]
+    count, seed, is_forged = int(given[0]), given[1] if len(given) > 1 else "0", "--forge" in sys.argv
+    began, kinds, left, longest, forged = time.process_time(), Counter(), Counter(), 0.0, 0
+    for has_pairs, share in ((False, count - count // 3), (True, count // 3)):
+        made = 0
+        for additive, kind, answer in answers(sys.maxsize, f"{seed} {has_pairs}", has_pairs=has_pairs):
+            if made == share:
+                break
             try:
-                suffice_check.check(to_bytes(additive), json.dumps(document).encode())
-            except suffice_check.RejectedError:
+                certificate = answer.certificate()
+            except suffice.SufficeError as error:
+                left[f"{kind}: {str(error).partition(', ')[0]}"] += 1
                 continue
-            raise AssertionError(f"accepted, though false: {json.dumps(document)}")
-    print(f"{forged} false statements about the same answers, none accepted")
-    print(f"{sum(kinds.values())} certificates accepted, none refused, in {time.process_time() - began:.0f} s CPU")
-    print(dict(kinds), f"longest check {longest:.2f} s")
-    print("not certified:", dict(refused))
+            start = time.process_time()
+            checker = Checker(to_bytes(additive))
+            checker.check(certificate.text.encode())
+            longest = max(longest, time.process_time() - start)
+            kinds[certificate.document["result"]["kind"] + " with pair terms" * has_pairs] += 1
+            made += 1
+            for document in forgeries(answer, certificate.document) if is_forged and not has_pairs else ():
+                forged += 1
+                try:
+                    checker.check(json.dumps(document).encode())
+                except suffice_check.RejectedError:
+                    continue
+                raise AssertionError(f"accepted, though false: {json.dumps(document)}")
+    print(f"{kinds.total()} certificates accepted, none refused, in {time.process_time() - began:.0f} s CPU")
+    print(dict(sorted(kinds.items())), f"longest check {longest:.2f} s")
+    if is_forged:
+        print(f"{forged} false statements about the same answers, none accepted")
+    print("not certified:", dict(sorted(left.items())))
 
 
 if __name__ == "__main__":

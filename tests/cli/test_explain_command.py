@@ -124,12 +124,16 @@ def test_claims_and_contrasts(folder):
         assert (two["features"], two["is_possible"]) == (list(contrast.features), contrast.is_possible)
     assert answer("explain", *asked, "--at-least", 7, "--without", "b").stdout.splitlines() == [
         "Row 0",
+        "In short: 8; b (1) settles this: whatever else changes within the region, the",
+        "  prediction stays at or above 7.",
         "Prediction: 8",
         "Claim: the prediction stays at or above 7 (margin 1)",
         "Region: within 1 of the row's value",
         "Proven: fixing 1 of 2 features is enough: whatever the other one does within",
         "  the region, the claim stays true; no smaller set is enough.",
         "  b  = 1  could lower the margin by 3",
+        "Range: whatever the free features do within the region, the prediction stays",
+        "  between 7 and 9.",
         "Slack: in the worst case the free features use 1 of the margin; 0 is left.",
         "Strongest free: a (1).",
         "If b could also change: 1 -> 2 would break the claim.",

@@ -2,6 +2,7 @@
 
 import inspect
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -38,7 +39,11 @@ def test_fit_writes_a_model_that_explain_reads(people):
     assert (shown["task"], shown["classes"]) == (model.task, list(model.classes)) == ("binary", ["bad", "good"])
     assert (shown["epochs"], shown["seconds"] > 0, shown["validation_loss"] > 0) == (3, True, True)
     assert shown["model"]["sha256"] == file_hash("new.safetensors")
-    assert str(model.domains[1]) == "(-∞, ∞), or one of missing"
+    assert str(model.domains[0]) == "the integers from 1 to 106"  # 18 to 89 in the table, a quarter of that beyond
+    debts = [float(line.split(",")[2]) for line in (people / "people.csv").read_text().split()[1:] if ",," not in line]
+    slack = (Fraction(max(debts)) - Fraction(min(debts))) / 4
+    span = Domain.interval(Fraction(min(debts)) - slack, Fraction(max(debts)) + slack)
+    assert model.domains[1] == span | Domain.codes(suffice.MISSING)
     assert model.domains[2] == Domain.categories("f", "m")
     explained = document("explain", "new.safetensors", "people.csv", "--row", 0, "--radius", "0.5", "--unit", "std")
     row = dict(
@@ -55,9 +60,8 @@ def test_fit_repeats_itself_and_reports_in_words(people):
     first = document(*FIT, "--target", "y", "--random-state", 3)["model"]["sha256"]
     text = answer(*FIT, "--target", "y", "--random-state", 3).stdout
     assert text.splitlines()[-1] == f"SHA-256   {first}"
-    assert words(text).startswith(
-        "rows 80 features 4, 1 of them categories target y (binary) classes bad, good trained 3"
-    )
+    assert words(text).startswith("Doubt: 'id' counts the rows, like an identifier; drop it.")
+    assert "rows 80 features 4, 1 of them categories target y (binary) classes bad, good trained 3" in words(text)
     assert max(len(line) for line in text.splitlines()) <= 80
     assert answer(*FIT, "--target", "y", "--random-state", 4, "--quiet").output == ""
     assert file_hash("new.safetensors") != first
@@ -142,3 +146,65 @@ app({[*map(str, FIT), "--target", "y"]})"""
     assert complaint.count("\n") == 1
     assert complaint.startswith(f"Error: fit cannot run: No module named {library!r}")
     assert complaint.endswith("pip install 'suffice[nam]'\n")
+
+
+@needs_nam
+def test_fit_takes_what_columns_can_be(people):
+    (people / "domains.toml").write_text('debt = "-2:2"\nage = "1:90"\n')
+    options = (
+        "--drop",
+        "id",
+        "--integer",
+        "debt",
+        "--domains",
+        "domains.toml",
+        "--range",
+        "age=18:",
+        "--category",
+        "sex",
+    )
+    document(*FIT, "--target", "y", *options)
+    domains = [str(domain) for domain in suffice.load("new.safetensors").domains]
+    assert domains == ["the integers from 18 to 106", "the integers from -3 to 3, or one of missing", "one of f, m"]
+    document(*FIT, "--target", "y", "--drop", "id", "--category", "age")
+    assert "18" in suffice.load("new.safetensors").domains[0].categories_
+    assert "write a column and its range" in fail(*FIT, "--target", "y", "--range", "age 18:")
+    assert "did you mean 'age'?" in fail(*FIT, "--target", "y", "--range", "Age=18:")
+
+
+@needs_nam
+def test_domains_are_shown_learned_and_written(people):
+    document(*FIT, "--target", "y", "--drop", "id", "--range", "age=-inf:inf")
+    assert "the integers from -∞ to ∞" in words(answer("domains", "new.safetensors").stdout)
+    shown = document(
+        "domains", "new.safetensors", "--learn", "people.csv", "--integer", "debt", "-o", "other.safetensors"
+    )
+    model = suffice.load("other.safetensors")
+    assert [str(domain) for domain in model.domains[:2]] == [
+        "the integers from 1 to 106",
+        "the integers from -3 to 3, or one of missing",
+    ]
+    assert shown["model"]["sha256"] == file_hash("other.safetensors")
+    assert "is an input of this command" in fail("domains", "new.safetensors", "-o", "new.safetensors")
+
+
+@needs_nam
+def test_fit_and_evaluate_say_how_good_the_model_is(people):
+    shown = document(*FIT, "--target", "y")
+    assert [one["name"] for one in shown["scores"]] == ["AUC", "accuracy"]
+    assert all(0 <= one[key] <= 1 for one in shown["scores"] for key in ("model", "linear", "guess"))
+    assert shown["scores"][0]["linear"] > 0.9  # the classes follow from a sum
+    few = "the class 'bad' has 26 rows only; what is learned of it is hardly more than those."
+    assert shown["doubts"] == ["'id' counts the rows, like an identifier; drop it.", few]
+    text = words(answer(*FIT, "--target", "y").stdout)
+    assert "on rows held back (linear model" in text
+    assert "Doubt: 'id' counts the rows, like an identifier; drop it." in text
+    found = document("evaluate", "new.safetensors", "people.csv", "--target", "y")
+    explainer = Explainer(suffice.load("new.safetensors"))
+    lines = [line.split(",") for line in (people / "people.csv").read_text().split()[1:]]
+    rows = [{"id": i, "age": a, "debt": d or None, "sex": s} for i, a, d, s, _ in lines]
+    right = sum(explainer.predict(row) == line[-1] for row, line in zip(rows, lines, strict=True))
+    assert found["rows"] == 80
+    assert {one["name"]: one["model"] for one in found["scores"]}["accuracy"] == right / 80
+    assert "the simplest guess" in answer("evaluate", "new.safetensors", "people.csv", "--target", "y").stdout
+    assert "which is not a class of the model" in fail("evaluate", "new.safetensors", "people.csv", "--target", "sex")

@@ -9,6 +9,7 @@ from strategies import constraints
 
 from suffice.core.constraint import NO_DROP, Drop, Scenario, total
 from suffice.core.drops import Separable
+from suffice.errors import Undecided
 from suffice.numbers.exact import rational
 
 
@@ -61,3 +62,17 @@ def test_ceilings_add_up_to_at_least_the_fall(most: int | None) -> None:
     assert all(constraint.fall(freed) <= total(constraint.ceilings[i] for i in freed) for freed in subsets(4))
     assert constraint.with_slack(rational(9)).admits([0, 2, 3])
     assert not constraint.with_slack(rational(6)).admits([0, 2, 3])
+
+
+def test_drops_between_two_numbers_leave_what_lies_between_open() -> None:
+    def seen(margin: object, ceiling: object, floor: object, gap: object) -> Separable:
+        drops, floors = (Drop.of(rational(ceiling)),), (Drop.of(rational(floor)),)
+        return Separable(rational(margin), drops, is_strict=False, gap=rational(gap), floors=floors)
+
+    assert seen(1, 1, "1/2", 0).admits([0])
+    assert not seen(1, 3, 2, "1/2").admits([0])
+    for open_ in (seen(1, 2, 1, 0), seen(1, 2, "5/4", "1/2"), seen(1, "3/2", "3/2", "1/2")):
+        assert not open_.inner.admits([0])
+        assert open_.outer.admits([0])
+        with pytest.raises(Undecided):
+            open_.admits([0])

@@ -4,7 +4,9 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from builders import RISING
+from oracles.smooth import CLOSE, FUNCTIONS, exactly
 
 import suffice
 from suffice import (
@@ -14,10 +16,13 @@ from suffice import (
     Explainer,
     Feature,
     ReluNetwork,
+    Smooth,
     Status,
     Steps,
     Table,
 )
+from suffice.core.drops import enclose_drops
+from suffice.numbers.exact import rational
 
 
 def test_witnesses_attain_the_drops():
@@ -81,3 +86,16 @@ def test_drops_beyond_floats_are_compared_exactly():
         ["a"] * 3, 1, claim=suffice.Within("3e400"), unit="raw"
     )
     assert (why.size, why.status) == (1, Status.PROVEN)
+
+
+@pytest.mark.parametrize("at", [Fraction(1), Fraction(1, 3)])
+def test_the_drop_of_a_smooth_feature_lies_between_its_floor_and_its_ceiling(at):
+    # Few bits, so that an end that is taken for the other one shows.
+    (curve,) = Smooth("tanh").compile()
+    row, region = (rational(at),), [Domain.interval(at - 1, at + 1)]
+    found = enclose_drops([curve], [curve.value(row[0], 2)], row, region, 2)
+    true = exactly(FUNCTIONS["tanh"], at) - exactly(FUNCTIONS["tanh"], at - 1)
+    (ceiling,), (floor,) = found.ceilings, found.floors
+    assert Fraction(str(floor.value)) < true - CLOSE
+    assert true + CLOSE < Fraction(str(ceiling.value))
+    assert ceiling.value - floor.value < rational("1e-8")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
 
+import suffice_check
 from suffice import AdditiveModel, AssertionFileError, Domain, Explainer, Feature, Steps, Table
 from suffice.cli.app import app
 from suffice.decisions.assertions import read_assertions, run_assertions
@@ -87,6 +89,23 @@ def test_rows_that_violate_an_assertion_are_named(tmp_path):
     assert document["passed"] is False
 
 
+def test_a_report_and_certificates_are_written_on_request(tmp_path):
+    page, folder = tmp_path / "report.html", tmp_path / "proofs"
+    done = run(tmp_path, FILE, "--report", str(page), "--certificates", str(folder))
+    assert done.exit_code == 4
+    assert "<strong>REFUTED:</strong> check 2" in page.read_text()
+    assert "6 assertions: 4 proven, 2 refuted, 0 unknown" in page.read_text()
+    model = (tmp_path / "loan.safetensors").read_bytes()
+    told = {path.name: suffice_check.check(model, path.read_bytes()) for path in sorted(folder.iterdir())}
+    assert list(told) == [f"{number}.json" for number in (1, 2, 3, 5, 6)]
+    assert "No certificate of check 4: a probability below 1/2" in done.stderr
+    assert (
+        "the prediction stays 'grant', as long as 'income' is in [20, 50] and 'housing' is one of 'own'"
+        in told["1.json"]
+    )
+    assert "stays at least 3 is false at an input" in told["6.json"]
+
+
 def test_a_verdict_that_cannot_be_reached_is_unknown_and_fails(tmp_path):
     assertions = read_assertions(written(tmp_path, FILE))[:1]
 
@@ -116,6 +135,9 @@ def test_a_verdict_that_cannot_be_reached_is_unknown_and_fails(tmp_path):
         ("[[monotone]]\nfeature = 'income'", "needs the field 'direction'"),
         ("[[monotone]]\nfeature = 'income'\ndirection = 'left'", 'direction is "up" or "down"'),
         ("[[check]", "is not a file of assertions in TOML"),
+        ("a" + ".a" * 3000 + " = 1", "a line with more than 2,000 dots"),
+        ("# " + "x" * (1 << 20), "has more than 1,048,576 bytes"),
+        ("x = " + "[" * 5000, "is not a file of assertions in TOML"),
         ("[[check]]\nwhere = { wage = 1 }\ndecides = 'grant'", "check 1: 'wage' is not a feature"),
         ("[[check]]\ndecides = 'maybe'", "check 1: the claim must name a class"),
     ],
@@ -128,3 +150,29 @@ def test_files_that_mean_nothing_are_refused_in_a_sentence(tmp_path, text, said)
     if "check 1: " not in said:
         with pytest.raises(AssertionFileError):
             read_assertions(written(tmp_path, text))
+
+
+NUMBERS = ["1", "-1", "0.5", "1e999", "9" * 5000, "nan", "-inf", "0x1f", "'1/0'", "'1e99999999'"]
+TEXTS = ["''", "'own'", "'grant'", '"\\u001b[2J\\nPROVEN: all"']
+OTHERS = ["true", "1979-05-27", "07:32:00", "[]", "{}", "[1, 'own']", "[[1]]", "[true]"]
+RANGES = ["{ from = 5, to = 1 }", "{ from = nan }", "{ from = 1979-05-27 }"]
+LIMITS = ["{ at_least = 'x' }", "{ at_most = nan }", "{ of = 'grant', at_least = 2 }"]
+
+
+def test_a_file_with_odd_values_is_answered_or_refused_in_a_sentence(tmp_path):
+    """Every value of the file, in turn, is replaced by every odd one."""
+    places = list(re.finditer(r"(?<== )(\{[^\n]*\}|\"[^\"\n]*\"|[\w.]+)", FILE))
+    explainer, seen = Explainer(LOAN), {"answered": 0, "refused": 0}
+    for place in places:
+        for word in (*NUMBERS, *TEXTS, *OTHERS, *RANGES, *LIMITS):
+            path = written(tmp_path, FILE[: place.start()] + word + FILE[place.end() :])
+            try:
+                told = str(run_assertions(explainer, read_assertions(path))).splitlines()
+            except AssertionFileError as error:
+                told = [str(error)]
+                seen["refused"] += 1
+            else:
+                seen["answered"] += 1
+            assert all(line.isprintable() for line in told)
+            assert not [line for line in told if line.startswith("PROVEN: all")]
+    assert min(seen.values()) > 20

@@ -146,7 +146,7 @@ def test_rows_that_cannot_be_read_are_told_apart():
     assert found.rows == 2
     assert found.violations == (2,)
     assert list(found.failed) == [1]
-    assert "Not read: 1 row, left out; row 1: " in str(found)
+    assert "Left out: 1 row; row 1: " in str(found)
 
 
 def table_rows(*rows):

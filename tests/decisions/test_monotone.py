@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import re
 from fractions import Fraction
 
 import pytest
 from oracles.small import Small, table_of
 
+import suffice_check
 from suffice import (
     AdditiveModel,
     BoxError,
+    CertificateError,
     ClaimError,
     Domain,
     Explainer,
@@ -45,6 +48,16 @@ def is_perverse(small, row, i, direction, outcome):
     return any(small.decides([*row[:i], at, *row[i + 1 :]]) != outcome for at in onwards)
 
 
+def check_certificate(explainer, found, task):
+    if found or task == "multiclass":
+        with pytest.raises(CertificateError, match="only that a score falls has a certificate"):
+            found.certificate()
+        return
+    told = suffice_check.check(explainer.compiled.content, found.certificate().text.encode())
+    assert re.match(r"Proven: .*the claim that the .* stays at (least|most) .* is false at an input", told)
+    assert re.search(rf"Region: '{explainer.model.names[found.feature]}' one of [-0-9/]+ and [-0-9/]+\.", told)
+
+
 @pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize("block", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 6))])
 def test_a_verdict_is_that_of_comparing_neighbours(block, pairs):
@@ -65,6 +78,7 @@ def test_a_verdict_is_that_of_comparing_neighbours(block, pairs):
                 assert (after[i] - before[i]) * direction > 0
                 high, low = small.lead(before, outcome), small.lead(after, outcome)
                 assert any(new < old for old, new in zip(high, low, strict=True))
+            check_certificate(explainer, found, small.task)
             expected = [k for k, row in enumerate(rows) if outcome and is_perverse(small, row, i, direction, outcome)]
             assert list(found.perverse) == expected, seed
 
@@ -125,3 +139,12 @@ def test_what_has_no_direction_is_refused():
     three = Explainer(AdditiveModel([Steps([0], [[0, 0, 0], [0, 1, 2]])], [0, 0, 0], "multiclass", features=["x"]))
     with pytest.raises(ClaimError, match="must name a class"):
         three.monotone("x", 1)
+
+
+def test_of_several_classes_the_lead_is_what_must_not_fall():
+    shapes = [Steps([1], [[0, 0, 0], [1, 2, 0]])]
+    found = Explainer(AdditiveModel(shapes, [0, 0, 0], "multiclass", ["x"], classes=["a", "b", "c"])).monotone(
+        "x", 1, "a"
+    )
+    assert not found  # the score for a rises, but that for b rises more
+    assert found.sentence.startswith("as x rises, the lead of a over any other class never falls")

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from oracles.small import Small, table_of
 from typer.testing import CliRunner
 
-from suffice import MISSING, AdditiveModel, Domain, Explainer, Feature, OptionError, ProfileError, Status, Steps, Table
+import suffice_check
+from suffice import (
+    MISSING,
+    AdditiveModel,
+    AtMost,
+    Domain,
+    Explainer,
+    Feature,
+    OptionError,
+    ProfileError,
+    Status,
+    Steps,
+    Table,
+)
 from suffice.cli.app import app
 from suffice.decisions.letter import read_codes
 from suffice.errors import DataError
@@ -122,6 +136,40 @@ def test_a_letter_has_the_texts_of_a_file(tmp_path):
     assert "<li>[R07] Payments that were late &lt;b&gt;: 3, compared with 0</li>" in letter.html
 
 
+FIVE = Explainer(AdditiveModel([Steps([1], [0, 1])] * 5, -2, features=list("abcde"), classes=["n", "y"]))
+
+
+def test_a_group_is_one_factor_in_the_letter_and_in_the_table():
+    why = FIVE.reasons([0] * 5, [2] * 5, groups={"g": ["a", "b", "c"]})
+    assert why.size == 1  # two features of the group; two others would be two factors
+    assert "  1. both of g: a 0, compared with 2; b 0, compared with 2" in why.letter({"g": {"text": "both of g"}}).text
+    assert "Had this factor been" in why.letter().text
+    assert "g: a  0  there 2" in str(why)
+    table = FIVE.reasons_batch(np.array([[0] * 5, ["?"] * 5], dtype=object), "n", [2] * 5, groups={"g": list("abc")})
+    assert table.sizes.tolist() == [1]
+    assert "1 factor  100.0 % (1 of 1)" in str(table)
+    assert "Left out: 1 row; row 1: " in str(table)
+
+
+def test_a_row_whose_time_is_up_is_in_no_share():
+    found = replace(FIVE.reasons_batch(np.zeros((2, 5)), "n", [2] * 5), unsettled=frozenset({1}))
+    assert "2 factors  100.0 % (1 of 1)" in str(found)
+    assert "Not settled: 1 row within their time, left out of the shares; fewer factors may do." in str(found)
+    assert found.document()["unsettled"] == [1]
+
+
+def test_of_a_claim_it_is_said_that_it_breaks_not_that_the_prediction_changes():
+    two = Explainer(AdditiveModel([Steps([1], [0, "3/5"])] * 2, 0, "regression", ["a", "b"]))
+    why = two.reasons([0, 0], [2, 2], claim=AtMost(1))
+    assert why.size == 2  # one factor changes the prediction, but not past 1
+    assert "no fewer would have broken the claim" in str(why)
+    assert "changed it" not in str(why) + why.letter().text
+    assert "With fewer factors so changed, the prediction stays at or below 1." in why.letter().text
+    stays = two.reasons([0, 0], [0, 2], claim=AtMost(1))
+    assert "the claim would have stayed true even so" in str(stays)
+    assert "the prediction stays at or below 1." in stays.letter().text
+
+
 @pytest.mark.parametrize("text", ["late = 1", "[late]\nwords = 'x'", "[late]\ntext = 1", "[late"])
 def test_files_of_codes_that_mean_nothing_are_refused(tmp_path, text):
     path = tmp_path / "codes.toml"
@@ -163,5 +211,10 @@ def test_there_is_a_command_for_rows_letters_and_tables(tmp_path):
     document = json.loads(run("--outcome", "refuse", "--reference", "2", "--json").stdout)
     assert [one["row"] for one in document["reasons"]] == [3, 4, 5]
     assert document["reasons"][2]["reasons"] == ["late"]
+    proof = tmp_path / "why.json"
+    assert run("--row", "5", "--html", "--certificate", str(proof)).stdout.startswith('<div class="suffice-letter">')
+    told = suffice_check.check((tmp_path / "loan.safetensors").read_bytes(), proof.read_bytes())
+    assert "changing 'late' alone can break the claim" in told
+    assert run("--row", "4", "--row", "5", "--certificate", str(proof)).exit_code == 2
     assert run("--row", "9").exit_code == 1
     assert run().exit_code == 2

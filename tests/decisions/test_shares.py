@@ -11,6 +11,7 @@ import pytest
 from oracles.small import Small, table_of
 from typer.testing import CliRunner
 
+import suffice_check
 from suffice import (
     MISSING,
     AdditiveModel,
@@ -61,6 +62,7 @@ def test_shares_are_those_of_going_through_everything(block, pairs):
         expected = [stays(small, row, moving, radius) for row in rows]
         assert found.rows.tolist() == expected, seed
         assert found.share.count == sum(expected)
+        check_certificate(explainer, found.certificate(0), expected[0])
         for name, share in found.by_class.items():
             of_class = [k for k, row in enumerate(rows) if small.decides(row) == name]
             assert (share.count, share.rows) == (sum(expected[k] for k in of_class), len(of_class))
@@ -72,12 +74,18 @@ def test_shares_are_those_of_going_through_everything(block, pairs):
         stable = explainer.stability(table, radii, unit="raw", claim=claim, labels=labels)
         truth = [[stays(small, row, range(len(row)), one) for row in rows] for one in radii]
         assert stable.rows.tolist() == truth, seed
+        check_certificate(explainer, stable.certificate(0, 1), truth[0][1])
         assert [share.count for share in stable.shares] == [sum(one) for one in truth]
         if labels:
             right = [small.decides(row) == label for row, label in zip(rows, labels, strict=True)]
             assert [share.count for share in stable.right] == [
                 sum(a and b for a, b in zip(one, right, strict=True)) for one in truth
             ]
+
+
+def check_certificate(explainer, certificate, is_stable):
+    told = suffice_check.check(explainer.compiled.content, certificate.text.encode())
+    assert ("is not enough" in told) == (not is_stable)
 
 
 LOAN = AdditiveModel(
@@ -95,6 +103,10 @@ def test_a_row_that_cannot_be_read_is_in_no_share():
     assert str(found.share) == "50.0 % (2 of 4)"
     assert {name: share.count for name, share in found.by_class.items()} == {"refuse": 1, "grant": 1}
     assert list(found.failed) == [4]
+    with pytest.raises(DataError, match=r"row 4: .*99"):
+        found.certificate(4)
+    with pytest.raises(DataError, match="row 5: the 5 rows of the table count from 0"):
+        found.certificate(5)
     assert "proxies" in str(found)
 
 

@@ -90,3 +90,20 @@ def test_models_with_several_scores_or_none_to_decide_by():
     assert Explainer(AdditiveModel([RISING], 1, "regression")).predict([0.5]) == Fraction(3, 2)
     assert explainer.explain([1], radius=1, unit="raw").features == ()
     assert explainer.explain([1], radius=2, unit="raw").features == ("x0",)
+
+
+class Name(str):
+    """A name that counts how often any is looked up."""
+
+    looked_up = 0
+    __slots__ = ()
+
+    def __hash__(self):
+        Name.looked_up += 1
+        return str.__hash__(self)
+
+
+def test_features_are_not_looked_up_each_among_all():
+    names = [Name(f"f{k}") for k in range(2000)]
+    AdditiveModel([Steps([0], [0, 1])] * len(names), features=names)
+    assert Name.looked_up < 20 * len(names)

@@ -51,7 +51,7 @@ def test_falls_without_bound_break_any_claim():
     none = explainer.contrast([1, 1], radius=0, unit="raw")
     assert (none.is_possible, none.features, none.size) == (False, (), 0)
     assert str(none).splitlines() == [
-        "Prediction: 1",
+        "Prediction: 1 (probability 0.881)",
         "Region: within 0 of the row's value",
         "Proven: no change within the region can change the prediction.",
     ]

@@ -74,7 +74,7 @@ def test_counterfactuals_count_changes_in_radii_and_leave_held_features_alone():
     assert (held.features, held.least_change) == (("a",), Fraction(4, 10))
     assert held.counterexample["b"] == 1
     assert str(held).splitlines() == [
-        "Prediction: 1",
+        "Prediction: 1 (probability 0.982)",
         "Region: within 10 of the row's value; b cannot change",
         "Proven: changing 1 feature can change the prediction; no fewer can; with so few changes, the largest change "
         "must exceed 0.4 radii.",

@@ -52,7 +52,7 @@ def test_a_curve_by_hand():
         (math.inf, 2, ("b", "a")),
     ]
     assert [" ".join(line.split()) for line in str(curve).splitlines()] == [
-        "Prediction: 1",
+        "Prediction: 1 (probability 0.982)",
         "Proven: smallest sets that are enough, by radius (in the features' own units).",
         "radius up to 1: 0 features",
         "radius up to 4: 1 feature b",

@@ -117,12 +117,15 @@ def test_regression_on_numbers():
     assert explainer.explain(row, radius=1, claim=AtLeast(7), unit="raw").features == ("b",)
     text = str(explainer.explain(row, radius=1, claim=Within(3), unit="raw"))
     assert text.splitlines() == [
+        "In short: 8; b (1) settles this: whatever else changes within the region, the prediction stays within 3 of "
+        "its value here.",
         "Prediction: 8",
         "Claim: the prediction stays within 3 of its value here (tightest margin 3, of 2)",
         "Region: within 1 of the row's value",
         "Proven: fixing 1 of 2 features is enough: whatever the other one does within the region, the claim stays "
         "true; no smaller set is enough.",
         "  b  = 1  could lower the margin by 3",
+        "Range: whatever the free features do within the region, the prediction stays between 7 and 9.",
         "Slack: in the worst case the free features use 1 of the margin; 2 is left.",
         "Strongest free: a (1).",
         "If b could also change: 1 -> 2 with a 1 -> 0 would break the claim.",

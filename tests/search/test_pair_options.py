@@ -71,7 +71,7 @@ def test_a_threshold_that_is_not_rational_is_enclosed_until_it_decides() -> None
 
 
 def test_floats_of_terms_that_jump_are_refused() -> None:
-    with pytest.raises(suffice.ClaimError, match="float32"):
+    with pytest.raises(suffice.ClaimError, match="the term over 'a' and 'b' is not a network, and rounding in float32"):
         Explainer(steps_model()).explain(ROW, radius=2, unit="raw", arithmetic="float32")
 
 

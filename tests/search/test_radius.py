@@ -57,7 +57,7 @@ def test_a_radius_by_hand():
     )  # a score of 0 is positive
     assert str(negative.radius([1], [], unit="raw").limit) == "below 1"
     assert str(negative.radius([1], [], unit="raw")).splitlines() == [
-        "Prediction: 0",
+        "Prediction: 0 (probability 0.731)",
         "Proven: with nothing fixed, the prediction stays the same at every radius below 1 (in the features' own "
         "units), but not beyond.",
     ]

@@ -35,6 +35,8 @@ from suffice.question.question import OPTIONS
 from suffice.search.registry import SEARCHES
 from suffice.serve import Limits, create_app
 from suffice.serve.bodies import FIELDS
+from suffice.serve.pages import PAGE
+from suffice.serve.portfolio import SURVEYED
 from suffice.serve.questions import ASKED
 from suffice.tables.reading import DataTable
 from suffice_check import check
@@ -625,7 +627,9 @@ def test_the_page_is_complete_and_strict(client):
     assert set(wanted) == {"data:,", "page.css", "page.js", "v1/model.safetensors"}
     assert all(client.get(f"/{one}").status_code == 200 for one in wanted if one != "data:,")
     page = files("suffice.serve").joinpath("page")
-    text = "".join(page.joinpath(name).read_text() for name in ("index.html", "page.css", "page.js"))
+    text = "".join(page.joinpath(name).read_text() for name, _ in PAGE.values())
+    assert all(client.get(f"/{name}").status_code == 200 for name in PAGE)
+    assert {one.name for one in page.iterdir()} == {name for name, _ in PAGE.values()}
     assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", text)
     assert not re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", text)
     assert not re.findall(r"\son\w+=|style=", page.joinpath("index.html").read_text())
@@ -641,12 +645,14 @@ def test_what_can_be_asked_is_told(client):
 def test_the_api_is_described(client):
     described = client.get("/openapi.json").json()
     posts = {path for path, methods in described["paths"].items() if "post" in methods}
-    assert {*(f"/v1/{name}" for name in SEARCHES), "/v1/batch", "/v1/check", "/v1/certificate", "/v1/report"} == posts
+    asked = {f"/v1/{name}" for name in (*SEARCHES, *SURVEYED)}
+    assert {*asked, "/v1/batch", "/v1/check", "/v1/certificate", "/v1/report"} == posts
     for path in posts:
         assert "application/problem+json" in described["paths"][path]["post"]["responses"]["422"]["content"]
     assert client.get("/docs").status_code == 404  # it would be loaded from elsewhere
     schemas = described["components"]["schemas"]
-    rows = [body["properties"]["row"] for name, body in schemas.items() if "Body" in name and name != "BatchBody"]
+    tables = {"BatchBody", *(f"{name.capitalize()}Body" for name in SURVEYED)}
+    rows = [body["properties"]["row"] for name, body in schemas.items() if "Body" in name and name not in tables]
     assert rows == [{"$ref": "#/components/schemas/Row"}] * (2 * len(SEARCHES) + 1)
     assert client.get("/v1/model").json()["limits"] == {"bytes": 1_000_000, "rows": 100, "seconds": 600.0}
 

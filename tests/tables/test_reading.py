@@ -2,6 +2,7 @@
 
 import gzip
 import math
+import subprocess
 import sys
 
 import pytest
@@ -37,7 +38,7 @@ def test_cells_stay_text_and_an_empty_one_is_missing(write):
     ],
 )
 def test_the_same_table_in_other_bytes(write, content):
-    for path in (write(content), write(gzip.compress(content), "t.CSV.gz")):
+    for path in (write(content), write(gzip.compress(content, mtime=0), "t.CSV.gz")):
         table = read_table(path)
         assert (table.columns, table.rows) == (("age", "été"), (("1", "2"),))
 
@@ -53,9 +54,12 @@ BROKEN = [
     ("t.csv", b'a,b\n"1" 2,3\n', "line 2 is not a valid line of a CSV file"),
     ("t.csv", b"a\n" + b"x" * 200_000 + b"\n", "line 2 is not a valid line of a CSV file"),
     ("t.csv.gz", b"a,b\n1,2\n", "is not a complete gzip file"),
-    ("t.csv.gz", gzip.compress(b"a,b\n1,2\n" * 99)[:-12], "is not a complete gzip file"),
-    ("t.xlsx", b"", r"must end in .csv, .csv.gz or .parquet"),
-    ("table", b"a\n1\n", r"must end in .csv"),
+    ("t.csv.gz", gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)[:-12], "is not a complete gzip file"),
+    ("table", b"a\n1\n", r"must end in .csv, .tsv, .jsonl, .ndjson, .parquet, .xlsx"),
+    ("t.jsonl", b"", "is empty; every line must be an object"),
+    ("t.jsonl", b'{"a": 1}\n{"a": \n', "line 2 is not JSON"),
+    ("t.jsonl", b"[1]\n", "line 1 must be an object of plain values"),
+    ("t.jsonl", b'{"a": [1]}\n', "line 1 must be an object of plain values"),
 ]
 
 
@@ -109,3 +113,59 @@ def test_parquet_without_pyarrow_names_the_extra(write, monkeypatch):
     with pytest.raises(DataError, match=r"pip install 'suffice\[data\]'") as error:
         read_table(write(b"", "t.parquet"))
     sentence(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "separator"),
+    [
+        ("t.csv", "a;b\n0.1;x\n", ";"),
+        ("t.csv", "a\tb\n0.1\tx\n", "\t"),
+        ("t.csv", "a|b\n0.1|x\n", "|"),
+        ("t.tsv", "a\tb\n0.1\tx\n", "\t"),
+        ("t.csv", 'a,b\n0.1,"x"\n', ","),
+    ],
+)
+def test_what_separates_cells_is_seen_in_the_first_line(write, name, text, separator):
+    table = read_table(write(text.encode(), name))
+    assert (table.columns, table.rows, table.separator) == (("a", "b"), (("0.1", "x"),), separator)
+    packed = read_table(write(gzip.compress(text.encode()), f"{name}.gz"))
+    assert (packed.rows, packed.separator) == (table.rows, separator)
+
+
+def test_separators_in_quotes_do_not_count(write):
+    table = read_table(write(b'"a;b;c",d\n1,2\n'))
+    assert (table.columns, table.rows) == (("a;b;c", "d"), (("1", "2"),))
+
+
+def test_json_lines_keep_numbers_as_they_are_spelled(write):
+    table = read_table(
+        write(b'{"a": 0.1, "b": "x"}\n\n{"b": null, "c": true, "a": 100000000000000000001}\n', "t.jsonl")
+    )
+    assert table.columns == ("a", "b", "c")
+    assert table.rows == (("0.1", "x", None), ("100000000000000000001", None, True))
+
+
+def test_standard_input_is_read(tmp_path):
+    code = "from suffice.tables.reading import read_table; t = read_table('-'); print(t.columns, t.rows)"
+    for text, said in [("a;b\n1;2\n", "('a', 'b') (('1', '2'),)"), ('{"a": 1.50}\n', "('a',) (('1.50',),)")]:
+        done = subprocess.run([sys.executable, "-c", code], input=text, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == said
+
+
+def test_excel_files_are_read(tmp_path):
+    pandas = pytest.importorskip("pandas", reason="Excel files need pandas")
+    pytest.importorskip("openpyxl", reason="Excel files need openpyxl")
+    pandas.DataFrame({"a": [1, 2], "b": ["x", None]}).to_excel(tmp_path / "t.xlsx", index=False)
+    assert read_table(tmp_path / "t.xlsx").rows == ((1, "x"), (2, None))
+    (tmp_path / "no.xlsx").write_bytes(b"no")
+    with pytest.raises(DataError, match="cannot be read as a table"):
+        read_table(tmp_path / "no.xlsx")
+
+
+def test_a_column_that_is_not_there_is_guessed():
+    table = DataTable("t.csv", ("Age", "x"), ())
+    with pytest.raises(DataError, match=r"has no column 'age', a feature of the model; is it 'Age'"):
+        table.check_columns(["age", "x"])
+    with pytest.raises(DataError, match=r"has no column 'zzz', a feature of the model \(2 are missing in all\)$"):
+        table.check_columns(["zzz", "age"])
+    table.check_columns(["x"])

@@ -14,15 +14,17 @@ from typing import Any, Literal, NamedTuple
 
 from suffice.adapters.cells import plain_classes
 from suffice.adapters.dispatch import adapter_of, describe, read
-from suffice.adapters.draft import Options, with_facts
+from suffice.adapters.draft import Draft, Options, with_facts
 from suffice.adapters.layout import Layout
-from suffice.adapters.learned import deviations, learned_domains
+from suffice.adapters.learned import deviations, learned_domains, with_names
 from suffice.adapters.saturation import check_unsaturated
-from suffice.adapters.verification import Check, read_rows, split, verify
+from suffice.adapters.verification import Check, read_cells, read_rows, split, verify
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain
+from suffice.question.row import Row
 
+ENOUGH_ROWS = 100  # of a reference, to learn from it what features can be
 _TASKS = ("binary", "multiclass", "regression")
 
 
@@ -39,7 +41,7 @@ def from_model(
     reference: Any = None,
     *,
     features: Sequence[str | Feature] | None = None,
-    domains: Mapping[str, Domain] | Literal["reference"] | None = None,
+    domains: Mapping[str, Domain] | Literal["reference", "model"] | None = None,
     task: str | None = None,
     classes: Sequence[Any] | None = None,
     layout: str | Layout | None = None,
@@ -59,9 +61,11 @@ def from_model(
         does not say everything about itself. The rows also give the standard deviations that radii are counted in.
     features : sequence of str or Feature, optional
         For originals without names: names, or features with the scaling that comes before the model.
-    domains : mapping of name to Domain, or "reference", optional
-        What features can be, where that is less than all values the original takes. With "reference", what they are in
-        the reference rows: numbers from the least to the largest, whole ones if all are, and missing if any is.
+    domains : mapping of name to Domain, "reference" or "model", optional
+        What features can be, where that is less than all values the original takes. Of features not named it is learned
+        from 100 reference rows or more: whole numbers where all are whole, the range observed with some slack, missing
+        and special codes where they occur (`docs/domains.md`). "reference" learns from fewer rows too; "model" learns
+        nothing and keeps every value that the original takes.
     task, classes : optional
         What the score decides, where the original does not say: "binary", "multiclass" or "regression".
     layout : str or Layout, optional
@@ -94,28 +98,56 @@ def convert(obj: Any, reference: Any, options: Options) -> Imported:
         obj, reference, options = _from_file(obj, reference, options)
     _check_options(obj, options)
     rows, _ = split(reference)
-    draft = read(obj, replace(options, rows=rows))
+    draft = _with_known_probability(read(obj, replace(options, rows=rows)))
+    if rows is not None:
+        draft = replace(draft, model=with_names(draft.model, read_cells(draft.model, rows)))
     if options.task not in (None, draft.model.task):
         raise AdapterError(f"{draft.source} is a {draft.model.task} model, but task={options.task!r} was given")
-    narrowed = with_facts(draft.model, _domains(draft.model, rows, options), {})
+    read_reference = None if rows is None else read_rows(draft.model, rows)
+    stated = with_facts(draft.model, _stated_domains(draft.model, read_reference, options), {})
     if draft.saturates is not None:
-        check_unsaturated(narrowed, draft.source, draft.saturates)
-    checked = verify(draft, reference, narrowed.domains)
-    spread = {} if rows is None else deviations(draft.model, read_rows(draft.model, rows))
-    return Imported(with_facts(narrowed, {}, spread), draft.source, checked)
+        check_unsaturated(stated, draft.source, draft.saturates)
+    # Compared wherever the original has a value, also where the reference rows are not.
+    checked = verify(draft, reference, stated.domains)
+    model = with_facts(stated, _learned_domains(obj, stated, read_reference or [], options), {})
+    spread = deviations(draft.model, read_reference) if read_reference else {}
+    return Imported(with_facts(model, {}, spread), draft.source, checked)
 
 
-def _domains(model: AdditiveModel, rows: Any, options: Options) -> Mapping[str, Domain]:
+def _with_known_probability(draft: Draft) -> Draft:
+    """Return a draft whose model says that it has no probability, where the softmax is not known to be one."""
+    model = draft.model
+    is_softmax = draft.live is None and draft.predicts is None  # a model of our own says itself what it has
+    is_softmax = is_softmax or draft.chances is not None or "softmax" in (draft.link, draft.predicts)
+    if model.task != "multiclass" or is_softmax or not model.has_probability:
+        return draft
+    silent = AdditiveModel.of_terms(
+        model.terms, model.intercept, model.task, model.features, model.classes, model.ties, None
+    )
+    return replace(draft, model=silent)
+
+
+def _stated_domains(model: AdditiveModel, rows: Sequence[Row] | None, options: Options) -> Mapping[str, Domain]:
     """Return what a user says that features can be."""
+    given = options.domains
+    if not isinstance(given, str):
+        return given or {}
+    if given not in ("reference", "model"):
+        raise AdapterError(f"domains must be a mapping of names to Domain, 'reference' or 'model', got {given!r}")
+    if given == "reference" and rows is None:
+        raise AdapterError("domains='reference' takes domains from the reference rows, and there are none; give some")
+    return learned_domains(model, rows) if given == "reference" and rows is not None else {}
+
+
+def _learned_domains(obj: Any, model: AdditiveModel, rows: Sequence[Row], options: Options) -> Mapping[str, Domain]:
+    """Return what training, or enough reference rows, show of features of which a user says nothing."""
     if isinstance(options.domains, str):
-        if options.domains != "reference":
-            raise AdapterError(f"domains must be a mapping of names to Domain, or 'reference', got {options.domains!r}")
-        if rows is None:
-            raise AdapterError(
-                "domains='reference' takes domains from the reference rows, and there are none; give some"
-            )
-        return learned_domains(model, read_rows(model, rows))
-    return options.domains or {}
+        return {}
+    own = getattr(obj, "to_additive", None)
+    known = learned_domains(model, rows) if len(rows) >= ENOUGH_ROWS else {}
+    if own is not None:
+        known = dict(zip(model.names, own().domains, strict=True))
+    return {name: domain for name, domain in known.items() if name not in (options.domains or {})}
 
 
 def _check_options(obj: Any, options: Options) -> None:

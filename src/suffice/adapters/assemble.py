@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
 from itertools import pairwise
 from typing import Any, overload
 
@@ -10,9 +12,26 @@ from flint import fmpq_poly
 
 from suffice.errors import AdapterError
 from suffice.numbers.exact import ONE, ZERO, Rational
-from suffice.shapes import Curves, Function, Pieces, PiecewiseLinear, PiecewisePolynomial, Shape, Steps, Table
-from suffice.shapes.curves import combined, curved_form, straight, tidy
+from suffice.shapes import (
+    Composed,
+    Curves,
+    Enclosed,
+    Function,
+    Pieces,
+    PiecewiseLinear,
+    PiecewisePolynomial,
+    Shape,
+    Smooth,
+    Steps,
+    Table,
+)
+from suffice.shapes.chains import Chain
+from suffice.shapes.combining import combined, straight
+from suffice.shapes.curves import curved_form, tidy
+from suffice.shapes.enclosed import chains_of
+from suffice.shapes.jets import ExactStage, FormulaStage, Stage
 from suffice.shapes.shape import Sum
+from suffice.shapes.smooth import composed
 
 IDENTITY = Pieces.affine(ONE, ZERO)
 
@@ -31,6 +50,8 @@ def compose(outer: Function, inner: Function) -> Function:
     Knots are those of the inner function, and where its pieces meet a knot of the outer one. Of a curve only a line
     without knots can be made.
     """
+    if isinstance(inner, Enclosed) or isinstance(outer, Enclosed):
+        return composed(outer, inner)
     if not isinstance(inner, Pieces):
         return _line_of(outer, inner)
     places = _composed_knots(outer, inner)
@@ -108,6 +129,8 @@ def to_shape(functions: Sequence[Function], labels: Mapping[Any, Sequence[Ration
     A function with jumps is a broken line without them, plus steps, plus single points where it is neither limit.
     """
     pieces = straight(functions)
+    if any(isinstance(one, Enclosed) for one in functions):
+        return _smooth_shape([chains_of(one) for one in functions], labels)
     if pieces is None:
         return _curved_shape([curved_form(one) for one in functions], labels)
     knots = sorted({knot for one in pieces for knot in one.knots})
@@ -131,6 +154,58 @@ def to_shape(functions: Sequence[Function], labels: Mapping[Any, Sequence[Ration
     }
     entries: dict[Any, Any] = {**points, **(labels or {})}
     return Table(entries, otherwise=shape) if entries else shape
+
+
+def _smooth_shape(functions: Sequence[Sequence[Chain]], labels: Mapping[Any, Sequence[Rational]] | None) -> Shape:
+    """Return a sum of smooth shapes, each with a factor for every output, and single points beside it."""
+    parts: list[tuple[Chain, list[Rational]]] = []
+    points = sorted({at for chains in functions for chain in chains for at in chain.points})
+    for j, chains in enumerate(functions):
+        for chain in chains:
+            plain = replace(chain, factor=ONE, points={}, labels={})
+            factors = next((own for known, own in parts if known == plain), None)
+            if factors is None:
+                factors = [ZERO] * len(functions)
+                parts.append((plain, factors))
+            factors[j] += chain.factor
+    shapes = [_multiples(_chain_shape(chain), factors) for chain, factors in parts]
+    shape = shapes[0] if len(shapes) == 1 else Sum(tuple(shapes))
+    entries: dict[Any, Any] = {at: [_at_point(chains, at) for chains in functions] for at in points}
+    entries |= labels or {}
+    return Table(entries, otherwise=shape) if entries else shape
+
+
+def _multiples(shape: Shape, factors: Sequence[Rational]) -> Shape:
+    if len(factors) == 1:
+        return shape * factors[0]
+    return Composed(PiecewiseLinear([0], [[ZERO] * len(factors)], factors, factors), shape)
+
+
+def _at_point(chains: Sequence[Chain], at: Rational) -> Rational:
+    """Return the value at a number that all chains have a value of their own at."""
+    if not all(at in chain.points for chain in chains):
+        raise AdapterError(
+            "a smooth column has a value of its own at one number, and another part of it has none there"
+        )
+    return sum((chain.factor * chain.points[at] for chain in chains), ZERO)
+
+
+def _chain_shape(chain: Chain) -> Shape:
+    """Return the shape that compiles to a chain."""
+    each = [_stage_shape(stage) for stage in chain.stages]
+    if chain.first is not None:
+        each.insert(0, _curved_shape([chain.first], {label: [one] for label, one in chain.first.labels.items()}))
+    shape = reduce(lambda inner, outer: Composed(outer, inner), each)
+    is_changed = (chain.center, chain.scale) != (ZERO, ONE)
+    return shape.rescaled(chain.center, chain.scale) if is_changed else shape
+
+
+def _stage_shape(stage: Stage) -> Shape:
+    if isinstance(stage, FormulaStage):
+        return Smooth(stage.function)
+    if isinstance(stage, ExactStage):
+        return _curved_shape([stage.function], None)
+    raise AdapterError("a network with smooth activations is read on its own only, not together with other steps")
 
 
 def _curved_shape(curves: Sequence[Curves], labels: Mapping[Any, Sequence[Rational]] | None) -> Shape:

@@ -6,6 +6,7 @@ CatBoost rounds every cell to float32 and asks `x > border`. Of categories see `
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from suffice.adapters.assemble import to_shape
 from suffice.adapters.catboost_categories import Asked, asked_categories, has_categories, tables
 from suffice.adapters.cells import class_places, plain_classes
+from suffice.adapters.decisions import with_cut
 from suffice.adapters.draft import Cell, Draft, Link, Live, Options, name_features, with_domain
 from suffice.adapters.floats import float32_bins, float32_steps
 from suffice.adapters.trees import Leaf, Side, Split, Tree, by_feature, by_names, goes_below, pair_shapes, stair
@@ -36,20 +38,14 @@ def convert(obj: Any, options: Options) -> Draft:
     document = obj if isinstance(obj, Mapping) else _saved(obj, source)
     found = asked_categories(obj, document, options.rows, source) if has_categories(document) else Asked({}, {})
     model = _model(document, found, options, source)
-    threshold = document["model_info"].get("binclass_probability_threshold", "0.5")
-    if float(threshold) != 0.5:  # the score at any other one is irrational
-        raise AdapterError(
-            f"{source} has a decision threshold of its own, a probability of {threshold}; call "
-            "set_probability_threshold(0.5) before, and ask about the probability instead"
-        )
     loss = document["model_info"]["params"]["loss_function"]["type"]
     predicts: Link = "exp" if loss in _LOG_LINK else "score"
     if isinstance(obj, Mapping):
-        return Draft(model, source, predicts=predicts)
+        return _decided(Draft(model, source, predicts=predicts), document)
     table = tables(found.categories)
     chances = _asking(obj, "Probability", table) if loss in ("Logloss", "CrossEntropy", "MultiClass") else None
     answers = _answers(obj, model.task, table)
-    return Draft(
+    draft = Draft(
         model,
         source,
         _asking(obj, "RawFormulaVal", table),
@@ -58,6 +54,18 @@ def convert(obj: Any, options: Options) -> Draft:
         answers=answers,
         table=table,
     )
+    return _decided(draft, document)
+
+
+def _decided(draft: Draft, document: Mapping[str, Any]) -> Draft:
+    """Return a draft that decides at the model's own threshold: where the score passes the float of its logit."""
+    threshold = float(document["model_info"].get("binclass_probability_threshold", "0.5"))
+    if draft.model.task != "binary" or threshold == 0.5:
+        return draft
+    if not 0 < threshold < 1:
+        raise AdapterError(f"{draft.source} has the decision threshold {threshold}, so that one class is never left")
+    level = -math.log(1 / threshold - 1)
+    return with_cut(draft, draft.source, lambda scores: scores > level)
 
 
 def _saved(obj: Any, source: str) -> dict[str, Any]:

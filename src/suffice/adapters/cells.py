@@ -61,6 +61,11 @@ def class_places(labels: Any, classes: Iterable[Any]) -> NDArray[np.int64]:
 
 def listed(rows: Any) -> list[Any]:
     """Return the rows of a reference one by one, as mappings where they have names."""
+    for method in ("to_dicts", "to_pylist"):  # of a Polars or an Arrow table
+        if hasattr(rows, method) and (hasattr(rows, "columns") or hasattr(rows, "column_names")):
+            return list(getattr(rows, method)())
+    if hasattr(rows, "index") and hasattr(rows, "to_numpy") and getattr(rows, "ndim", 2) == 1:
+        raise AdapterError("a reference must be rows, got a Series, which is one row or one column; give X.iloc[[k]]")
     if hasattr(rows, "to_dict") and hasattr(rows, "columns"):  # a pandas table, without importing pandas
         return [dict(zip(rows.columns, cells, strict=True)) for cells in rows.to_numpy(dtype=object).tolist()]
     array = rows.detach().cpu().numpy() if hasattr(rows, "detach") else rows

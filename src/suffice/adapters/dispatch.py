@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from suffice.adapters.draft import Draft, Options
 from suffice.errors import AdapterError, CellBudgetError, FeatureNameError, PieceBudgetError, SufficeError
 from suffice.model.additive import AdditiveModel
@@ -62,6 +64,7 @@ _WRAPPERS = frozenset(
         "OneVsOneClassifier",
         "OneVsRestClassifier",
         "Pipeline",
+        "RANSACRegressor",
         "RFE",
         "SelfTrainingClassifier",
         "StackingClassifier",
@@ -80,7 +83,8 @@ def read(obj: Any, options: Options) -> Draft:
         return Draft(obj, "the model")
     module = import_module(f"suffice.adapters.{adapter_of(obj)}")
     try:
-        draft: Draft = module.convert(obj, options)
+        with np.errstate(all="ignore"):  # numbers that are not finite are refused, with no warning before
+            draft: Draft = module.convert(obj, options)
     except (AdapterError, CellBudgetError, FeatureNameError, PieceBudgetError):
         raise
     except SufficeError as error:

@@ -12,10 +12,8 @@ from suffice.errors import AdapterError, FeatureNameError
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain
 from suffice.numbers.exact import ZERO, Rational
+from suffice.numbers.values import UNSEEN as UNSEEN
 from suffice.numbers.values import Label
-
-# The label of a category the model never saw, where the package scores such values instead of refusing them.
-UNSEEN = "(unseen)"
 
 Cell: TypeAlias = float | Label  # a value as the original model gets it: a float, a name, MISSING or UNSEEN
 Rows: TypeAlias = list[list[Cell]] | NDArray[Any]  # NaN in an array is a missing cell
@@ -97,7 +95,7 @@ class Options:
     """What a user says about a model that the model does not say of itself."""
 
     features: Sequence[str | Feature] | None = None
-    domains: Mapping[str, Domain] | Literal["reference"] | None = None
+    domains: Mapping[str, Domain] | Literal["reference", "model"] | None = None
     task: str | None = None
     classes: Sequence[Any] | None = None
     layout: Any = None

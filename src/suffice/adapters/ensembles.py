@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,28 @@ from suffice.shapes import Pieces
 # What a target's inverse function makes of a score, where that is not a line: the score is explained as it is.
 _CURVES = ("exp", "expm1", "exp2", "sinh", "square")
 
-Inside = Callable[[Any], Draft]
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Reads what is inside a wrapper, with reference rows as that is given them; None where there are none."""
+
+    read: Callable[[Any, Any], Draft]
+    rows: Any = None
+
+    def __call__(self, obj: Any) -> Draft:
+        """Return the draft of what is inside."""
+        return self.read(obj, self.rows)
+
+    def after(self, prepare: Callable[[Any], Any]) -> Inside:
+        """Return the reader of what comes after transformers; rows that they do not take are left out."""
+        if self.rows is None:
+            return self
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about categories that were never seen
+                return replace(self, rows=prepare(self.rows))
+        except Exception:  # whatever a package raises; without rows, what needs them says so
+            return replace(self, rows=None)
 
 
 def one_vs_rest(obj: Any, inside: Inside) -> Draft:
@@ -82,7 +104,8 @@ def voting_regressor(obj: Any, inside: Inside) -> Draft:
 def bagging_regressor(obj: Any, inside: Inside) -> Draft:
     """Return the draft of a BaggingRegressor: the mean of models over some of the columns each."""
     source = f"the {type(obj).__name__}"
-    drafts = [_numbers(inside(one), source) for one in obj.estimators_]
+    each = replace(inside, rows=None)  # a model is given some of the columns, without their names
+    drafts = [_numbers(each(one), source) for one in obj.estimators_]
     return _mean(drafts, [ONE] * len(drafts), source, obj)
 
 

@@ -91,7 +91,7 @@ def read_file(path: str | os.PathLike[str]) -> Found:
     if plain[:1] == b"<":
         return Found(_read_plain(file, "XML") + "\n")
     if plain.startswith(b"feature,"):
-        return Found(parse_csv(_read_plain(file, "a scorecard's table")))
+        return Found(_read_card(file))
     if start[8:9] == b"{":
         return _read_tensors(file)
     if start.startswith(b"\x08") or file.suffix == ".onnx":
@@ -183,6 +183,13 @@ def _read_plain(file: Path, what: str) -> str:
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ModelFileError(file, f"begins like {what}, but byte {error.start} is not UTF-8: it is damaged") from None
+
+
+def _read_card(file: Path) -> Any:
+    try:
+        return parse_csv(_read_plain(file, "a scorecard's table"))
+    except AdapterError as error:
+        raise ModelFileError(file, str(error)) from None
 
 
 def _read_tensors(file: Path) -> Found:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from suffice.adapters.assemble import IDENTITY, compose
 from suffice.adapters.column import Column, Finite, as_number, mapped, value_at
 from suffice.errors import AdapterError
-from suffice.numbers.exact import ONE, ZERO, Rational, rational
-from suffice.shapes import Pieces, PiecewiseLinear
+from suffice.numbers.exact import ONE, ZERO, Number, Rational, rational
+from suffice.shapes import Function, Pieces, PiecewiseLinear, Smooth
+from suffice.shapes.combining import combined
 
 # Increasing smooth curves: the numbers between which each has a finite float.
 _SMOOTH: Mapping[str, tuple[float | None, float | None]] = {
@@ -28,6 +29,22 @@ _SMOOTH: Mapping[str, tuple[float | None, float | None]] = {
     "arcsinh": (None, None),
     "arctan": (None, None),
     "tanh": (None, None),
+}
+
+
+def _curve(name: str, center: Number = 0, factor: Number = 1, offset: Number = 0) -> Function:
+    (curve,) = Smooth(name).rescaled(center).compile()
+    return combined([(rational(factor), curve), (ONE, Pieces.affine(ZERO, rational(offset)))])
+
+
+# Those of them that are known as functions, not only as floats.
+_CURVES: Mapping[str, Callable[[], Function]] = {
+    "log": lambda: _curve("log"),
+    "log1p": lambda: _curve("log", -1),
+    "sqrt": lambda: _curve("sqrt"),
+    "exp": lambda: _curve("exp"),
+    "expm1": lambda: _curve("exp", offset=-1),
+    "tanh": lambda: _curve("tanh"),
 }
 
 
@@ -66,7 +83,7 @@ def clipped(column: Column, low: float | None, high: float | None) -> Column:
     return _apply(column, "clip", floats, exact[0], (None, None), is_increasing=True)
 
 
-def _exact(name: str, told: Mapping[str, Any]) -> tuple[Pieces | None, bool] | None:
+def _exact(name: str, told: Mapping[str, Any]) -> tuple[Function | None, bool] | None:
     """Return the pieces of a function, None if it is a smooth curve, and whether it increases; None if not known."""
     if name == "clip":
         low, high = (told.get(f"a_{end}", told.get(end)) for end in ("min", "max"))
@@ -84,6 +101,8 @@ def _exact(name: str, told: Mapping[str, Any]) -> tuple[Pieces | None, bool] | N
         return Pieces.affine(-ONE, ZERO), False
     if name == "positive":
         return IDENTITY, True
+    if name in _CURVES:
+        return _CURVES[name](), True
     return (None, True) if name in _SMOOTH else None
 
 
@@ -91,7 +110,7 @@ def _apply(
     column: Column,
     name: str,
     floats: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    pieces: Pieces | None,
+    pieces: Function | None,
     ends: tuple[float | None, float | None],
     *,
     is_increasing: bool,

@@ -1,4 +1,4 @@
-"""SimpleImputer: what stands for a missing cell, or for a value that means as much."""
+"""Imputers and indicators of missing cells: what stands for a missing cell, or for a value that means as much."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.adapters.column import Column, Finite, Numeric, Raw, as_number
+from suffice.adapters.column import Column, Finite, Numeric, Raw, Unused, as_number
 from suffice.adapters.draft import Cell
 from suffice.errors import AdapterError
 from suffice.model.domain import is_missing
@@ -19,10 +19,11 @@ from suffice.shapes import Pieces
 
 def imputer(step: Any, columns: Sequence[Column]) -> list[Column]:
     """Return the columns of a SimpleImputer, with those of its indicator last."""
-    marker = step.missing_values
-    target: Cell = MISSING if is_missing(marker) else marker if isinstance(marker, str) else float(marker)
+    target = _target(step)
     made: list[Column] = []
-    for column, fill in zip(columns, step.statistics_.tolist(), strict=True):
+    # What was learned from a float32 table is filled in as a float32, into a table of any type.
+    fills = step.statistics_.astype(getattr(step, "_fill_dtype", step.statistics_.dtype))
+    for column, fill in zip(columns, fills.tolist(), strict=True):
         if is_missing(fill):
             if not step.keep_empty_features:
                 continue  # the imputer leaves a column out that was always missing
@@ -31,6 +32,38 @@ def imputer(step: Any, columns: Sequence[Column]) -> list[Column]:
     if step.add_indicator:
         made += [_indicator(columns[k], target) for k in step.indicator_.features_.tolist()]
     return made
+
+
+def indicator(step: Any, columns: Sequence[Column]) -> list[Column | Unused]:
+    """Return the columns of a MissingIndicator; it may refuse missing cells where it has seen none."""
+    target = _target(step)
+    chosen = step.features_.tolist()
+    made: list[Column | Unused] = [_indicator(columns[k], target) for k in chosen]
+    if step.features == "missing-only" and step.error_on_new:
+        others = [column for k, column in enumerate(columns) if k not in chosen]
+        made += [Unused(column.source, _never(column, target)) for column in others]
+    return made
+
+
+def _target(step: Any) -> Cell:
+    """Return which cells a step takes for missing."""
+    marker = step.missing_values
+    return MISSING if is_missing(marker) else marker if isinstance(marker, str) else float(marker)
+
+
+def _never(column: Column, target: Cell) -> Column:
+    """Return a column without the cells that are taken for missing."""
+    if target is not MISSING:
+        raise AdapterError(
+            f"MissingIndicator(missing_values={target!r}) refuses that value in columns where it has not seen it; use "
+            "error_on_new=False"
+        )
+    if isinstance(column, Finite):
+        values = {cell: None if _is(value, target) else value for cell, value in column.values.items()}
+        return replace(column, values=values)
+    number = as_number(column, "MissingIndicator")
+    is_gone = number.missing is not None and np.isnan(number.missing)
+    return replace(number, missing=None) if is_gone else number
 
 
 def filled(column: Column, target: Cell, fill: Any) -> Column:

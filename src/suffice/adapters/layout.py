@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 
 from suffice.errors import AdapterError, ShapeError
 from suffice.numbers.exact import nearest_float, rational
-from suffice.shapes import Activation, ReluNetwork
+from suffice.shapes import Activation, ReluNetwork, SmoothFunction, SmoothNetwork
+from suffice.shapes.network import Network
 from suffice.shapes.parameters import exact_array, rounded_exp
+from suffice.shapes.smooth_functions import KINDS
 
 Array = NDArray[Any]
 
@@ -45,7 +47,7 @@ class Layout:
         all but the last.
     exu : {"none", "first", "hidden"}
         Which layers have exponential units, `exp(W)` for `W`, clipped to [0, 1].
-    activation : str or Activation
+    activation : str, Activation or SmoothFunction
         After every other layer but the last.
     norm : {"before", "after"}
         Whether batch normalisation comes before the activation or after it.
@@ -74,7 +76,7 @@ class Layout:
     mix: str | None = None
     centred: Literal["never", "weights", "hidden"] = "never"
     exu: Literal["none", "first", "hidden"] = "none"
-    activation: str | Activation = "relu"
+    activation: str | Activation | SmoothFunction = "relu"
     norm: Literal["before", "after"] = "before"
     epsilon: float = 1e-5
     center: str | None = None
@@ -121,9 +123,13 @@ class State:
         """All keys of tensors."""
         return list(self._tensors)
 
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a parameter."""
+        return tuple(self._tensors[name].shape)
+
     def size(self, name: str) -> int:
         """How many numbers a parameter has."""
-        return math.prod(self._tensors[name].shape)
+        return math.prod(self.shape(name))
 
     def is_vector(self, name: str) -> bool:
         """Whether a parameter is there and has one dimension."""
@@ -188,17 +194,17 @@ class Layer(NamedTuple):
     weight: Array  # (out, in)
     bias: Array | None
     centre: Array | None
-    activation: Activation
+    activation: Activation | SmoothFunction
 
 
 def read_network(
-    state: State, place: str, layout: Layout, activations: Sequence[Activation | Squeezed] | None
+    state: State, place: str, layout: Layout, activations: Sequence[Activation | SmoothFunction | Squeezed] | None
 ) -> list[Layer]:
     """Return the layers of the network at a place.
 
     Parameters
     ----------
-    activations : sequence of Activation or Squeezed, optional
+    activations : sequence of Activation, SmoothFunction or Squeezed, optional
         One after each layer but the last, as the live module has them; None where the layout must say.
     """
     pattern = f"{place}.{layout.layer.replace('{k}', '{}')}"
@@ -257,7 +263,7 @@ def _read_layer(state: State, place: str, layout: Layout, depth: int, *, is_last
     bias = state.take_if_there(f"{place}.bias")
     is_centred = (layout.centred == "weights" and called == "weights") or (layout.centred == "hidden" and not is_last)
     is_exu = not is_last and (layout.exu == "hidden" or (layout.exu == "first" and depth == 0))
-    activation = Activation.relu_n(1.0) if is_exu else Activation.of(layout.activation)
+    activation = Activation.relu_n(1.0) if is_exu else _activation_of(layout.activation)
     if is_centred:
         weight = weight.T
     if is_exu:
@@ -292,7 +298,14 @@ def _multiply_add(a: Array, b: Array, c: Array) -> Array:
     return np.array([nearest_float(value) for value in exact])
 
 
-def to_shape(layers: Iterable[Layer], place: str, *, keeps_last: bool = False) -> ReluNetwork:
+def _activation_of(given: str | Activation | SmoothFunction) -> Activation | SmoothFunction:
+    """Return an activation, piecewise linear or smooth, by its name or as it is."""
+    if isinstance(given, SmoothFunction) or given in KINDS:
+        return SmoothFunction.of(given)
+    return Activation.of(given)
+
+
+def to_shape(layers: Iterable[Layer], place: str, *, keeps_last: bool = False) -> Network:
     """Return layers as a network of one input; a centre becomes a layer of its own, which is exact.
 
     Parameters
@@ -302,7 +315,7 @@ def to_shape(layers: Iterable[Layer], place: str, *, keeps_last: bool = False) -
     """
     weights: list[Array] = []
     biases: list[Array | None] = []
-    activations: list[Activation] = []
+    activations: list[Activation | SmoothFunction] = []
     for layer in layers:
         if layer.centre is not None:
             weights.append(np.eye(layer.weight.shape[1], dtype=np.float32))
@@ -315,7 +328,10 @@ def to_shape(layers: Iterable[Layer], place: str, *, keeps_last: bool = False) -
         weights.append(np.eye(weights[-1].shape[0], dtype=np.float32))
         biases.append(None)
         activations.append(Activation.identity())
+    lines = [one for one in activations[:-1] if isinstance(one, Activation)]
     try:
-        return ReluNetwork(weights, biases, activations[:-1])
+        if len(lines) < len(activations) - 1:
+            return SmoothNetwork(weights, biases, activations[:-1])
+        return ReluNetwork(weights, biases, lines)
     except ShapeError as error:
         raise AdapterError(f"the network at {place!r}: {error}") from None

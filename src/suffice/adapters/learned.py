@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from flint import fmpq
 
-from suffice.model.additive import AdditiveModel
+from suffice.errors import NumberError
+from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain
+from suffice.model.observed import Observed, narrowed
+from suffice.model.term import Term
 from suffice.numbers.exact import nearest_float
+from suffice.numbers.values import UNSEEN, Missing, Value
 from suffice.question.row import Row
+from suffice.shapes import Table
+
+_MOST_NEW = 1000  # categories of one feature; more are no categories, but numbers of rows, or free text
 
 
 def deviations(model: AdditiveModel, rows: Sequence[Row]) -> dict[str, float]:
@@ -23,15 +31,54 @@ def deviations(model: AdditiveModel, rows: Sequence[Row]) -> dict[str, float]:
     return found
 
 
+def with_names(model: AdditiveModel, rows: Sequence[Sequence[Any]]) -> AdditiveModel:
+    """Return a model that knows the categories of some rows by name, where it takes them all for one that is unseen.
+
+    A feature that has a term together with another one keeps the categories that it has.
+    """
+    terms = list(model.terms)
+    domains = list(model.domains)
+    joined = {k for term in terms if len(term.features) > 1 for k in term.features}
+    for k, domain in enumerate(domains):
+        if UNSEEN not in domain.codes_ or domain.spans or k in joined:
+            continue
+        new = {value: None for row in rows if (value := _name(domain, row[k])) is not None}
+        if not 0 < len(new) <= _MOST_NEW:
+            continue
+        for at, term in enumerate(terms):
+            if term.features == (k,):
+                unseen = [one(UNSEEN) for one in term.shape.compile()]
+                terms[at] = Term(k, Table(dict.fromkeys(new, unseen), otherwise=term.shape))
+        domains[k] = Domain(domain.spans, (*domain.categories_, *new), domain.codes_)
+    if domains == list(model.domains):
+        return model
+    features = [
+        Feature(f.name, domain, f.center, f.scale, f.deviation)
+        for f, domain in zip(model.features, domains, strict=True)
+    ]
+    return AdditiveModel.of_terms(
+        terms, model.intercept, model.task, features, model.classes or None, model.ties, model.logit_offset
+    )
+
+
+def _name(domain: Domain, cell: Any) -> Value | None:
+    """Return a cell that is no category of a domain, None if it is one, or is missing."""
+    try:
+        value = domain.parse(cell)
+    except NumberError:
+        value = str(cell)
+    return None if isinstance(value, Missing) or domain.holds(value) else value
+
+
 def learned_domains(model: AdditiveModel, rows: Sequence[Row]) -> dict[str, Domain]:
-    """Return what the features that can be any number are in some rows; categories stay as they are."""
+    """Return what the features are in some rows: see `observed`; of special codes those that occur."""
     found = {}
     for name, domain, column in zip(model.names, model.domains, zip(*rows, strict=True), strict=True):
-        numbers = [value for value in column if isinstance(value, fmpq) and value not in domain.codes_]
-        if not domain.spans or not numbers:
+        seen = set(column)
+        codes = tuple(code for code in domain.codes_ if code in seen)
+        numbers = [value for value in column if isinstance(value, fmpq) and any(s.holds(value) for s in domain.spans)]
+        if not (numbers or domain.categories_):  # nothing but codes: of the rest nothing is known
             continue
-        span = Domain.integers if all(value.q == 1 for value in numbers) else Domain.interval
-        learned = span(min(numbers), max(numbers))
-        codes = [code for code in domain.codes_ if code in column]
-        found[name] = learned | Domain.codes(*codes) if codes else learned
+        kept = Domain(domain.spans, domain.categories_, codes)
+        found[name] = narrowed(kept, Observed.of(numbers)) if numbers else kept
     return found

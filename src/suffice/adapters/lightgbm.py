@@ -18,6 +18,7 @@ import numpy as np
 from suffice.adapters.assemble import to_shape
 from suffice.adapters.cells import class_places, float_table, plain_classes
 from suffice.adapters.draft import UNSEEN, Cell, Draft, Link, Live, Options, Saturation, name_features, with_domain
+from suffice.adapters.tree_categories import pandas_categories
 from suffice.adapters.trees import Leaf, Side, Split, Tree, by_feature, by_names, nodes, pair_shapes, total
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
@@ -132,7 +133,7 @@ def _model(text: str, options: Options, classes: Any, source: str) -> tuple[Addi
     features = name_features(names, count, options.features)
     read = [(k % outputs, _tree(_facts(block), rational(factor), source)) for k, block in enumerate(blocks)]
     found = by_feature(read, outputs, [feature.name for feature in features])
-    categories = _categories(text, facts, [tree for _, tree in read])
+    categories = _categories(text, facts, [tree for _, tree in read], options.rows)
     shapes, named = [], []
     for k, feature in enumerate(features):
         shape, domain = _shape(found.alone.get(k, ()), outputs, categories.get(k))
@@ -213,8 +214,12 @@ def _tree(facts: Mapping[str, str], factor: Rational, source: str) -> Tree:
     return read(0)
 
 
-def _categories(text: str, facts: Mapping[str, str], trees: Sequence[Tree]) -> dict[int, _Categories]:
-    """Return the categories of each categorical feature."""
+def _categories(text: str, facts: Mapping[str, str], trees: Sequence[Tree], rows: Any) -> dict[int, _Categories]:
+    """Return the categories of each categorical feature.
+
+    The file lists those of all pandas columns that have some, in their order, but not which columns these are: an
+    ordered one is no categorical feature, for LightGBM takes the places of its categories for numbers.
+    """
     line = next(
         (line for line in text.splitlines() if line.startswith("pandas_categorical:")), "pandas_categorical:null"
     )
@@ -222,13 +227,20 @@ def _categories(text: str, facts: Mapping[str, str], trees: Sequence[Tree]) -> d
     split = {one.feature for tree in trees for one in nodes(tree) if one.categories is not None}
     # The file lists the values of a categorical feature with colons between, of a number its range in brackets.
     listed = {k: info for k, info in enumerate(facts["feature_infos"].split()) if not info.startswith(("[", "none"))}
-    if named and len(named) == len(listed):
-        pairs = zip(sorted(listed), named, strict=True)
-        return {k: _Categories(names, range(len(names)), is_pandas=True) for k, names in pairs}
-    if named:
-        raise AdapterError("the pandas categories do not fit the categorical features; pass the columns as numbers")
     codes = {k: sorted(int(code) for code in info.split(":") if int(code) >= 0) for k, info in listed.items()}
-    return {k: _Categories(own, own, is_pandas=False) for k, own in codes.items() if k in split or own}
+    own = {k: _Categories(some, some, is_pandas=False) for k, some in codes.items() if k in split or some}
+    if not named:
+        return own
+    told = [(k, pandas_categories(rows, name, k)) for k, name in enumerate(facts["feature_names"].split())]
+    pairs = [(k, names) for k, names in told if names is not None]
+    if [names for _, names in pairs] != named:
+        pairs = list(zip(sorted(listed), named, strict=False))
+        if len(named) != len(listed) or any(codes[k] and codes[k][-1] >= len(names) for k, names in pairs):
+            raise AdapterError(
+                "the LightGBM model has ordered pandas categories, and does not tell in which columns; give reference "
+                "rows with the columns of the training: from_model(fitted, X)"
+            )
+    return own | {k: _Categories(names, range(len(names)), is_pandas=True) for k, names in pairs}
 
 
 def _shape(trees: Sequence[tuple[int, Tree]], outputs: int, categories: _Categories | None) -> tuple[Shape, Domain]:
@@ -299,7 +311,9 @@ def _tables(booster: Any, categories: Mapping[int, _Categories]) -> Callable[[li
         columns: dict[str, Any] = {}
         for k, name in enumerate(booster.feature_name()):
             cells = [row[k] for row in rows]
-            if k in categories:  # by the name that the user's table has, so that LightGBM finds the code itself
+            if k in categories and not categories[k].is_pandas:
+                columns[name] = float_table([[-1.0 if cell == UNSEEN else cell] for cell in cells])[:, 0]
+            elif k in categories:  # by the name that the user's table has, so that LightGBM finds the code itself
                 known: dict[Cell, Any] = dict(zip(categories[k].keys, categories[k].names, strict=True))
                 columns[name] = pandas.Categorical([known.get(c) for c in cells], categories=list(categories[k].names))
             else:

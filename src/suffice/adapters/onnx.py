@@ -15,13 +15,14 @@ import numpy as np
 
 from suffice.adapters import onnx_pipelines
 from suffice.adapters.draft import FLOAT32, MOST_UNNAMED, Draft, Link, Options, name_features
-from suffice.adapters.onnx_operations import OPERATIONS, Chain, Row, Sum, Tensor, as_sum, linear, plus
+from suffice.adapters.onnx_operations import OPERATIONS, Chain, Row, Sum, Tensor, as_sum, check_size, linear, plus
 from suffice.adapters.onnx_running import DOMAINS, check_contained, is_told, labels, live, one_table
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
 from suffice.numbers.exact import ZERO
 from suffice.shapes import PiecewiseLinear, Shape
 
+_LAYERS = ("Gemm", "MatMul", "Mul")  # what comes after an activation, but not after a score
 _LINKS: Mapping[str, Link] = {"Sigmoid": "sigmoid", "Softmax": "softmax", "Exp": "exp"}  # what ends a score
 
 
@@ -37,7 +38,7 @@ def convert(obj: Any, options: Options) -> Draft:
     count = walk.columns
     shapes = _column_shapes(total, count)
     outputs = total.width
-    task = _task(outputs, link, options.task, walk.classes)
+    task = _task(outputs, link, options.task or walk.told_task, walk.classes)
     features = name_features(None, count, options.features)
     classes = options.classes or (None if task == "regression" else walk.classes)
     # A graph returns scores or probabilities; where it returns labels too, they are those of a score above 0.
@@ -67,6 +68,7 @@ class _Walk:
         except ImportError as error:
             raise AdapterError(f"{source} needs the package onnx ({error}): pip install 'suffice[onnx]'") from None
         self.classes: list[Any] | None = None
+        self.told_task: str | None = None
         graph = model.graph
         self._known: dict[str, Tensor] = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
         inputs = [one for one in graph.input if one.name not in self._known]
@@ -81,7 +83,8 @@ class _Walk:
         self._known[inputs[0].name] = tuple(Chain(k) for k in range(self.columns))
         link: Link = "score"
         scored = ""
-        self.nodes = 0  # how many lead to the score
+        hidden = {name for node in graph.node if node.op_type in _LAYERS for name in node.input}
+        self.nodes = self._made = 0  # how many lead to the score, and how many columns they make
         for node in graph.node:
             attributes = {one.name: helper.get_attribute_value(one) for one in node.attribute}
             if scored:
@@ -89,7 +92,8 @@ class _Walk:
             self.nodes += 1
             if node.domain not in DOMAINS:
                 raise AdapterError(f"{source} has a {node.op_type} of {node.domain!r}, which is not read")
-            if node.op_type in _LINKS and isinstance(self._known.get(node.input[0]), tuple):
+            is_row = isinstance(self._known.get(node.input[0]) if node.input else None, tuple)
+            if node.op_type in _LINKS and is_row and node.output[0] not in hidden:
                 link = _LINKS[node.op_type]
                 self._known[node.output[0]] = self._known[node.input[0]]
                 scored = node.output[0]
@@ -102,7 +106,10 @@ class _Walk:
         if not self.output and scored and is_told(model, scored, self.nodes):
             self.output = scored
         if not self.output:
-            raise AdapterError(f"{source} has no output that is a score; export the score, not labels alone")
+            raise AdapterError(
+                f"{source} returns labels alone, or what is not read is done to its score; export the score itself, or "
+                "convert the fitted model"
+            )
         found = self._known[self.output]
         assert isinstance(found, tuple)
         self.result: tuple[Row, Link] = (found, link)
@@ -120,9 +127,19 @@ class _Walk:
                 f"{', '.join(sorted(OPERATIONS))}"
             )
         try:
-            self._known[node.output[0]] = OPERATIONS[node.op_type](given, attributes)
+            result = OPERATIONS[node.op_type](given, attributes)
+            self._made += len(result) if isinstance(result, tuple) else 0
+            check_size(self._made, result)
         except AdapterError as error:
             raise AdapterError(f"{source}, {node.op_type} ({node.name or node.output[0]}): {error}") from None
+        except (IndexError, ValueError) as error:  # tables of more dimensions, as for distances between rows
+            raise AdapterError(
+                f"{source}, {node.op_type} ({node.name or node.output[0]}): it joins columns in a way that is not "
+                "read; convert the fitted model instead"
+            ) from error
+        if node.op_type == "LinearRegressor" and isinstance(result, tuple):
+            self.told_task = "regression"
+        self._known[node.output[0]] = result
 
     def _classifier(self, node: Any, attributes: Mapping[str, Any]) -> Link:
         labels = attributes.get("classlabels_ints") or attributes.get("classlabels_strings") or []

@@ -32,7 +32,8 @@ _FLOAT, _INT32, _INT64, _STRING, _BOOL = 1, 6, 7, 8, 9  # as ONNX numbers the ty
 WHOLE = (_INT32, _INT64, _BOOL)
 TEXT = _STRING
 KINDS = (_FLOAT, *WHOLE, _STRING)
-_MOST_COLUMNS = 100_000  # without a limit, a file of some bytes could ask for any amount of memory
+_MOST_COMPARED = 1_000_000  # columns with steps, where the largest is chosen
+MOST_COLUMNS = 100_000  # that a graph makes; without a limit, a file of some bytes could ask for any amount of memory
 
 
 @dataclass(slots=True)
@@ -259,17 +260,20 @@ def _keys(attributes: Mapping[str, Any], *names: str) -> list[Any]:
     keys = [key.decode() if isinstance(key, bytes) else float(key) for key in given]
     if not keys or any(isinstance(key, float) and not key.is_integer() for key in keys):
         raise AdapterError("it has no categories, or such that are no whole numbers and no texts")
-    if len(keys) > _MOST_COLUMNS:
-        raise AdapterError(f"it has more than {_MOST_COLUMNS} categories")
+    if len(keys) > MOST_COLUMNS:
+        raise AdapterError(f"it has more than {MOST_COLUMNS} categories")
     return keys
 
 
 def _one_hot(table: Table, given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Tensor:
-    keys = _keys(attributes, "cats_strings", "cats_int64s")
+    keys, row = _keys(attributes, "cats_strings", "cats_int64s"), row_of(given[0])
+    if len(row) * len(keys) > MOST_COLUMNS:
+        raise AdapterError(f"it makes more than {MOST_COLUMNS} columns")
+    numbered = {key: (float(k),) for k, key in enumerate(keys)}
     made: list[Column] = []
-    for column in row_of(given[0]):
+    for column in row:
         if isinstance(column, (Raw, Finite)):  # one place of each category is 1, which says it in one number
-            (places,) = _look_up(table, column, {key: (float(k),) for k, key in enumerate(keys)}, (-1.0,))
+            (places,) = _look_up(table, column, numbered, (-1.0,))
             assert isinstance(places, Finite)
             ones: dict[Any, dict[Cell, float]] = {}
             for cell, place in places.values.items():
@@ -280,8 +284,9 @@ def _one_hot(table: Table, given: Sequence[Tensor | None], attributes: Mapping[s
             cells = {cell: value for cell, value in places.cells.items() if cell not in refused}
             made += [Finite(column.source, cells, ones.get(float(k), {}), 0.0) for k in range(len(keys))]
             continue
-        rows = {key: [float(k == j) for j in range(len(keys))] for k, key in enumerate(keys)}
-        made += _look_up(table, column, rows, [0.0] * len(keys) if attributes.get("zeros", 1) else None)
+        (steps,) = _look_up(table, column, numbered, (-1.0,) if attributes.get("zeros", 1) else None)
+        assert isinstance(steps, Numeric)
+        made += [_look_up_steps(steps, lambda place, k=k: (float(place == k),), 0) for k in range(len(keys))]  # type: ignore[misc]
     return tuple(made)
 
 
@@ -311,6 +316,8 @@ def _largest(table: Table, given: Sequence[Tensor | None], attributes: Mapping[s
     # A constant is made of a column too, here of 0 times another; where that is missing, so is the constant.
     table.needed += [Unused(one.source, replace(one, missing=None)) for one in numbers if one.source != source]
     knots = sorted({knot for one in numbers if one.pieces for knot in one.pieces.knots})
+    if len(knots) * len(numbers) > _MOST_COMPARED:
+        raise AdapterError(f"it chooses between {len(numbers)} columns with {len(knots)} steps, more than are read")
     between = [knots[0] - 1, *((a + b) / 2 for a, b in pairwise(knots)), knots[-1] + 1]
 
     def at(place: Any) -> Any:
@@ -346,15 +353,15 @@ def _cast(table: Table, given: Sequence[Tensor | None], attributes: Mapping[str,
 
 def _concat(table: Table, given: Sequence[Tensor | None], _: Mapping[str, Any]) -> Tensor:
     made = tuple(column for one in given for column in row_of(one))
-    if len(made) > _MOST_COLUMNS:
-        raise AdapterError(f"more than {_MOST_COLUMNS} columns stand side by side")
+    if len(made) > MOST_COLUMNS:
+        raise AdapterError(f"more than {MOST_COLUMNS} columns stand side by side")
     return made
 
 
 def _pick(table: Table, given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Tensor:
     row, places = row_of(given[0]), np.ravel(_constant(given[1])).astype(np.int64).tolist()
-    if len(places) > _MOST_COLUMNS:
-        raise AdapterError(f"it picks more than {_MOST_COLUMNS} columns")
+    if len(places) > MOST_COLUMNS:
+        raise AdapterError(f"it picks more than {MOST_COLUMNS} columns")
     return tuple(row[k] for k in places)
 
 

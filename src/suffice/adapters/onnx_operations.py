@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,21 +13,28 @@ from numpy.typing import NDArray
 
 from suffice.errors import AdapterError
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
-from suffice.shapes import Activation, PiecewiseLinear, ReluNetwork, Shape
+from suffice.shapes import Activation, PiecewiseLinear, ReluNetwork, Shape, SmoothFunction, SmoothNetwork
 
 Array = NDArray[Any]
 
+_SIGMOID, _SOFTPLUS, _TANH = (SmoothFunction(name) for name in ("sigmoid", "softplus", "tanh"))
+
 # Far more than any graph of a model has; without a limit, a file of some bytes could ask for any amount of memory.
 _MOST_PARTS = 100_000
+_MOST_MADE = 2 * _MOST_PARTS  # columns, in all steps together
 _MOST_NUMBERS = 10_000_000
+_MOST_WEIGHTS = 100_000_000
 _WIDEST = 4096
 
 
+@lru_cache(maxsize=4)
 def _unit(width: int) -> Array:
-    """Return the matrix of a layer that changes nothing."""
+    """Return the matrix of a layer that changes nothing; layers share it."""
     if width > _WIDEST:
         raise AdapterError(f"a layer of {width} units is wider than the {_WIDEST} that are read")
-    return np.eye(width, dtype=np.float32)
+    unit = np.eye(width, dtype=np.float32)
+    unit.flags.writeable = False
+    return unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +43,7 @@ class Chain:
 
     column: int
     width: int = 1
-    layers: tuple[tuple[Array, Array | None, Activation], ...] = ()
+    layers: tuple[tuple[Array, Array | None, Activation | SmoothFunction], ...] = ()
     center: Rational = ZERO
     scale: Rational = ONE
 
@@ -52,7 +60,7 @@ class Chain:
             return replace(self, layers=(*self.layers[:-1], (weight, bias, activation)))
         return self.linear(_unit(self.width), bias)
 
-    def then(self, activation: Activation) -> Chain:
+    def then(self, activation: Activation | SmoothFunction) -> Chain:
         """Return the chain with an activation at its end."""
         chain = self if self.layers and self.layers[-1][2].is_identity else self.linear(_unit(self.width))
         weight, bias, _ = chain.layers[-1]
@@ -65,7 +73,20 @@ class Chain:
             return line.rescaled(self.center, self.scale)
         last = self if self.layers[-1][2].is_identity else self.linear(_unit(self.width))
         weights, biases, activations = zip(*last.layers, strict=True)
-        return ReluNetwork(weights, biases, list(activations)[:-1]).rescaled(self.center, self.scale)
+        lines = [one for one in activations[:-1] if isinstance(one, Activation)]
+        if len(lines) < len(activations) - 1:
+            return SmoothNetwork(weights, biases, activations[:-1]).rescaled(self.center, self.scale)
+        return ReluNetwork(weights, biases, lines).rescaled(self.center, self.scale)
+
+    def times(self, other: Chain) -> Chain | None:
+        """Return the chain times another one, if that is a known activation's other factor; None if it is not."""
+        for name, stages in (("silu", (_SIGMOID,)), ("mish", (_SOFTPLUS, _TANH))):
+            mine = reduce(Chain.then, stages, self)
+            if replace(mine, layers=()) == replace(other, layers=()) and len(mine.layers) == len(other.layers):
+                pairs = zip(mine.layers, other.layers, strict=True)
+                if all(np.array_equal(a[0], b[0]) and a[1] is b[1] and a[2] == b[2] for a, b in pairs):
+                    return self.then(SmoothFunction(name))
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +101,15 @@ class Sum:
 Block: TypeAlias = Chain | Sum
 Row: TypeAlias = tuple[Block, ...]
 Tensor: TypeAlias = Array | Row
+
+
+def check_size(made: int, tensor: Tensor) -> None:
+    """Refuse a graph that has made more columns up to here, or more layers for these, than any model needs."""
+    if made > _MOST_MADE:
+        raise AdapterError(f"more than {_MOST_MADE} columns are made up to here, which are not read")
+    chains = [block for block in tensor if isinstance(block, Chain)] if isinstance(tensor, tuple) else []
+    if sum(weight.size for chain in chains for weight, *_ in chain.layers) > _MOST_WEIGHTS:
+        raise AdapterError(f"layers of more than {_MOST_WEIGHTS} weights are not read")
 
 
 # --- operations -------------------------------------------------------------------------------------------------------
@@ -214,6 +244,12 @@ def _do_mul(given: Sequence[Tensor | None], _: Mapping[str, Any]) -> Tensor:
     a, b = given if isinstance(given[1], np.ndarray) else (given[1], given[0])
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return _broadcast(a, b, np.multiply)
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) == 1:
+        (first,), (second,) = a, b
+        if isinstance(first, Chain) and isinstance(second, Chain):
+            found = first.times(second) or second.times(first)
+            if found is not None:
+                return (found,)
     return _times(_rows(a), _constant(b))
 
 
@@ -294,7 +330,9 @@ def _do_norm(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> T
     return (row[0].linear(_unit(len(factor)) * factor, beta - factor * mean),)
 
 
-def _activation(make: Callable[[Sequence[Tensor | None], Mapping[str, Any]], Activation]) -> Any:
+def _activation(
+    make: Callable[[Sequence[Tensor | None], Mapping[str, Any]], Activation | SmoothFunction],
+) -> Any:
     def apply(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Tensor:
         made = []
         for block in _rows(given[0]):
@@ -327,17 +365,40 @@ def _same(given: Sequence[Tensor | None], _: Mapping[str, Any]) -> Tensor:
     return first
 
 
+def _selu(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> SmoothFunction:
+    usual = {"alpha": 1.6732632423543772, "gamma": 1.0507009873554805}
+    if any(abs(attributes.get(name, value) - value) > 1e-6 for name, value in usual.items()):
+        raise AdapterError("it has another alpha or gamma than usual")
+    return SmoothFunction("selu")
+
+
+def _gelu(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> SmoothFunction:
+    told = attributes.get("approximate", "none")
+    return SmoothFunction("gelu_tanh" if told in ("tanh", b"tanh") else "gelu")
+
+
+def _smooth(name: str) -> Any:
+    return _activation(lambda given, attributes: SmoothFunction(name))
+
+
+def _smooth_with_alpha(name: str) -> Any:
+    return _activation(lambda given, attributes: SmoothFunction(name, float(attributes.get("alpha", 1.0))))
+
+
 OPERATIONS: Mapping[str, Callable[[Sequence[Tensor | None], Mapping[str, Any]], Tensor]] = {
     "Abs": _activation(lambda given, attributes: Activation.absolute()),
     "Add": _do_add,
     "BatchNormalization": _do_norm,
     "Cast": _same,
+    "Celu": _smooth_with_alpha("celu"),
     "Clip": _activation(_clip),
     "Concat": _do_concat,
     "Div": _do_div,
     "Dropout": _same,
+    "Elu": _smooth_with_alpha("elu"),
     "Flatten": _same,
     "Gather": _do_gather,
+    "Gelu": _activation(_gelu),
     "Gemm": _do_gemm,
     "Identity": _same,
     "LeakyRelu": _activation(
@@ -345,13 +406,19 @@ OPERATIONS: Mapping[str, Callable[[Sequence[Tensor | None], Mapping[str, Any]], 
     ),
     "LinearRegressor": _do_regressor,
     "MatMul": _do_matmul,
+    "Mish": _smooth("mish"),
     "Mul": _do_mul,
     "ReduceSum": _do_sum,
     "Relu": _activation(lambda given, attributes: Activation.relu()),
     "Reshape": _same,
     "Scaler": _do_scaler,
+    "Selu": _activation(_selu),
+    "Sigmoid": _smooth("sigmoid"),
+    "Sin": _smooth("sine"),
     "Slice": _do_slice,
+    "Softplus": _smooth("softplus"),
     "Squeeze": _same,
     "Sub": _do_sub,
+    "Tanh": _smooth("tanh"),
     "Unsqueeze": _same,
 }

@@ -15,7 +15,7 @@ import numpy as np
 from suffice.adapters.behind import put_behind
 from suffice.adapters.column import Column, Columns, Raw
 from suffice.adapters.draft import FLOAT32, MOST_UNNAMED, Draft, Link, Options, name_features, renamed
-from suffice.adapters.onnx_columns import KINDS, OPERATIONS, TEXT, WHOLE, Table, Tensor, row_of
+from suffice.adapters.onnx_columns import KINDS, MOST_COLUMNS, OPERATIONS, TEXT, WHOLE, Table, Tensor, row_of
 from suffice.adapters.onnx_operations import OPERATIONS as OF_NETWORKS
 from suffice.adapters.onnx_running import DOMAINS, Feed, is_told, labels, live
 from suffice.adapters.onnx_trees import trees_of
@@ -27,6 +27,7 @@ from suffice.model.term import Term
 from suffice.numbers.exact import ZERO, Rational, rational
 from suffice.shapes import Pieces
 
+_MOST_MADE = 2 * MOST_COLUMNS  # in all steps together, which are also run, to compare
 _CLASSIFIERS = ("LinearClassifier", "TreeEnsembleClassifier")
 _REGRESSORS = ("LinearRegressor", "TreeEnsembleRegressor")
 _LINKS: Mapping[bytes, Link] = {b"NONE": "score", b"LOGISTIC": "sigmoid", b"SOFTMAX": "softmax"}
@@ -115,7 +116,7 @@ def _walk(
     from onnx import numpy_helper
 
     known: dict[str, Tensor] = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
-    first = 0
+    first = made = 0
     for name, width, _ in inputs:
         known[name] = tuple(Raw(first + k) for k in range(width))
         first += width
@@ -133,11 +134,15 @@ def _walk(
         if node.op_type not in OPERATIONS:
             raise AdapterError(f"{what}, is not read before a model; those read are {', '.join(sorted(OPERATIONS))}")
         try:
-            known[node.output[0]] = OPERATIONS[node.op_type](
+            result = OPERATIONS[node.op_type](
                 table, [known.get(name) if name else None for name in node.input], attributes
             )
         except AdapterError as error:
             raise AdapterError(f"{what}: {error}") from None
+        made += len(result) if isinstance(result, tuple) else 0
+        if made > _MOST_MADE:
+            raise AdapterError(f"{what}: more than {_MOST_MADE} columns are made up to here, which are not read")
+        known[node.output[0]] = result
     raise AssertionError  # `is_one` has seen the model
 
 

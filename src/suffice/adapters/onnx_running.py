@@ -77,7 +77,7 @@ def labels(model: Any, nodes: int, classes: Iterable[Any], source: str, feed: Fe
     if output is None:
         return None
     sizes = _constant_sizes(model)
-    places, wanted, tables = [], {output}, 0
+    places, wanted, tables = set[int](), {output}, 0
     for place in reversed(range(len(model.graph.node))):
         node = model.graph.node[place]
         if wanted.isdisjoint(node.output) or not sizes.keys().isdisjoint(node.output):
@@ -87,7 +87,7 @@ def labels(model: Any, nodes: int, classes: Iterable[Any], source: str, feed: Fe
             raise AdapterError(
                 f"{source} makes its labels ({output}) with a {node.op_type} that is not read; leave that output out"
             )
-        places.append(place)
+        places.add(place)
         wanted.update(node.input)
     kept = [k for k, node in enumerate(model.graph.node) if k in places or node.op_type == "Constant"]
     ask = live(model, output, kept, feed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -84,30 +84,32 @@ def _read(
         roots.setdefault(tree, node)  # the first node that is listed
     used = {(tree, output) for tree, _, output in leaves}
     todo = [(output, tree, root) for tree, root in roots.items() for output in range(outputs) if (tree, output) in used]
-    return [(output, _tree(attributes, places, leaves, tree, root, output, source)) for output, tree, root in todo]
+    tree_of = _reader(attributes, places, leaves, source)
+    return [(output, tree_of(tree, root, output)) for output, tree, root in todo]
 
 
-def _tree(
+def _reader(
     attributes: Mapping[str, Any],
     places: Mapping[tuple[int, int], int],
     leaves: Mapping[tuple[int, int, int], Rational],
-    tree: int,
-    root: int,
-    output: int,
     source: str,
-) -> Tree:
-    modes, features = attributes["nodes_modes"], attributes["nodes_featureids"]
+) -> Callable[[int, int, int], Tree]:
+    """Return how a tree is read for a score: from its number, its root and the score's number."""
+    modes, features = list(attributes["nodes_modes"]), list(attributes["nodes_featureids"])
     values = np.array(attributes["nodes_values"], dtype=np.float32)
-    truly, falsely = attributes["nodes_truenodeids"], attributes["nodes_falsenodeids"]
-    tracks = attributes.get("nodes_missing_value_tracks_true") or [0] * len(modes)
+    truly, falsely = list(attributes["nodes_truenodeids"]), list(attributes["nodes_falsenodeids"])
+    tracks = list(attributes.get("nodes_missing_value_tracks_true") or [0] * len(modes))
 
-    def read(node: int, depth: int) -> Tree:
+    def read(tree: int, node: int, output: int, depth: int, seen: set[int]) -> Tree:
         if depth > _DEEPEST or (tree, node) not in places:
             raise AdapterError(f"{source} has a tree with a node {node} that is not there, or too deep: it is damaged")
+        if node in seen:
+            raise AdapterError(f"{source} has a tree that comes to its node {node} twice: it is damaged")
+        seen.add(node)
         k = places[tree, node]
         if modes[k] == b"LEAF":
             return Leaf(leaves.get((tree, node, output), ZERO))
-        first, second = read(int(truly[k]), depth + 1), read(int(falsely[k]), depth + 1)
+        first, second = (read(tree, int(to[k]), output, depth + 1, seen) for to in (truly, falsely))
         is_true = bool(tracks[k])
         # Numbers are float32, so those up to a threshold are those below the next one.
         is_strict = modes[k] in (b"BRANCH_LT", b"BRANCH_GTE")
@@ -116,4 +118,4 @@ def _tree(
             return Split(int(features[k]), bound, is_true, first, second)
         return Split(int(features[k]), bound, not is_true, second, first)
 
-    return read(root, 0)
+    return lambda tree, root, output: read(tree, root, output, 0, set())

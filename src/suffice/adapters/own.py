@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from suffice.numbers.values import MISSING
 
 def convert(obj: Any, options: Options) -> Draft:
     """Return the draft of a fitted estimator with `to_additive()`."""
-    model: AdditiveModel = obj.to_additive()
+    # All values that the estimator takes; what it learned of its columns means nothing behind a scaler.
+    can_tell = "domains" in signature(obj.to_additive).parameters
+    model: AdditiveModel = obj.to_additive("model") if can_tell else obj.to_additive()
     source = f"the {type(obj).__name__}"
     if not hasattr(obj, "predict"):
         return Draft(model, source)

@@ -22,10 +22,11 @@ from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain, Span
 from suffice.model.term import Term
+from suffice.numbers.enclosure import FIRST_BITS, middle
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
 from suffice.numbers.values import MISSING
-from suffice.shapes import Curves, Function, Pieces, Shape, Table
-from suffice.shapes.curves import combined
+from suffice.shapes import Curves, Enclosed, Function, Pieces, Shape, Table
+from suffice.shapes.combining import combined
 
 _REALS = Span(None, None)
 _ALL = Domain.reals()
@@ -118,6 +119,8 @@ def behind(columns: Sequence[tuple[Column, Part]], outputs: int, name: Callable[
     finite = [column for column, _ in columns if isinstance(column, Finite)]
     if finite:
         return _table(columns, finite, outputs, name)
+    if all(isinstance(column, Raw) and not part.domain.spans for column, part in columns):
+        return Behind(sum_parts((ONE, _filled(part, column.fills)) for column, part in columns), {})  # type: ignore[union-attr]
     numbers = [(as_number(column, "model"), part) for column, part in columns]
     pieces = [through(part, number, name) for number, part in numbers]
     summed = [combined([(ONE, one[j]) for one in pieces]) for j in range(outputs)]
@@ -135,6 +138,20 @@ def behind(columns: Sequence[tuple[Column, Part]], outputs: int, name: Callable[
         labelled = [one.with_labels({MISSING: value}) for one, value in zip(summed, missing, strict=True)]
         return Behind(Part(tuple(labelled), domain | Domain.codes(MISSING)), {})
     return Behind(Part(tuple(summed), domain), {})
+
+
+def _filled(part: Part, fills: Mapping[Cell, Any]) -> Part:
+    """Return a part over categories, of a column in which an imputer has put something in the place of some cells."""
+    values: dict[Any, Any] = {cell: cell for cell in (*part.domain.categories_, *part.domain.codes_)}
+    for cell, fill in fills.items():
+        at = cell if isinstance(cell, str) or cell is MISSING else rational(float(cell))
+        label = fill if isinstance(fill, str) or fill is None else rational(float(fill))
+        values[at] = label if label in values else UNSEEN if fill is not None and UNSEEN in values else None
+    kept = {cell: value for cell, value in values.items() if value is not None}
+    entries = {cell: [one(value) for one in part.pieces] for cell, value in kept.items()}
+    codes = [cell for cell in (MISSING, UNSEEN) if cell in entries]
+    domain = Domain.categories(*(cell for cell in entries if cell not in codes))
+    return Part(Table(entries).compile(), domain | Domain.codes(*codes) if codes else domain)
 
 
 def through(part: Part, number: Numeric, name: Callable[[], str]) -> Sequence[Function]:
@@ -162,6 +179,10 @@ def _of_few(part: Part, inner: Pieces, name: Callable[[], str]) -> list[Pieces]:
 
 
 def _through(outer: Function, number: Numeric, name: Callable[[], str]) -> Function:
+    if isinstance(outer, Enclosed):
+        if number.pieces is None:
+            raise AdapterError(f"{number.smooth}, and a smooth model is not read behind it; leave the step out")
+        return compose(outer, number.pieces)
     if isinstance(outer, Curves) and number.pieces is not None and is_continuous(outer):
         return compose(outer, number.pieces)
     if isinstance(outer, Curves):
@@ -252,7 +273,7 @@ def _value(column: Column, cell: Cell, name: Callable[[], str]) -> float | None:
 def _number_at(number: Numeric, at: float) -> float:
     if number.floats is None:
         assert number.pieces is not None
-        return nearest_float(number.pieces(rational(at)))
+        return nearest_float(middle(number.pieces.value(rational(at), FIRST_BITS)))
     return float(number.floats(np.array([at]))[0])
 
 
@@ -277,7 +298,7 @@ def _spike(at: Rational, height: Rational) -> Pieces:
 
 def _set_at(pieces: Function, at: Rational, value: Rational) -> Function:
     """Return a function with another value at one number."""
-    return combined([(ONE, pieces), (ONE, _spike(at, value - pieces(at)))])
+    return pieces.overwritten({at: value}, {})
 
 
 # --- models -----------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ no score in PMML, so it is no part of the domain, and a number for which there i
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -21,9 +22,10 @@ from suffice.model.domain import Domain, format_value
 from suffice.numbers.exact import ZERO, Rational, rational
 from suffice.numbers.values import MISSING, Missing
 from suffice.shapes import Pieces, Table
-from suffice.shapes.curves import combined
+from suffice.shapes.combining import combined
 
 _MODELS = ("Scorecard", "RegressionModel")
+_MOST_COMPARISONS = 20_000_000  # of values with predicates; a card of thousands of attributes needs fewer
 _ITEMS = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)')  # of an array: separated by spaces, quoted where they hold some
 
 
@@ -117,14 +119,22 @@ def _named(attribute: Element) -> set[str]:
 
 
 def _characteristic(name: str, attributes: Sequence[Element], fields: _Fields) -> Part:
-    rules = [(_predicate(one, name), _points(one)) for one in attributes]
+    is_number = fields.is_number(name)
+    rules = [(_predicate(one, name, is_number=is_number), _points(one)) for one in attributes]
+    compared = _texts(attributes)
 
     def at(value: Any) -> Rational | None:
         return next((points for holds, points in rules if holds(value)), None)
 
+    def check(count: int) -> None:
+        size = sum(map(_size, attributes))
+        if count * size > _MOST_COMPARISONS:
+            raise AdapterError(f"{count} values of {name!r} meet {size} predicates, more than are read; join some")
+
     missing = at(MISSING)
-    if not fields.is_number(name):
-        known = list(dict.fromkeys([*fields.values(name), *_texts(attributes)]))
+    if not is_number:
+        known = list(dict.fromkeys([*fields.values(name), *compared]))
+        check(len(known))
         keys = category_keys(known)
         entries: dict[Any, Any] = {
             key: points for text in known if (points := at(text)) is not None for key in keys[text]
@@ -136,8 +146,9 @@ def _characteristic(name: str, attributes: Sequence[Element], fields: _Fields) -
                 entries[code] = points
                 domain = domain | Domain.codes(code)
         return Part(Table(entries).compile(), domain)
-    knots = sorted({_number(text, f"value of {name!r}") for text in _texts(attributes)})
+    knots = sorted({_number(text, f"value of {name!r}") for text in compared})
     places = _between(knots)
+    check(2 * len(places))
     found = [at(place) for place in (*places, *knots)]
     if any(points is None for points in found):
         where = next(place for place, points in zip((*places, *knots), found, strict=True) if points is None)
@@ -164,15 +175,20 @@ def _points(attribute: Element) -> Rational:
 def _texts(attributes: Sequence[Element]) -> list[str]:
     """Return all values that predicates compare with."""
     found: list[str] = []
-    todo = list(attributes)
+    todo = deque(attributes)
     while todo:
-        one = todo.pop(0)
+        one = todo.popleft()
         if one.name == "SimplePredicate" and "value" in one.attributes:
             found.append(one.attributes["value"])
         if one.name == "SimpleSetPredicate":
             found += _array(one)
         todo += one.inside
     return found
+
+
+def _size(element: Element) -> int:
+    """Return how many elements there are in one, itself included."""
+    return 1 + sum(map(_size, element.inside))
 
 
 def _array(predicate: Element) -> list[str]:
@@ -192,47 +208,37 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def _predicate(attribute: Element, name: str) -> Callable[[Any], bool]:
+def _predicate(attribute: Element, name: str, *, is_number: bool) -> Callable[[Any], bool]:
     """Return whether an attribute holds for a value; with a missing one only what asks for that, or for nothing."""
     kinds = ("SimplePredicate", "CompoundPredicate", "SimpleSetPredicate", "True", "False")
     found = attribute.all(*kinds)
     if len(found) != 1:
         raise AdapterError(f"an attribute of {name!r} has {len(found)} predicates; it must have one")
-    truth = _truth(found[0], name)
+    truth = _truth(found[0], lambda text: _number(text, f"value of {name!r}") if is_number else text, name)
     return lambda value: truth(value) is True
 
 
-def _truth(predicate: Element, name: str) -> Callable[[Any], bool | None]:
-    """Return a predicate in PMML's logic: true, false, or None for unknown."""
+def _truth(predicate: Element, read: Callable[[str], Any], name: str) -> Callable[[Any], bool | None]:
+    """Return a predicate in PMML's logic: true, false, or None for unknown; `read` makes values of its texts."""
     if predicate.name in ("True", "False"):
         return lambda value: predicate.name == "True"
     if predicate.name == "CompoundPredicate":
-        parts = [_truth(one, name) for one in predicate.inside if one.name != "Extension"]
+        parts = [_truth(one, read, name) for one in predicate.inside if one.name != "Extension"]
         how = predicate.attributes.get("booleanOperator")
         if how not in ("and", "or"):
             raise AdapterError(f"a predicate of {name!r} joins others by {how!r}; 'and' and 'or' are read")
         return lambda value: _join([one(value) for one in parts], is_and=how == "and")
     if predicate.name == "SimpleSetPredicate":
         is_in = predicate.attributes.get("booleanOperator") == "isIn"
-        items = _array(predicate)
-        return lambda value: None if isinstance(value, Missing) else _is_among(value, items, name) == is_in
+        items = frozenset(map(read, _array(predicate)))
+        return lambda value: None if isinstance(value, Missing) else (value in items) == is_in
     operator, text = predicate.attributes.get("operator", ""), predicate.attributes.get("value")
     if operator in ("isMissing", "isNotMissing"):
         return lambda value: isinstance(value, Missing) == (operator == "isMissing")
     if operator not in _COMPARE or text is None:
         raise AdapterError(f"a predicate of {name!r} has the operator {operator!r}; {', '.join(_COMPARE)} are read")
-    compare = _COMPARE[operator]
-
-    def holds(value: Any) -> bool | None:
-        if isinstance(value, Missing):
-            return None
-        return compare(value, text if isinstance(value, str) else _number(text, f"value of {name!r}"))
-
-    return holds
-
-
-def _is_among(value: Any, items: Sequence[str], name: str) -> bool:
-    return value in (items if isinstance(value, str) else [_number(one, f"value of {name!r}") for one in items])
+    compare, wanted = _COMPARE[operator], read(text)
+    return lambda value: None if isinstance(value, Missing) else compare(value, wanted)
 
 
 def _join(truths: Sequence[bool | None], *, is_and: bool) -> bool | None:

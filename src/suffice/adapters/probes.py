@@ -16,15 +16,17 @@ from flint import fmpq
 
 from suffice.model.compiled import Compiled
 from suffice.model.domain import Domain
+from suffice.numbers.enclosure import middle
 from suffice.numbers.exact import ZERO, Rational, nearest_float
 from suffice.numbers.values import Value
 from suffice.question.row import Row
-from suffice.shapes import Function
+from suffice.shapes import Enclosed, Function
 from suffice.shapes.curves import curved_form
 
 _FEWEST, _MOST = 256, 1024  # rows
 _CELLS = 500_000  # of these rows, unless the model is wider still
 _CLOSE = (1e-6, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3)  # scores at which rows near the decision aim, on either side
+_BITS = 64  # how closely smooth shapes are known here
 _STARTS = 2  # for each of them
 _TURNED, _TRIED = 16, 64  # features that are chosen for it, and values of each
 
@@ -59,16 +61,16 @@ def _near_the_decision(
     random = np.random.default_rng(1)
     order = random.permutation(len(columns))[:_TURNED].tolist()
     tried = {i: [columns[i][k] for k in random.permutation(len(columns[i]))[:_TRIED]] for i in order}
-    own = {i: [compiled.pieces[i][0](value) for value in tried[i]] for i in order}
+    own = {i: [_near(compiled.pieces[i][0], value) for value in tried[i]] for i in order}
     found = []
     for start in (rows[k] for k in random.integers(len(rows), size=_STARTS).tolist()):
-        score = compiled.scores(start)[0]
+        score = middle(compiled.scores(start)[0])
         for aim in (sign * close for close in _CLOSE for sign in (1, -1)):
             row, total = list(start), score
             for i in order:
                 joint = _joint(compiled, row, i)
                 parts = [part + joint(value) for part, value in zip(own[i], tried[i], strict=True)]
-                others = total - compiled.pieces[i][0](row[i]) - joint(row[i])
+                others = total - _near(compiled.pieces[i][0], row[i]) - joint(row[i])
                 best = int(np.argmin([abs(nearest_float(others + part) - aim) for part in parts]))
                 row[i], total = tried[i][best], others + parts[best]
             for i in order:
@@ -78,6 +80,10 @@ def _near_the_decision(
                     break
             found.append(tuple(row))
     return found
+
+
+def _near(function: Function, value: Value) -> Rational:
+    return middle(function.value(value, _BITS))
 
 
 def _joint(compiled: Compiled, row: Sequence[Value], i: int) -> Callable[[Value], Rational]:
@@ -104,12 +110,16 @@ def _moved(function: Function, domain: Domain, value: Value, change: float) -> V
 
 def _knots(compiled: Compiled) -> list[set[Rational]]:
     """Return where each feature's shape or one of its pairs may bend or jump."""
-    found = [{knot for one in functions for knot in one.knots} for functions in compiled.pieces]
+    found = [{knot for one in functions for knot in _corners(one)} for functions in compiled.pieces]
     for pair, functions in compiled.pairs:
         for function in functions:
             for i, axis in zip(pair, function.axes, strict=True):
                 found[i].update(cut.place for cut in axis.cuts)
     return found
+
+
+def _corners(function: Function) -> Sequence[Rational]:
+    return function.chains.places if isinstance(function, Enclosed) else function.knots
 
 
 def _shuffled(random: np.random.Generator, values: int, count: int) -> list[int]:

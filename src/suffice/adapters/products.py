@@ -22,8 +22,9 @@ from suffice.model.domain import Domain
 from suffice.model.term import Term
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
 from suffice.numbers.values import MISSING
-from suffice.shapes import Pieces, PiecewisePolynomial, Product, Shape, Table
-from suffice.shapes.curves import MOST_DEGREE, combined, straight
+from suffice.shapes import Enclosed, Pieces, PiecewisePolynomial, Product, Shape, Table
+from suffice.shapes.combining import combined, straight
+from suffice.shapes.curves import MOST_DEGREE
 
 
 def powers(step: Any, columns: Sequence[Column]) -> list[Column | Times]:
@@ -147,8 +148,9 @@ def _factor(column: Column, domain: Domain, weights: tuple[Rational, ...], names
             entries[key] = [weight * rational(float(value)) for weight in weights]
         return Table(entries)
     number, name = as_number(column, "model"), repr(names[column.source])
-    if number.pieces is None:
-        raise AdapterError(f"{number.smooth}, so {name} times another column has no exact pieces; use another map")
+    if number.pieces is None or isinstance(number.pieces, Enclosed):
+        why = number.smooth or "an earlier step is a smooth curve"
+        raise AdapterError(f"{why}, so {name} times another column has no exact pieces; use another map")
     if number.points or not domain.spans:
         raise AdapterError(
             f"PolynomialFeatures multiply {name}, in which an earlier step gives some values a meaning of their own, "

@@ -18,7 +18,8 @@ from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
 from suffice.numbers.exact import ONE, ZERO, Rational, rational
 from suffice.shapes import Function, Pieces, PiecewiseLinear, Shape, Table
-from suffice.shapes.curves import MOST_DEGREE, combined
+from suffice.shapes.combining import combined
+from suffice.shapes.curves import MOST_DEGREE
 
 _TASKS = {"logit": "binary", "identity": "regression", "log": "regression"}
 

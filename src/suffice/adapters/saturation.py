@@ -18,7 +18,7 @@ from suffice.model.domain import Domain
 from suffice.numbers.exact import ONE, Rational, rational
 from suffice.numbers.values import Value
 from suffice.shapes import Function, PairPieces
-from suffice.shapes.curves import combined
+from suffice.shapes.combining import combined
 
 _LIMIT = rational(16)
 

@@ -72,8 +72,11 @@ def convert(obj: Any, options: Options) -> Draft:
     if options.task == "binary" and card.threshold is None:
         raise AdapterError("the scorecard has no threshold, so its points decide nothing; add one, or leave task= out")
     is_decision = card.threshold is not None and options.task != "regression"
-    names = list(dict.fromkeys(one.feature for one in card.attributes))
-    read_ = [_shape(name, [one for one in card.attributes if one.feature == name]) for name in names]
+    by_name: dict[str, list[Attribute]] = {}
+    for one in card.attributes:
+        by_name.setdefault(one.feature, []).append(one)
+    names = list(by_name)
+    read_ = [_shape(name, some) for name, some in by_name.items()]
     features = name_features(names, len(names), options.features)
     named = [with_domain(feature, domain) for feature, (_, domain) in zip(features, read_, strict=True)]
     shapes = [shape for shape, _ in read_]
@@ -124,7 +127,10 @@ def parse_csv(text: str) -> dict[str, Any]:
 
     Lines whose feature is "(base)" or "(threshold)" give these in the column of points.
     """
-    lines = list(csv.DictReader(io.StringIO(text), skipinitialspace=True))
+    try:
+        lines = list(csv.DictReader(io.StringIO(text), skipinitialspace=True))
+    except csv.Error as error:
+        raise AdapterError(f"the scorecard's table cannot be read: {error}") from None
     document: dict[str, Any] = {"scorecard": VERSION, "attributes": []}
     for k, line in enumerate(lines):
         cells = {key: value.strip() for key, value in line.items() if key is not None and (value or "").strip()}

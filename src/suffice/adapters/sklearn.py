@@ -38,6 +38,20 @@ _REFUSED: Mapping[str, str] = {
     "sklearn.isotonic": "is a function of one column, not a model of a table",
 }
 
+_SEVERAL = "predicts several targets at once; convert one of its models (estimators_)"
+
+# The same for classes of modules, or bases of classes, of which others are read.
+_REFUSED_KINDS: Mapping[str, str] = {
+    "OutlierMixin": "tells outliers from the rest, which is no class or number that was learned; use a classifier of "
+    "rows that are labelled so",
+    "ClusterMixin": "puts rows into groups, and predicts no class or number that was learned; use a classifier",
+    "QuadraticDiscriminantAnalysis": "multiplies columns with each other; use LinearDiscriminantAnalysis, or "
+    "GaussianNB, which squares each by itself",
+    "_MultiOutputEstimator": _SEVERAL,
+    "_BaseChain": _SEVERAL,
+    "OutputCodeClassifier": "compares a row's scores with a code for each class; use OneVsRestClassifier",
+}
+
 
 def convert(obj: Any, options: Options) -> Draft:
     """Return the draft of a fitted estimator."""
@@ -76,6 +90,9 @@ def convert(obj: Any, options: Options) -> Draft:
 
 def _read(obj: Any, source: str, names: Sequence[str]) -> Bare:
     module = home_of(obj)
+    for kind in type(obj).__mro__:
+        if kind.__name__ in _REFUSED_KINDS:
+            raise AdapterError(f"{source} {_REFUSED_KINDS[kind.__name__]}")
     for prefix, reader in _READERS.items():
         if module.startswith(prefix):
             return reader(obj, source, names)

@@ -90,8 +90,8 @@ def _decides(model: Any, kind: str, source: str) -> tuple[str, Link]:
         return "binary" if is_binary and link == "Logit" else "regression", _LINKS[link]
     if kind == "GLMGam":
         raise AdapterError(
-            f"{source} has smooth splines, which are curves; use pyGAM with spline_order=1, or LogisticRegression "
-            "after SplineTransformer(degree=1)"
+            f"{source} has smooth splines, which are not read here; those of pyGAM are, and SplineTransformer() before "
+            "a linear model"
         )
     if kind not in _MODELS:
         raise AdapterError(f"{source} is not read here; those that are: {', '.join((*_MODELS, 'GLM'))}")

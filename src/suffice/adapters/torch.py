@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from fractions import Fraction
 from functools import reduce
@@ -24,29 +24,32 @@ from suffice.adapters.layout import (
     read_network,
     to_shape,
 )
-from suffice.adapters.torch_grouped import is_grouped, read_grouped
+from suffice.adapters.torch_grouped import is_grouped, is_linear, mixes_columns, read_grouped, read_linear
 from suffice.adapters.torch_inputs import clipping, read_scaling, scaling_of, with_clip
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.numbers.exact import nearest_float
-from suffice.shapes import Activation, Readout, Shape
+from suffice.shapes import Activation, Readout, ReluNetwork, Shape, SmoothFunction, SmoothNetwork
+from suffice.shapes.network import Network
 
-_SMOOTH = {
-    "CELU",
-    "ELU",
-    "GELU",
-    "GLU",
-    "LogSigmoid",
-    "Mish",
-    "SELU",
-    "SiLU",
-    "Sigmoid",
-    "Softplus",
-    "Softsign",
-    "Tanh",
+# Smooth activations, and what each is called here.
+_SMOOTH: Mapping[str, Callable[[Any], SmoothFunction]] = {
+    "CELU": lambda part: SmoothFunction("celu", float(part.alpha)),
+    "ELU": lambda part: SmoothFunction("elu", float(part.alpha)),
+    "GELU": lambda part: SmoothFunction("gelu_tanh" if part.approximate == "tanh" else "gelu"),
+    "Mish": lambda part: SmoothFunction("mish"),
+    "SELU": lambda part: SmoothFunction("selu"),
+    "SiLU": lambda part: SmoothFunction("silu"),
+    "Sigmoid": lambda part: SmoothFunction("sigmoid"),
+    "Sine": lambda part: SmoothFunction("sine"),
+    "Softplus": lambda part: SmoothFunction("softplus", float(part.beta)),
+    "Tanh": lambda part: SmoothFunction("tanh"),
 }
 _OTHERS = {
+    "GLU": "multiplies units with each other",
     "Hardswish": "has curved pieces between -3 and 3",
+    "LogSigmoid": "is not known here",
+    "Softsign": "is not known here",
     "LayerNorm": "divides by a length that depends on all units",
     "GroupNorm": "divides by a length that depends on several units",
     "RMSNorm": "divides by a length that depends on all units",
@@ -115,15 +118,20 @@ class _Member:
         if self.module is not None:
             _check_module(self.module)
         state = State(_tensors(obj))
+        if any("bases_nary_models" in name or "concept_nary_nns" in name for name in state.names):
+            self.shapes, self.intercept = _read_basis_model(state.without_prefix("bases_nary_models"))
+            return
         if options.layout is None and is_grouped(state, self.module):
             self.shapes, self.intercept = read_grouped(state, self.module, _activation)
             return
-        if any("bases_nary_models" in name or "concept_nary_nns" in name for name in state.names):
-            self.shapes, self.intercept = _read_basis_model(state.without_prefix("bases_nary_models"))
+        if options.layout is None and is_linear(state):
+            self.shapes, self.intercept = read_linear(state)
             return
         layout = with_clip(self._layout(state, options.layout), self.module)
         state = state.without_prefix(re.escape(layout.network.split("{i}")[0]) + r"\d")
         self.link, self.task = layout.link, layout.task
+        if self.module is not None:
+            _check_outside(self.module, layout.network.split("{i}")[0])
         self.shapes, self.intercept = _read_networks(state, layout, self.module)
 
     def _layout(self, state: State, given: Any) -> Layout:
@@ -146,7 +154,7 @@ def _tensors(obj: Any) -> Mapping[str, Any]:
 
 
 def _check_module(module: Any) -> None:
-    """Refuse what the parameters alone would not show: training mode, smooth activations, other layers."""
+    """Refuse what the parameters alone would not show: training mode, other layers."""
     if any(part.training for part in module.modules()):
         raise AdapterError(
             f"the {type(module).__name__} is in training mode, in which dropout and batch normalisation depend on "
@@ -154,18 +162,20 @@ def _check_module(module: Any) -> None:
         )
     for name, part in module.named_modules():
         kind = type(part).__name__
-        if kind in _SMOOTH:
-            where = f"{name!r}" if name else "the module"
-            hint = (
-                " (if it turns the score into a probability, give the module without it)" if kind == "Sigmoid" else ""
-            )
-            raise AdapterError(
-                f"{where} is a {kind}, a smooth activation: its shape has no exact pieces; train with ReLU, "
-                f"LeakyReLU, PReLU, ReLU6, Hardtanh or Hardsigmoid{hint}"
-            )
         if kind in _OTHERS:
-            instead = "Hardtanh, Hardsigmoid or ReLU" if kind == "Hardswish" else "BatchNorm1d, or without it"
+            instead = "BatchNorm1d, or without it" if kind.endswith("Norm") else "ReLU, SiLU or Tanh"
             raise AdapterError(f"{name!r} is a {kind}, which {_OTHERS[kind]}; train with {instead}")
+
+
+def _check_outside(module: Any, stem: str) -> None:
+    """Refuse smooth activations that are in none of the networks: what they are applied to does not show."""
+    for name, part in module.named_modules():
+        kind = type(part).__name__
+        if kind in _SMOOTH and not re.search(rf"(?:^|\.){re.escape(stem)}\d", name):
+            raise AdapterError(
+                f"{name!r} is a {kind} outside of the networks of the features; if it turns the score into a "
+                "probability, give the module without it"
+            )
 
 
 # --- one network for each feature -------------------------------------------------------------------------------------
@@ -207,6 +217,11 @@ def _infer(state: State) -> Layout:
     numbered = [name for name in names if name[-1].isdigit()]
     stems = {re.sub(r"\d+$", "", name) for name in numbered}
     is_shown = len(networks) == len(stems) == 1 and all(one == names for one in lists)
+    if not is_shown and mixes_columns(state):
+        raise AdapterError(
+            f"the first layer, {state.names[0]!r}, mixes {state.shape(state.names[0])[1]} columns, so the model is no "
+            "sum of functions of one; train a network for each column, as suffice.nam.NAMClassifier does"
+        )
     if not is_shown or names[: len(numbered)] != numbered or len(names) > len(numbered) + 1:
         raise AdapterError(
             f"the keys, {state.names[0]!r} first, do not show one network for each feature; say where they are: "
@@ -262,7 +277,7 @@ def _read_feature(state: State, place: str, layout: Layout, module: Any) -> tupl
     return reduce(Shape.__add__, parts), state.take_if_there(f"{place}.{layout.mix}.bias")
 
 
-def _activations(module: Any, place: str, layout: Layout) -> list[Activation | Squeezed] | None:
+def _activations(module: Any, place: str, layout: Layout) -> list[Activation | SmoothFunction | Squeezed] | None:
     """Return the activations that a live network has as modules, in order; None if it calls them as functions."""
     if module is None or layout.centred != "never" or layout.exu != "none":
         return None
@@ -272,8 +287,10 @@ def _activations(module: Any, place: str, layout: Layout) -> list[Activation | S
     return found or None
 
 
-def _activation(part: Any) -> Activation | Squeezed | None:
+def _activation(part: Any) -> Activation | SmoothFunction | Squeezed | None:
     kind = type(part).__name__
+    if kind in _SMOOTH:
+        return _SMOOTH[kind](part)
     if kind == "ReLU":
         return Activation.relu()
     if kind == "ReLU6":
@@ -292,6 +309,14 @@ def _activation(part: Any) -> Activation | Squeezed | None:
 
 
 # --- one basis for all features (NBM) ---------------------------------------------------------------------------------
+
+
+def _read_out(basis: Network, weight: Array) -> Shape:
+    """Return a linear combination of the outputs of a basis; a smooth one is not shared, but gets one more layer."""
+    if isinstance(basis, ReluNetwork):
+        return Readout(basis, weight)
+    activations = (*basis.activations, Activation.identity())
+    return SmoothNetwork([*basis.weights, weight], [*basis.biases, None], activations)
 
 
 def _read_basis_model(state: State) -> tuple[list[Shape], list[Fraction]]:
@@ -320,7 +345,7 @@ def _read_basis_model(state: State) -> tuple[list[Shape], list[Fraction]]:
     for i in range(count):
         places = [k * count + i for k in range(len(bases))]
         weights = [doubled[:, k][:, None] * reading[k].astype(np.float64) for k in places]
-        parts: list[Shape] = [Readout(basis, weight) for basis, weight in zip(bases, weights, strict=True)]
+        parts: list[Shape] = [_read_out(basis, weight) for basis, weight in zip(bases, weights, strict=True)]
         shapes.append(reduce(Shape.__add__, parts))
     intercept = [
         Fraction(float(b))

@@ -1,4 +1,4 @@
-"""PyTorch modules whose networks lie side by side in grouped convolutions: one group for each feature."""
+"""PyTorch modules that read all columns in one layer: grouped convolutions, a group for each feature, or one line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,27 @@ from typing import Any
 
 from suffice.adapters.layout import Layer, Squeezed, State, squeeze, to_shape
 from suffice.errors import AdapterError
-from suffice.shapes import Activation, Shape
+from suffice.shapes import Activation, PiecewiseLinear, Shape, SmoothFunction
+
+
+def mixes_columns(state: State) -> bool:
+    """Whether the first layer reads several columns at once."""
+    shape = state.shape(state.names[0])
+    return len(shape) == 2 and shape[1] > 1
+
+
+def is_linear(state: State) -> bool:
+    """Whether there is but one layer, that reads all columns."""
+    shapes = [state.shape(name) for name in state.names]
+    return mixes_columns(state) and shapes[1:] in ([], [(shapes[0][0],)])
+
+
+def read_linear(state: State) -> tuple[list[Shape], list[Fraction]]:
+    """Return the lines and the intercept of a module that is one linear layer."""
+    weight, *rest = (state.take(name) for name in state.names)
+    lines = [PiecewiseLinear([0], [[0] * len(weight)], column, column) for column in weight.T.tolist()]
+    intercept = [Fraction(value) for bias in rest for value in bias.tolist()]
+    return list(lines), intercept or [Fraction(0)] * len(weight)
 
 
 def is_grouped(state: State, module: Any) -> bool:
@@ -21,7 +41,7 @@ def is_grouped(state: State, module: Any) -> bool:
 
 
 def read_grouped(
-    state: State, module: Any, activation: Callable[[Any], Activation | Squeezed | None]
+    state: State, module: Any, activation: Callable[[Any], Activation | SmoothFunction | Squeezed | None]
 ) -> tuple[list[Shape], list[Fraction]]:
     """Return the shapes and the intercept of a stack of grouped convolutions."""
     layers = [(name, part) for name, part in module.named_modules() if type(part).__name__ == "Conv1d"]

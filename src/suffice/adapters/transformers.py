@@ -33,13 +33,14 @@ from suffice.adapters.column import (
 )
 from suffice.adapters.draft import part
 from suffice.adapters.encoders import bins, encoder, splines
+from suffice.adapters.floats import first_at_least
 from suffice.adapters.functions import function
-from suffice.adapters.imputers import imputer
+from suffice.adapters.imputers import imputer, indicator
 from suffice.adapters.named_transformers import NAMED, named
 from suffice.adapters.products import powers
 from suffice.errors import AdapterError
 from suffice.numbers.exact import ONE, ZERO, Rational, rational
-from suffice.shapes import Pieces, PiecewiseLinear
+from suffice.shapes import Function, Pieces, PiecewiseLinear, Smooth
 
 # What is no function of one column each, with the reason and the nearest thing that is read.
 REFUSED: Mapping[str, str] = {
@@ -149,11 +150,11 @@ def _union(step: Any, columns: Sequence[Column | Times]) -> Columns:
 
 
 def _one_to_one(
-    exact: Callable[[Any, int], Pieces | str],
+    exact: Callable[[Any, int], Function],
 ) -> Callable[[Any, Sequence[Column | Times]], list[Column | Times]]:
     """Return the reader of a transformer with one increasing function for each column.
 
-    `exact` returns the function's pieces, or says why it has none.
+    `exact` returns the function.
     """
 
     def read(step: Any, columns: Sequence[Column | Times]) -> list[Column | Times]:
@@ -187,9 +188,9 @@ def _narrow(step: Any, j: int) -> Any:
     return one
 
 
-def _apply(step: Any, j: int, column: Column | Times, exact: Pieces | str) -> Column | Times:
+def _apply(step: Any, j: int, column: Column | Times, exact: Function) -> Column | Times:
     if isinstance(column, Times):
-        if isinstance(exact, str) or exact.knots:
+        if not isinstance(exact, Pieces) or exact.knots:
             single([column], type(step).__name__)  # refuses it
         assert isinstance(exact, Pieces)
         slope, offset = exact.slopes[0], exact.offsets[0]
@@ -202,14 +203,19 @@ def _apply(step: Any, j: int, column: Column | Times, exact: Pieces | str) -> Co
     if isinstance(column, Finite):
         return mapped(column, floats, type(step).__name__)
     number = as_number(column, type(step).__name__)
-    before = number.floats
-    pieces, smooth = (exact, number.smooth) if isinstance(exact, Pieces) else (None, number.smooth or exact)
+    before, low = number.floats, number.low
+    if getattr(step, "method", None) == "box-cox":
+        if not number.is_plain:
+            raise AdapterError(
+                "PowerTransformer(method='box-cox') comes after a step that changes the column; put it first"
+            )
+        low = rational(5e-324)  # the least positive float
     return replace(
         number,
-        pieces=None if pieces is None or number.pieces is None else compose(pieces, number.pieces),
+        pieces=None if number.pieces is None else compose(exact, number.pieces),
         floats=None if before is None else lambda values: floats(before(values)),
         missing=value_at(floats, number.missing),
-        smooth=smooth,
+        low=low,
         points={at: float(floats(np.array([value]))[0]) for at, value in number.points.items()},
     )
 
@@ -247,14 +253,50 @@ def _max_abs(step: Any, j: int) -> Pieces:
     return compose(clipped, IDENTITY.rescaled(ZERO, scale))
 
 
-def _power(step: Any, j: int) -> str:
-    return f"PowerTransformer(method={step.method!r}) is a smooth curve"
+def _power(step: Any, j: int) -> Function:
+    """Return the power map of a column, standardised if the transformer does that."""
+    exponent, name = float(step.lambdas_[j]), step.method.replace("-", "_")
+    # Like scikit-learn, which takes the logarithm of either side where its power is next to 0.
+    near = rational(2.220446049250313e-16)
+    power = rational(exponent)
+    power = ZERO if abs(power) < near else rational(2) if name == "yeo_johnson" and abs(power - 2) <= near else power
+    (curve,) = Smooth(name, power).compile()
+    return compose(_standard(step._scaler, j), curve) if step.standardize else curve
 
 
-def _quantile(step: Any, j: int) -> Pieces | str:
+# What scikit-learn cuts quantiles off at before it takes those of the normal distribution.
+_NEXT_TO_AN_END = 1e-7
+_LEAST_QUANTILE = rational(1e-7) - rational(2.220446049250313e-16)
+
+
+def _quantile(step: Any, j: int) -> Function:
+    """Return the map to quantiles, of the uniform distribution or of the normal one."""
+    line = _uniform_quantile(step, j)
+    if step.output_distribution == "uniform":
+        return line
+    line = _with_wide_ends(line, step.quantiles_[0, j], step.quantiles_[-1, j])
+    # The ends of a normal distribution are infinite, so that they are cut off.
+    ends = [_LEAST_QUANTILE, 1 - _LEAST_QUANTILE]
+    (cut,) = PiecewiseLinear(ends, ends).compile()
+    (curve,) = Smooth("normal_quantile").compile()
+    return compose(curve, compose(cut, line))
+
+
+def _with_wide_ends(line: Pieces, low: float, high: float) -> Pieces:
+    """Return a map to quantiles with 0 and 1 wherever scikit-learn, in floats, is next to an end."""
+    (start,) = first_at_least(lambda x: x - _NEXT_TO_AN_END, np.array([low]))
+    (end,) = first_at_least(lambda x: x + _NEXT_TO_AN_END, np.array([np.nextafter(high, np.inf)]))
+    if start >= end:
+        raise AdapterError("a QuantileTransformer was fitted to a column that is nearly constant; take that column out")
+    inside = [knot for knot in line.knots if start < knot < end]
+    segments = [line.segment_after(knot) for knot in (start, *inside)]
+    slopes = [ZERO, *(line.slopes[k] for k in segments), ZERO]
+    offsets = [ZERO, *(line.offsets[k] for k in segments), ONE]
+    return Pieces.tidy([start, *inside, end], slopes, offsets, [*(line(knot) for knot in (start, *inside)), ONE])
+
+
+def _uniform_quantile(step: Any, j: int) -> Pieces:
     """Return the map to quantiles: a broken line, with a jump where many training rows had one value."""
-    if step.output_distribution != "uniform":
-        return f"QuantileTransformer(output_distribution={step.output_distribution!r}) is a smooth curve"
     ends: dict[Rational, list[Rational]] = {}
     for at, reference in zip(step.quantiles_[:, j].tolist(), step.references_.tolist(), strict=True):
         ends.setdefault(rational(at), []).append(rational(reference))
@@ -295,6 +337,7 @@ _STEPS: Mapping[str, Callable[[Any, Sequence[Any]], Columns]] = {
     "Binarizer": _one_to_one(_binarizer),
     "PolynomialFeatures": powers,
     "SimpleImputer": imputer,
+    "MissingIndicator": indicator,
     "OneHotEncoder": encoder,
     "OrdinalEncoder": encoder,
     "TargetEncoder": encoder,

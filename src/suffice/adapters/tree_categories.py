@@ -16,6 +16,14 @@ from suffice.numbers.values import MISSING
 from suffice.shapes import Bins, Shape, Table
 
 
+def pandas_categories(rows: Any, name: str | None, place: int) -> list[Any] | None:
+    """Return the categories that a column of a pandas table lists, None if it lists none."""
+    if not (hasattr(rows, "columns") and hasattr(rows, "iloc")) or place >= len(rows.columns):
+        return None
+    column = rows[name] if name in rows.columns else rows.iloc[:, place]
+    return list(column.cat.categories) if hasattr(column, "cat") else None
+
+
 @dataclass(frozen=True, slots=True)
 class Categories:
     """The categories of a feature.
@@ -73,4 +81,4 @@ class Categories:
     def original(self, cell: Cell, unseen: Any) -> Any:
         """Return how the user's table has a cell; None where it is missing."""
         known: dict[Any, Any] = dict(zip(self.keys, self.names, strict=True))
-        return None if cell is MISSING else unseen if cell == UNSEEN else known[cell]
+        return None if cell is MISSING else unseen if cell == UNSEEN else known.get(cell, cell)

@@ -16,9 +16,13 @@ from suffice.errors import AdapterError
 from suffice.model.additive import Feature
 from suffice.numbers.exact import ONE, ZERO, Rational, rational
 from suffice.shapes import Bins, PairPieces, PairShape, PairSteps
+from suffice.shapes.axis import united
 from suffice.shapes.pair_pieces import combine_pairs
 
 Closed = Literal["left", "right"]
+
+# Trees of some thousand splits can tell apart as many millions of cells, which no file should ask for.
+_MOST_CELLS = 4_000_000  # of all trees over two columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,21 +166,34 @@ def pair_shapes(
         Where a split sends a cell.
     """
     found: dict[tuple[int, int], PairShape] = {}
+    count = 0
     for (first, second), some in trees.items():
         parts: list[list[tuple[Rational, PairPieces]]] = [[] for _ in range(outputs)]
         for output, tree in some:
             splits = list(nodes(tree))
             rows, columns = (side(k, [split for split in splits if split.feature == k]) for k in (first, second))
+            count += len(rows.cells) * len(columns.cells)
+            _check_cells(count, _MOST_CELLS)
             leaves = [
                 [rational(_leaf(tree, {first: x, second: y}, goes_left)) for y in columns.cells] for x in rows.cells
             ]
             (pieces,) = PairSteps(rows.bins, columns.bins, leaves).compile()
             parts[output].append((ONE, pieces))
+        across, along = (len(united([one.axes[k] for part in parts for _, one in part])) for k in (0, 1))
+        _check_cells(across * along, _MOST_CELLS // outputs)
         zero = combine_pairs([(ZERO, next(one for part in parts for _, one in part))])
         sides = [side(k, []).bins for k in (first, second)]
         keys = [bins.keys if bins.cuts is None else None for bins in sides]
         found[first, second] = PairSteps.of_pieces([combine_pairs(part) if part else zero for part in parts], keys)
     return found
+
+
+def _check_cells(count: int, most: int) -> None:
+    if count > most:
+        raise AdapterError(
+            f"trees over two columns tell more than {most} cells apart, which are not read; fit fewer or smaller ones, "
+            "or with fewer bins"
+        )
 
 
 def goes_below(split: Split, cell: float) -> bool:

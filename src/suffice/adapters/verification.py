@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from suffice.adapters.cells import listed
 from suffice.adapters.draft import FLOAT32, UNSEEN, Cell, Draft, Live
 from suffice.adapters.probes import probes
-from suffice.errors import AdapterError
+from suffice.errors import AdapterError, RowError
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
 from suffice.model.domain import Domain
+from suffice.numbers.enclosure import FIRST_BITS, middle
 from suffice.numbers.exact import nearest_float
 from suffice.numbers.values import Value
 from suffice.question.row import Row, by_feature, read_row
@@ -96,7 +97,22 @@ def verify(draft: Draft, reference: Any = None, domains: Sequence[Domain] | None
 
 def read_rows(model: AdditiveModel, rows: Any) -> list[Row]:
     """Return the rows of a reference, exactly as the original would read them."""
-    values = [_read(model, row) for row in listed(rows)]
+    return _each(lambda row: _read(model, row), rows)
+
+
+def read_cells(model: AdditiveModel, rows: Any) -> list[list[Any]]:
+    """Return the cells of a reference as they are, in the order of the features; other columns are left out."""
+    return _each(lambda row: _cells_of(model, row), rows)
+
+
+def _each(read: Callable[[Any], Any], rows: Any) -> list[Any]:
+    """Return what is read of each row of a reference; an error says which row it is about."""
+    values = []
+    for k, row in enumerate(listed(rows)):
+        try:
+            values.append(read(row))
+        except RowError as error:
+            raise AdapterError(f"row {k} of the reference: {error}") from None
     if not values:
         raise AdapterError("the reference has no rows; give some, with what the model predicts for them")
     return values
@@ -200,7 +216,12 @@ def _exact(compiled: Compiled, rows: Sequence[Row]) -> _Exact:
     columns = list(zip(*rows, strict=True))
     for functions, column in zip(compiled.pieces, columns, strict=True):
         values = {id(value): value for value in column}
-        known.append({place: tuple(nearest_float(one(value)) for one in functions) for place, value in values.items()})
+        known.append(
+            {
+                place: tuple(nearest_float(middle(one.value(value, FIRST_BITS))) for one in functions)
+                for place, value in values.items()
+            }
+        )
     pairs = [_pair_parts(functions, columns[i], columns[j]) for (i, j), functions in compiled.pairs]
     start = tuple(nearest_float(value) for value in compiled.model.intercept)
     parts = []
@@ -352,19 +373,23 @@ def split(reference: Any) -> tuple[Any, Any]:
     return reference, None
 
 
-def _read(model: AdditiveModel, given: Any) -> Row:
-    """Return a row; a value that the original never saw is marked as such where the original takes those."""
+def _cells_of(model: AdditiveModel, given: Any) -> list[Any]:
     if isinstance(given, Mapping) and not set(model.names) <= set(given) and len(given) == len(model.names):
         given = list(given.values())  # the model has no names of its own
     if isinstance(given, Mapping):
         given = {name: given[name] for name in model.names if name in given}
-    cells = by_feature(model.names, given, what="a reference row")
+    return by_feature(model.names, given, what="a reference row")
+
+
+def _read(model: AdditiveModel, given: Any) -> Row:
+    """Return a row; a value that the original never saw is marked as such where the original takes those."""
+    cells = _cells_of(model, given)
     return read_row(model, [_marked(domain, cell) for domain, cell in zip(model.domains, cells, strict=True)])
 
 
 def _marked(domain: Domain, cell: Any) -> Any:
     # The original reads "0.1" as a float, so here that text is no tenth.
-    if isinstance(cell, str) and cell not in domain.labels:
+    if isinstance(cell, str) and not domain.holds(str(cell)):
         with suppress(ValueError):
             cell = float(cell)
     return UNSEEN if UNSEEN in domain.codes_ and cell not in domain else cell

@@ -39,7 +39,7 @@ _REFUSED: Mapping[str, str] = {
 
 def convert(obj: Any, options: Options) -> Draft:
     """Return the draft of a wrapped model."""
-    draft = _peel(obj)
+    draft = _peel(obj, options.rows)
     model = draft.model
     own = getattr(obj, "classes_", None)  # some wrappers number the classes of the model inside
     classes = None if model.task == "regression" else plain_classes(model.classes if own is None else own)
@@ -67,16 +67,16 @@ def _names(obj: Any, model: AdditiveModel) -> tuple[str, ...]:
     return tuple(map(str, named)) if is_numbered and len(named) == len(model.names) else model.names
 
 
-def _inside(obj: Any) -> Draft:
-    return read(obj, Options())
+def _inside(obj: Any, rows: Any) -> Draft:
+    return read(obj, Options(rows=rows))
 
 
-def _peel(obj: Any) -> Draft:
+def _peel(obj: Any, rows: Any) -> Draft:
     kind = wrapper_of(obj)
     assert kind is not None
     if kind in _REFUSED:
         raise AdapterError(f"the {type(obj).__name__} {_REFUSED[kind]}")
-    return _WRAPPERS[kind](obj, _inside)
+    return _WRAPPERS[kind](obj, Inside(_inside, rows))
 
 
 def _chances(obj: Any, draft: Draft) -> Live | None:
@@ -154,7 +154,9 @@ def _pipeline(obj: Any, inside: Inside) -> Draft:
     # XGBoost takes what a sparse table leaves out for missing, not for 0.
     has_gaps = is_sparse and any(kind.__module__.startswith("xgboost") for kind in type(final).__mro__)
     going = [step for step in steps[:-1] if hasattr(step, "transform")]  # "passthrough" and samplers do nothing
-    return put_behind(inside(final), columns, names, count, _through(going), source, has_gaps=has_gaps)
+    prepare = _through(going)
+    inner = inside.after(prepare)(final)
+    return put_behind(inner, columns, names, count, prepare, source, has_gaps=has_gaps)
 
 
 def _given(obj: Any, first: Any) -> tuple[Sequence[str] | None, int | None]:
@@ -180,7 +182,8 @@ def _chosen(obj: Any, inside: Inside) -> Draft:
     kept = obj.get_support().tolist()
     columns = [Raw(k) if is_kept else Unused(k, Raw(k)) for k, is_kept in enumerate(kept)]
     names = getattr(obj, "feature_names_in_", None)
-    return put_behind(inside(obj.estimator_), columns, names, len(kept), obj.transform, f"the {type(obj).__name__}")
+    inner = inside.after(obj.transform)(obj.estimator_)
+    return put_behind(inner, columns, names, len(kept), obj.transform, f"the {type(obj).__name__}")
 
 
 _WRAPPERS: Mapping[str, Callable[[Any, Inside], Draft]] = {
@@ -191,6 +194,7 @@ _WRAPPERS: Mapping[str, Callable[[Any, Inside], Draft]] = {
     ),
     "FrozenEstimator": _one_inside("estimator", "it is empty"),
     "SelfTrainingClassifier": _one_inside("estimator_", "it is not fitted; fit it first"),
+    "RANSACRegressor": _one_inside("estimator_", "it is not fitted; fit it first"),
     "FixedThresholdClassifier": fixed_threshold,
     "TunedThresholdClassifierCV": _fitted(tuned_threshold, "best_threshold_"),
     "CalibratedClassifierCV": _fitted(calibrated, "calibrated_classifiers_"),

@@ -18,7 +18,7 @@ from suffice.adapters.assemble import to_shape
 from suffice.adapters.cells import class_places, float_table, plain_classes
 from suffice.adapters.draft import FLOAT32, UNSEEN, Draft, Link, Live, Options, name_features, with_domain
 from suffice.adapters.floats import float32_bins, float32_steps
-from suffice.adapters.tree_categories import Categories
+from suffice.adapters.tree_categories import Categories, pandas_categories
 from suffice.adapters.trees import Leaf, Side, Split, Tree, by_feature, by_names, goes_below, pair_shapes, stair
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
@@ -47,7 +47,7 @@ def convert(obj: Any, options: Options) -> Draft:
     """Return the draft of a booster, an estimator, or a JSON model as Python's `json` reads it."""
     source = "the XGBoost JSON" if isinstance(obj, Mapping) else f"the {type(obj).__name__}"
     document, rounds = (obj, _told_rounds(obj, source)) if isinstance(obj, Mapping) else _saved(obj, source)
-    categories = _categories(document["learner"], source)
+    categories = _categories(document["learner"], options.rows, source)
     read = _linear if document["learner"]["gradient_booster"]["name"] == "gblinear" else _model
     model = read(document["learner"], rounds, options, getattr(obj, "classes_", None), categories, source)
     objective = document["learner"]["objective"]["name"]
@@ -183,11 +183,10 @@ def _side(splits: Sequence[Split]) -> Side:
 def _base(text: str, outputs: int, link: Link) -> list[Rational]:
     """Return the margins that a model starts from; it saves them on the scale of its predictions, in float32."""
     given = np.array([float(value) for value in text.strip("[]").split(",")], dtype=np.float32)
-    with np.errstate(divide="ignore"):
-        if link == "sigmoid":
-            given = -np.log(np.float32(1) / given - np.float32(1))
-        elif link == "exp":
-            given = np.log(given)
+    if link == "sigmoid":
+        given = -np.log(np.float32(1) / given - np.float32(1))
+    elif link == "exp":
+        given = np.log(given)
     return [rational(float(value)) for value in np.broadcast_to(given, (outputs,))]
 
 
@@ -278,7 +277,7 @@ def _sets(tree: Mapping[str, Any]) -> dict[int, frozenset[int]]:
     return found
 
 
-def _categories(learner: Mapping[str, Any], source: str) -> dict[int, Categories]:
+def _categories(learner: Mapping[str, Any], rows: Any, source: str) -> dict[int, Categories]:
     """Return the categories of each feature that has some: their names if the model keeps them, else their codes."""
     kinds = learner.get("feature_types") or []
     places = [k for k, kind in enumerate(kinds) if kind == "c"]
@@ -287,7 +286,8 @@ def _categories(learner: Mapping[str, Any], source: str) -> dict[int, Categories
     model = _booster(learner, source)[0]["model"]
     listed = (model.get("cats") or {}).get("enc") or []
     if listed:
-        named = {k: _names(listed[k]) for k in places}
+        columns = learner.get("feature_names") or [None] * len(kinds)
+        named = {k: _names(listed[k], pandas_categories(rows, columns[k], k), source) for k in places}
         # XGBoost itself refuses names that it never saw.
         return {k: Categories(names, range(len(names))) for k, names in named.items()}
     codes: dict[int, set[int]] = {k: set() for k in places}
@@ -297,10 +297,18 @@ def _categories(learner: Mapping[str, Any], source: str) -> dict[int, Categories
     return {k: Categories(sorted(some), sorted(some), max(some, default=0) + 1.0) for k, some in codes.items()}
 
 
-def _names(listed: Mapping[str, Any]) -> list[Any]:
+def _names(listed: Mapping[str, Any], told: list[Any] | None, source: str) -> list[Any]:
+    """Return the names of categories; `told` are those of the reference."""
     if "offsets" not in listed:
         return list(listed["values"])
     text = bytes(value % 256 for value in listed["values"])
+    if not text.isascii():  # XGBoost counts letters and cuts off as many bytes: other names are not whole
+        if told is None or len(told) != len(listed["offsets"]) - 1:
+            raise AdapterError(
+                f"{source} keeps the names of categories that are not plain ASCII only in part; give reference rows in "
+                "which that column has the categories of the training: from_model(fitted, X)"
+            )
+        return told
     return [text[a:b].decode() for a, b in pairwise(listed["offsets"])]
 
 

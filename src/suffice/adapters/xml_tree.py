@@ -18,8 +18,13 @@ class Element:
 
     name: str
     attributes: dict[str, str]
-    text: str = ""
     inside: list[Element] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The text directly inside."""
+        return "".join(self.texts)
 
     def all(self, *names: str) -> list[Element]:
         """Return the elements directly inside that have one of some names."""
@@ -54,7 +59,7 @@ def read_xml(text: str) -> Element:
         path.append(element)
 
     def add(text: str) -> None:
-        path[-1].text += text
+        path[-1].texts.append(text)
 
     def refuse(*_: object) -> None:
         raise AdapterError("the XML declares a document type or an entity, which could stand for anything; remove it")

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 from suffice.answers.documents import prediction_document
+from suffice.answers.likelihood import probability_of
 from suffice.core.case import Case
 from suffice.layout.facts import facts_document
 from suffice.layout.told import Told
@@ -51,11 +52,27 @@ class Answer(Told):
         """The class predicted for the row; of a regression the exact value."""
         return self.case.prediction
 
+    @property
+    def probability(self) -> float | None:
+        """The probability of the predicted class, to the nearest float; None if the model has none."""
+        return probability_of(self.case)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.prediction!r}>"
+
+    def to_dict(self) -> Json:
+        """Return the answer as a dictionary, the same as `document`."""
+        return self.document()
+
     @abstractmethod
     def _document(self) -> Json:
         """Return what is particular to this kind of answer, as JSON has it."""
 
     def document(self) -> Json:
         """Return the answer as JSON: every number exact, as "p/q", beside its nearest float."""
-        shared = {"prediction": prediction_document(self.prediction), "claim": self.case.question.claim.document()}
+        shared = {
+            "prediction": prediction_document(self.prediction),
+            "probability": self.probability,
+            "claim": self.case.question.claim.document(),
+        }
         return shared | self._document() | {"facts": facts_document(self.facts())}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from flint import fmpq
 
 from suffice.answers.answer import Answer, Status
 from suffice.answers.documents import cost_document, number_document, value_document
+from suffice.answers.frames import plain, to_frame
 from suffice.answers.words import approximately, break_it, counted, headline, in_full
 from suffice.certificate.certify import certify_contrast
 from suffice.certificate.document import Certificate
@@ -105,6 +107,17 @@ class Contrast(Answer):
         return certify_contrast(self.case, self.changed, self.point, self.bound, model_file)
 
     # --- in words -----------------------------------------------------------------------------------------------------
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame: a row for each feature that changes, with its value and the new one."""
+        at = self.point or self.row
+        return to_frame(
+            {
+                "feature": list(self.features),
+                "value": [plain(self.row[i]) for i in self.changed],
+                "new": [plain(at[i]) for i in self.changed],
+            }
+        )
 
     def facts(self) -> Facts:
         """Return what would change the prediction."""

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from suffice.model.domain import Domain
+from suffice.numbers.enclosure import Enclosure
 from suffice.numbers.exact import Number, Rational, nearest_float
 from suffice.numbers.surd import Surd, exact
 from suffice.numbers.values import Missing, Value
@@ -20,10 +21,12 @@ def to_text(document: Json) -> str:
     return json.dumps(document, indent=2, allow_nan=False)
 
 
-def number_document(value: Number | Surd) -> Json:
+def number_document(value: Number | Surd | Enclosure) -> Json:
     """Return a number."""
     if value == math.inf:
         return {"exact": "inf", "float": None}
+    if isinstance(value, Enclosure):
+        return {"exact": str(value), "float": float(value)}
     number = cast(Rational, exact(value))
     near = nearest_float(number)
     return {"exact": str(number), "float": near if math.isfinite(near) else None}
@@ -43,7 +46,7 @@ def cost_document(cost: int | Fraction) -> Any:
 
 def prediction_document(prediction: Any) -> Any:
     """Return a class, or the value of a regression."""
-    return number_document(prediction) if isinstance(prediction, Fraction) else class_document(prediction)
+    return number_document(prediction) if isinstance(prediction, (Fraction, Enclosure)) else class_document(prediction)
 
 
 def domain_document(domain: Domain) -> Json:

@@ -9,10 +9,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
-from suffice.answers.answer import Answer, Status
+from suffice.answers.answer import Status
+from suffice.answers.deferred import Deferred
 from suffice.answers.documents import cost_document, domain_document, number_document, values_by_name
 from suffice.answers.documents import value_document as value_in_json
-from suffice.answers.words import Move, amount, can_fail, counted, headline, moves, others, spoken, stays
+from suffice.answers.explanation_words import breaks, fixed_grid, in_short, margin_words, notes, proven
+from suffice.answers.frames import draw, plain, to_frame
+from suffice.answers.likelihood import range_fact, range_of
+from suffice.answers.words import Move, headline, moves
 from suffice.certificate.certify import certify_explanation
 from suffice.certificate.document import Certificate
 from suffice.core.case import Case, cost_of
@@ -20,18 +24,15 @@ from suffice.core.constraint import Constraint, KnownFall
 from suffice.core.counterexamples import easiest_break
 from suffice.core.drops import Worst
 from suffice.errors import BudgetEnded, ClaimError, FeatureNameError, Undecided
-from suffice.layout.facts import Fact, Facts, Grid, Row
-from suffice.model.domain import Domain, format_value
+from suffice.layout.facts import Fact, Facts, Grid
+from suffice.model.domain import Domain
 from suffice.numbers.exact import ZERO, Rational, nearest_float, to_fraction
 from suffice.numbers.surd import Surd, exact
 from suffice.numbers.values import Label, Value, to_user
 from suffice.question.claim import Inequality
-from suffice.question.claims import predicted
 from suffice.question.documents import Json
 from suffice.question.preferences import Choices
 from suffice.solvers.proofs import Proof
-
-_MOST_BREAKS, _MOST_MOVES = 5, 2
 
 
 class Counterexample(NamedTuple):
@@ -44,7 +45,7 @@ class Counterexample(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation(Answer):
+class Explanation(Deferred):
     """A smallest set of features that keeps a claim true, and what is proven of it.
 
     `print(why)` says it in words. Numbers are exact rationals. A claim may have several parts (the winner against each
@@ -58,9 +59,9 @@ class Explanation(Answer):
         The features to fix, by index; `features` has their names.
     bound : int
         No allowed set costs less, counted in units of cost.
-    proof : Tree, optional
+    proof : Tree or None
         Why none costs less, where sorting alone does not prove it.
-    caveat : str, optional
+    caveat : str or None
         Why a smaller set may exist, where that is not ruled out.
 
     Examples
@@ -75,8 +76,8 @@ class Explanation(Answer):
     case: Case
     fixed: tuple[int, ...]
     bound: int
-    proof: Proof | None = None
-    caveat: str | None = None
+    proof: Proof | None
+    caveat: str | None
 
     @property
     def region(self) -> tuple[Domain, ...]:
@@ -101,7 +102,7 @@ class Explanation(Answer):
     @property
     def choices(self) -> Choices:
         """What the search could choose among."""
-        return self.case.question.choices
+        return self.question.choices
 
     @property
     def charged(self) -> tuple[Rational, ...]:
@@ -169,13 +170,32 @@ class Explanation(Answer):
 
     @property
     def has_exact_slack(self) -> bool:
-        """Whether `slack` is what is left: not in a ball, nor where the worst case of pair terms takes long to find."""
+        """Whether `slack` is what is left: not in a ball, with smooth shapes, or where pair terms take long."""
         parts = range(len(self.constraints))
-        return not self.case.question.is_ball and all(self._known_fall(part).is_exact for part in parts)
+        if self.case.question.is_ball or self.case.compiled.is_enclosed:
+            return False
+        return all(self._known_fall(part).is_exact for part in parts)
+
+    @property
+    def _free_indices(self) -> list[int]:
+        fixed = set(self.fixed)
+        return [i for i in self.case.features if i not in fixed]
+
+    @property
+    def probability_range(self) -> tuple[float, float] | None:
+        """Between what the predicted class's probability is proven to stay while the free features do as they like.
+
+        Ends are rounded outward. None for a regression, and for models without probabilities.
+        """
+        return None if self.model.task == "regression" else range_of(self.case, self._free_indices)
+
+    @property
+    def prediction_range(self) -> tuple[float, float] | None:
+        """Between what a regression's prediction is proven to stay while the free features do as they like."""
+        return range_of(self.case, self._free_indices) if self.model.task == "regression" else None
 
     def _known_fall(self, part: int) -> KnownFall:
-        fixed = set(self.fixed)
-        return self.constraints[part].known_fall([i for i in self.case.features if i not in fixed])
+        return self.constraints[part].known_fall(self._free_indices)
 
     def _slack(self, part: int) -> Rational:
         fall, is_exact = self._known_fall(part)
@@ -276,7 +296,7 @@ class Explanation(Answer):
             return None
         except (Undecided, ClaimError):  # a threshold that is not known well enough, or rounding without a bound
             return None
-        other = predicted(self.model, case.compiled.scores(point))
+        other = case.predicted_at(point)
         return Counterexample(feature, point, other, tuple(moves(case, point, removed)))
 
     def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
@@ -298,102 +318,42 @@ class Explanation(Answer):
         """
         return certify_explanation(self.case, self.fixed, self.bound, self.proof, model_file)
 
+    # --- as tables and pictures ---------------------------------------------------------------------------------------
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame: a row for each feature, the fixed ones first, with its value, region and drop."""
+        places = [self.model.index(name) for name in self.ranked]
+        fixed, drops = set(self.features), self.drops
+        return to_frame(
+            {
+                "feature": list(self.ranked),
+                "value": [plain(self.row[i]) for i in places],
+                "is_fixed": [name in fixed for name in self.ranked],
+                "region": [str(self.region[i]) for i in places],
+                "drop": [_near(drops[name]) for name in self.ranked],
+            }
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the drops of all features against the margin (`suffice.present.plots.waterfall`); return the axis."""
+        return draw("waterfall", self, ax)
+
     # --- in words -----------------------------------------------------------------------------------------------------
 
     def facts(self) -> Facts:
         """Return what was predicted, what suffices, what is proven, and what would break it."""
         table = [self.fixed_grid()] if self.size else []
-        return (*headline(self.case, self._margin_words()), self.proven(), *table, *self._notes(), *self._breaks())
+        first = (in_short(self), *headline(self.case, margin_words(self)), self.proven())
+        likelihood = range_fact(self.case, self._free_indices)
+        return (*first, *table, *likelihood, *notes(self), *breaks(self))
 
     def proven(self) -> Fact:
         """Return what is proven, in a sentence."""
-        total, free = len(self.row), len(self.free)
-        if not self.size:
-            return Fact(
-                "Proven", f"no feature needs to be fixed: whatever changes within the region, {stays(self.case)}."
-            )
-        if not free and self.choices.is_plain and self.status is Status.PROVEN:
-            return Fact("Proven", f"every feature is needed: if any one of them is free, {can_fail(self.case)}.")
-        if not free:
-            fixed = "the one feature" if total == 1 else f"all {total} features"
-            return Fact("Proven", f"with {fixed} fixed, nothing can change; {self._least()}")
-        fix = "fixing 1 of" if self.size == 1 else f"fixing {self.size} of"
-        return Fact(
-            "Proven",
-            f"{fix} {counted(total, 'feature')} is enough: whatever {others(free)} within the region, "
-            f"{stays(self.case)}; {self._least()}",
-        )
-
-    def _least(self) -> str:
-        """Return what is known of other sets."""
-        has_costs = not self.choices.is_counting or self.choices.has_groups
-        among = "" if self.choices.is_plain else " that the preferences allow"
-        if self.status is Status.PROVEN:
-            return f"no set{among} costs less than {self.cost}." if has_costs else f"no smaller set{among} is enough."
-        if not self.bound:
-            return f"whether a smaller set{among} is enough is not known ({self.caveat})."
-        if has_costs:
-            return f"no set{among} costs less than {self.lower_bound} ({self.caveat})."
-        return f"no set of fewer than {self.lower_bound}{among} is enough ({self.caveat})."
-
-    def _margin_words(self) -> str:
-        margin, parts = amount(self.margin), len(self.inequalities)
-        return f" (margin {margin})" if parts == 1 else f" (tightest margin {margin}, of {parts})"
+        return proven(self)
 
     def fixed_grid(self) -> Grid:
         """Return the fixed features as a table: value, and what each could do to the margin."""
-        drops = self.drops
-        near = (nearest_float(cast(Rational, exact(drop))) for drop in drops.values() if drop != math.inf)
-        widest = max((one for one in near if math.isfinite(one)), default=0.0) or 1.0
-        could = "could alone lower" if self.case.has_pairs else "could lower"
-        rows = [
-            Row(
-                (name, f"= {format_value(self.row[i])}", f"{could} the margin by {amount(drops[name])}"),
-                _share(drops[name], widest),
-            )
-            for name, i in zip(self.features, self.fixed, strict=True)
-        ]
-        return Grid(("fixed feature", "value", "effect"), tuple(rows))
-
-    def _notes(self) -> list[Fact]:
-        """Return what else is worth a sentence: charges, other predictions in floats, the slack, strong free ones."""
-        facts = []
-        if any(self.charged):
-            most = amount(max(to_fraction(charge) for charge in self.charged))
-            facts.append(
-                Fact("Charged", f"up to {most} of the margin, for rounding in {self.case.question.arithmetic}.")
-            )
-        if self.float_prediction != self.prediction:
-            other = self.float_prediction
-            what = "overflows" if other is None else f"predicts {other} here, because of rounding"
-            facts.append(Fact("Note", f"float arithmetic {what}; the proof is about the exact model."))
-        if self.free:
-            used, few = amount(self.margin - self.slack), self.case.question.max_changed
-            some = "the free features" if few is None or few >= len(self.free) else f"{few} of the free features"
-            use = "uses" if some.startswith("1 ") else "use"
-            told = f"in the worst case {some} {use} {used} of the margin; {amount(self.slack)} is left."
-            if not self.has_exact_slack:
-                told = f"{some} {use} at most {used} of the margin; at least {amount(self.slack)} is left."
-            facts.append(Fact("Slack", told))
-        strong = [f"{name} ({amount(self.drops[name])})" for name in self.strongest_free]
-        each = ", each alone" if self.case.has_pairs else ""
-        return [*facts, *([Fact(f"Strongest free{each}", f"{', '.join(strong)}.")] if strong else [])]
-
-    def _breaks(self) -> list[Fact]:
-        """Return for each fixed feature what would break the claim, were it free too."""
-        shown = [self.broken_without(name) for name in self.features[:_MOST_BREAKS]]
-        facts = [Fact(f"If {one.without} could also change", f"{self._break_words(one)}.") for one in shown if one]
-        more = self.size - _MOST_BREAKS
-        return [*facts, *([Fact("Not shown", f"{counted(more, 'more feature')}.")] if facts and more > 0 else [])]
-
-    def _break_words(self, found: Counterexample) -> str:
-        first, *rest = found.moves
-        told = [f"{move.name} {move.old} -> {move.new}" for move in rest[:_MOST_MOVES]]
-        more = f" and {len(rest) - _MOST_MOVES} more" if len(rest) > _MOST_MOVES else ""
-        how = f"{first.old} -> {first.new}" + (f" with {', '.join(told)}{more}" if told else "")
-        if self.model.task != "regression" and found.prediction != self.prediction:
-            return f"{how} would change the prediction to {spoken(found.prediction)}"
-        return f"{how} would break the claim"
+        return fixed_grid(self)
 
     def _document(self) -> Json:
         names = self.model.names
@@ -413,6 +373,8 @@ class Explanation(Answer):
             "values": values_by_name(names, self.row),
             "region": {name: domain_document(part) for name, part in zip(names, self.region, strict=True)},
             "drops": {name: number_document(drop) for name, drop in self.drops.items()},
+            "probability_range": _listed(self.probability_range),
+            "prediction_range": _listed(self.prediction_range),
             "witnesses": {name: None if at is None else value_in_json(at) for name, at in self.witnesses.items()},
         }
 
@@ -420,7 +382,9 @@ class Explanation(Answer):
         return f"<Explanation: {self.prediction!r}, {self.size} of {len(self.row)} features, {self.status.value}>"
 
 
-def _share(drop: Fraction | Surd | float, widest: float) -> float:
-    if drop == math.inf:
-        return 1.0
-    return min(nearest_float(cast(Rational, exact(drop))) / widest, 1.0)
+def _near(drop: Fraction | Surd | float) -> float:
+    return math.inf if drop == math.inf else nearest_float(cast(Rational, exact(drop)))
+
+
+def _listed(ends: tuple[float, float] | None) -> list[float | None] | None:
+    return None if ends is None else [end if math.isfinite(end) else None for end in ends]

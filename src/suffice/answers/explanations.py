@@ -98,7 +98,7 @@ class Explanations:
         return self.listing(_MOST_CERTIFIED).certificate(model_file)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Listing(Answer):
     """Some of all minimal explanations, or how many there are."""
 

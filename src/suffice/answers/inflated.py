@@ -100,7 +100,7 @@ class Range(NamedTuple):
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Inflated(Answer):
     """An explanation with ranges: each fixed feature may move within its range, the others within the region.
 

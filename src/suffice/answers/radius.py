@@ -6,10 +6,11 @@ import math
 import os
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from suffice.answers.answer import Answer, Status
 from suffice.answers.documents import cost_document, number_document
+from suffice.answers.frames import draw, to_frame
 from suffice.answers.words import allowed, approximately, can_fail, headline, stays, unit_words
 from suffice.certificate.document import Certificate
 from suffice.certificate.radii import certify_curve, certify_radius
@@ -59,7 +60,7 @@ class Limit(NamedTuple):
         return {"radius": number_document(self.radius), "is_attained": self.is_attained}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LargestRadius(Answer):
     """The largest radius, the same for all features in the question's unit, for which some features suffice.
 
@@ -160,7 +161,7 @@ class Step(NamedTuple):
     features: tuple[str, ...]  # suffices at the end of the stretch, so on all of it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Curve(Answer):
     """Size of the smallest explanation against the radius, with the exact radii where it grows.
 
@@ -221,6 +222,20 @@ class Curve(Answer):
             if place < end.radius or (place == end.radius and end.is_attained):
                 return step
         raise RadiusError(f"the curve ends at radius {self.steps[-1].limit.radius}; compute it with a larger `until`")
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame: a row for each stretch of radii, with the set that is enough up to its end."""
+        return to_frame(
+            {
+                "radius": [float(step.limit.radius) for step in self.steps],
+                "size": [len(step.features) for step in self.steps],
+                "features": [list(step.features) for step in self.steps],
+            }
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the size of the smallest explanation against the radius (`suffice.present.plots.curve`)."""
+        return draw("curve", self, ax, unit=unit_words(self.case.question))
 
     def facts(self) -> Facts:
         """Return a line for each stretch of radii."""

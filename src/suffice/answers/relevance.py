@@ -16,7 +16,7 @@ from suffice.solvers.problem import Problem
 from suffice.solvers.roles import Roles
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Relevance(Answer):
     """Features by their role in the subset-minimal explanations, in the order of the model.
 

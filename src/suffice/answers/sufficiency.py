@@ -17,7 +17,7 @@ from suffice.numbers.values import Label, Value, to_user
 from suffice.question.documents import Json
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sufficiency(Answer):
     """Whether fixing some features keeps the claim true; `bool()` gives the verdict.
 

@@ -10,15 +10,20 @@ from typing import Any, NamedTuple, cast
 
 from flint import fmpq
 
+from suffice.answers.likelihood import probability_words
 from suffice.core.case import Case
 from suffice.layout.facts import Fact
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import format_value
+from suffice.numbers.enclosure import Enclosure
 from suffice.numbers.exact import ONE, Rational, nearest_float, rational
 from suffice.numbers.surd import Surd, exact
 from suffice.numbers.values import Value
 from suffice.question.claims import Same
 from suffice.question.question import Question
+
+# Smooth shapes are enclosed ever more closely until a question is decided, or this is said.
+TIE = "a tie, as far as 512 bits of smooth shapes tell"
 
 
 def amount(value: Fraction | Surd | float) -> str:
@@ -41,6 +46,8 @@ def inward(end: Fraction, *, is_low: bool) -> str:
 
 def spoken(value: Any) -> str:
     """Return a prediction, or a value of a feature, as people read it."""
+    if isinstance(value, Enclosure):
+        return format_value(value.near())
     return amount(value) if isinstance(value, Fraction) else str(value)
 
 
@@ -103,9 +110,11 @@ def headline(case: Case, margin: str = "", *, has_distance: bool = True, has_fix
     where it limits what may move (`has_fixed`).
     """
     is_plain = isinstance(case.question.claim, Same)
-    facts = [Fact("Prediction", spoken(case.prediction) + (margin if is_plain else ""))]
+    about = [one for one in (probability_words(case), margin if is_plain else "") if one]
+    facts = [Fact("Prediction", spoken(case.prediction) + (f" ({', '.join(about)})" if about else ""))]
     if not is_plain:
-        facts.append(Fact("Claim", case.question.claim.sentence(case.model, case.prediction) + margin))
+        more = f" ({margin})" if margin else ""
+        facts.append(Fact("Claim", case.question.claim.sentence(case.model, case.prediction) + more))
     around = region(case.question, case.model, has_distance=has_distance, has_fixed=has_fixed)
     return [*facts, Fact("Region", around)] if around else facts
 

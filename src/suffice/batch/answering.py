@@ -16,6 +16,9 @@ Mask = NDArray[np.bool_]
 Whole = NDArray[np.int32]
 
 
+NO_BOUNDS: Whole = np.zeros(0, np.int32)
+
+
 class Answers(NamedTuple):
     """Columns of answers; where a row is left open its size is `kernel.OPEN` and nothing else of it counts."""
 
@@ -26,6 +29,7 @@ class Answers(NamedTuple):
     margins: Floats
     margin_errors: Floats
     fixed: Whole  # the fixed features of all rows that are not open, end to end
+    least: Whole = NO_BOUNDS  # no set of fewer features is enough; none where that is the size of every row
 
 
 class Plan(Protocol):
@@ -34,8 +38,30 @@ class Plan(Protocol):
     def answer(self, cells: Floats, vague: Mask) -> Answers:
         """Answer rows of cells, of shape (features, rows); `vague` is of the same shape, or empty."""
 
+    def single(self, cells: Floats) -> Single | None:
+        """Answer one row of cells, of shape (features, 1): what it fixes, and its class; None if it is open."""
 
-class LeaveOpen:
+
+Single = tuple[tuple[int, ...], int]
+NO_MARKS: Mask = np.zeros((0, 0), np.bool_)
+
+
+class ManyRows:
+    """A plan that answers a single row as it answers many."""
+
+    def answer(self, cells: Floats, vague: Mask) -> Answers:
+        """Answer rows of cells."""
+        raise NotImplementedError
+
+    def single(self, cells: Floats) -> Single | None:
+        """Answer one row of cells."""
+        found = self.answer(cells, NO_MARKS)
+        if found.sizes[0] == kernel.OPEN:
+            return None
+        return tuple(found.fixed.tolist()), int(found.classes[0])
+
+
+class LeaveOpen(ManyRows):
     """Leaves every row open."""
 
     def answer(self, cells: Floats, vague: Mask) -> Answers:

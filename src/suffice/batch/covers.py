@@ -53,9 +53,7 @@ def cover_rows(
     used = 0
     for r in range(rows):
         place = fixed[used : used + features]
-        size = cover_row(
-            drops[:, r], bounds[:, r], margins[:, r], errors[:, r], first, members, costs, decided.copy(), place
-        )
+        size = cover_row(drops[:, r], bounds[:, r], margins[:, r], errors[:, r], first, members, costs, decided, place)
         if size != OPEN:
             tightest[r] = tightest_part(drops[:, r], bounds[:, r], margins[:, r], errors[:, r], place[:size])
             if tightest[r] >= 0:
@@ -66,11 +64,12 @@ def cover_rows(
 
 @compiled
 def cover_row(
-    drops: Any, bounds: Any, margins: Any, errors: Any, first: Any, members: Any, costs: Any, state: Any, fixed: Any
+    drops: Any, bounds: Any, margins: Any, errors: Any, first: Any, members: Any, costs: Any, decided: Any, fixed: Any
 ) -> int:
-    """Write the features that one row fixes; return how many, or `OPEN`. `state` is used up."""
+    """Write the features that one row fixes; return how many, or `OPEN`."""
     parts, features = drops.shape
     items = len(costs)
+    state = decided.copy()
     low, high = np.zeros((parts, items)), np.zeros((parts, items))  # between these lies the drop of an item
     for c in range(parts):
         if not holds(margins[c], errors[c]):
@@ -117,7 +116,7 @@ def cover_row(
         for k in range(items):
             if state[k] == UNDECIDED:  # the budget ended
                 return OPEN
-            if state[k] == FREED:
+            if state[k] == FREED and decided[k] != FREED:  # what is free in any case is off the room already
                 taken += most[c, k]
         if not taken < PARTS:  # also at a tie
             return OPEN

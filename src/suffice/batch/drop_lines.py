@@ -105,7 +105,7 @@ def drop_lines(function: Pieces, domain: Domain, radius: Rational | None, far: S
     breaks: list[Rational] = [far[0]]
     lines: list[Line | None] = [None]
     for low, high in pairwise(_breaks(function, domain, radius, far)):
-        for end, line in _stretch(function, domain, radius, low, high):
+        for end, line in stretch_lines(function, domain, radius, low, high):
             breaks.append(end)
             lines.append(line)
     return Lines(tuple(breaks), (*lines, None))
@@ -113,16 +113,19 @@ def drop_lines(function: Pieces, domain: Domain, radius: Rational | None, far: S
 
 def _from_anywhere(function: Pieces, domain: Domain) -> Lines:
     """Return the drops where the whole domain is within reach: the least value of all is the same for every row."""
+    least = least_anywhere(function, domain)
+    if least.is_infinite:
+        return Lines((), (INFINITE,))
+    lines = [drop_of(Line(*one), least) for one in zip(function.slopes, function.offsets, strict=True)]
+    return Lines(function.knots, tuple(lines))
+
+
+def least_anywhere(function: Pieces, domain: Domain) -> Line:
+    """Return the least value on the whole domain, as a constant; infinite where there is no bound."""
     found = [(function.on_integers if s.is_integers else function).infimum(s.low, s.high) for s in domain.spans]
     found += [Infimum.attained(function(value), value) for value in (*domain.categories_, *domain.codes_)]
     least = min(found, key=lambda one: one.rank)
-    if not least.is_bounded:
-        return Lines((), (INFINITE,))
-    lines = [
-        _drop(Line(slope, offset), Line(ZERO, least.value, not least.is_approached))
-        for slope, offset in zip(function.slopes, function.offsets, strict=True)
-    ]
-    return Lines(function.knots, tuple(lines))
+    return Line(ZERO, least.value, not least.is_approached) if least.is_bounded else INFINITE
 
 
 def _breaks(function: Pieces, domain: Domain, radius: Rational, far: Sequence[Rational]) -> list[Rational]:
@@ -133,7 +136,7 @@ def _breaks(function: Pieces, domain: Domain, radius: Rational, far: Sequence[Ra
     return sorted(point for point in found if far[0] <= point <= far[-1])
 
 
-def _stretch(
+def stretch_lines(
     function: Pieces, domain: Domain, radius: Rational, low: Rational, high: Rational
 ) -> Iterator[tuple[Rational, Line | None]]:
     """Yield the drop on one stretch as its parts: the end of each, and the line there."""
@@ -145,10 +148,11 @@ def _stretch(
     own = Line(function.slopes[here], function.offsets[here])
     lowest = [line for span in domain.spans for line in _lowest_lines(function, span, radius, middle)]
     for end, line in _envelope(lowest, low, high):
-        yield end, _drop(own, line)
+        yield end, drop_of(own, line)
 
 
-def _drop(own: Line, lowest: Line) -> Line:
+def drop_of(own: Line, lowest: Line) -> Line:
+    """Return how far the lowest value lies below the row's own."""
     drop = Line(own.slope - lowest.slope, own.offset - lowest.offset, lowest.is_attained)
     return NO_LINE if not drop.slope and not drop.offset else drop  # the row itself attains a drop of 0
 

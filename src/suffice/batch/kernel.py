@@ -117,6 +117,19 @@ def decide_one(tables: Tables, sides: Sides, cells: Any, vague: Any) -> Any:
     return sums, off, *decide_rows(drops, bounds, margins, errors, keys)
 
 
+@compiled
+def decide_single(tables: Tables, sides: Sides, cells: Any, vague: Any) -> Any:
+    """Answer one row whose claim has one part: the sum of its values, its error, the size, and what is fixed."""
+    features = len(cells)
+    entry, keys = np.empty((features, 1), np.int32), np.empty((1, features), np.int64)
+    drops, bounds = np.empty((1, features)), np.empty((1, features))
+    sums, off, margins, errors = measure(tables, sides, cells, vague, entry, drops, bounds)
+    order_keys(drops, keys)
+    keys[0].sort()
+    sizes, fixed = cut_rows(keys, drops, bounds, margins, errors)
+    return sums[0], off[0], sizes[0], fixed
+
+
 _LOCAL = threading.local()
 
 

@@ -74,7 +74,7 @@ def place_of_label(k: int) -> float:
     return LABELS * (k + 1)
 
 
-def tabulate(
+def exact_table(
     domain: Domain,
     radius: Rational | None,
     *,
@@ -82,7 +82,7 @@ def tabulate(
     drops: Sequence[Pieces] = (),
     terms: int,
 ) -> FeatureTable:
-    """Return the table of one feature.
+    """Return the table of one feature, worked out in exact arithmetic throughout.
 
     Parameters
     ----------
@@ -109,21 +109,30 @@ def tabulate(
     sums = np.array([terms + 3.0] * len(values) + [0.0] * len(drops)) * ROUNDING
     entries = np.empty((2 * len(breaks) + 1, 1 + 3 * len(columns)))
     entries[::2] = _stretch_entries(places, stretches, len(columns), sums)
-    entries[1::2] = _point_entries(places, points, len(columns), sums)
+    entries[1::2] = point_entries(places, points, len(columns), sums)
     outer = set(far)
     inner = [place for place, point in zip(places, breaks, strict=True) if point not in outer] or [0.0]
     line, rows = _merge_equal(np.array(places), entries)
-    labels = [_at_label(radius, values, drops, domain, label) for label in domain.labels]
-    if labels:
-        seats = [place_of_label(k) for k in range(len(labels))]
-        line = np.append(line, seats)
-        between = np.full((len(labels), entries.shape[1]), np.nan)
-        added = np.stack([_point_entries(seats, labels, len(columns), sums), between], axis=1)
-        rows = np.concatenate([rows, added.reshape(2 * len(labels), -1)])
-        if not domain.spans and not marks:
-            inner = seats
+    labels = [at_value(radius, values, drops, domain, label) for label in domain.labels]
+    table = FeatureTable(line, rows, inner[0], inner[-1], np.inf, is_integral(domain))
+    return with_labels(table, domain, labels, sums, has_marks=bool(marks))
+
+
+def with_labels(
+    table: FeatureTable, domain: Domain, labels: Sequence[list[Drop]], sums: Floats, *, has_marks: bool = True
+) -> FeatureTable:
+    """Return a table of numbers with the entries of the labels behind it."""
+    if not labels:
+        return table
+    seats = [place_of_label(k) for k in range(len(labels))]
+    columns = (table.entries.shape[1] - 1) // 3
+    between = np.full((len(labels), table.entries.shape[1]), np.nan)
+    added = np.stack([point_entries(seats, labels, columns, sums), between], axis=1)
+    rows = np.concatenate([table.entries, added.reshape(2 * len(labels), -1)])
     missing = [place_of_label(k) for k, label in enumerate(domain.labels) if not isinstance(label, str)]
-    return FeatureTable(line, rows, inner[0], inner[-1], missing[0] if missing else np.inf, is_integral(domain))
+    low, high = (table.low, table.high) if domain.spans or has_marks else (seats[0], seats[-1])
+    line = np.append(table.breaks, seats)
+    return FeatureTable(line, rows, low, high, missing[0] if missing else np.inf, table.is_integral)
 
 
 def _open_table(count: int) -> FeatureTable:
@@ -181,7 +190,7 @@ def _at_point(
     """Return all columns at a number; None if its float may stand for other numbers, or it is not in the domain."""
     if rational_or_none(nearest_float(point)) != point or not domain.holds(point):
         return None
-    return _at_label(radius, values, drops, domain, point)
+    return at_value(radius, values, drops, domain, point)
 
 
 def rational_or_none(value: float) -> Rational | None:
@@ -189,7 +198,7 @@ def rational_or_none(value: float) -> Rational | None:
     return rational(value) if np.isfinite(value) else None
 
 
-def _at_label(
+def at_value(
     radius: Rational | None, values: Sequence[Pieces], drops: Sequence[Pieces], domain: Domain, at: Value
 ) -> list[Drop]:
     """Return all columns at a value of the domain, by the way of one row."""
@@ -201,7 +210,8 @@ def _at_label(
     return found
 
 
-def _point_entries(places: Sequence[float], points: Sequence[list[Drop] | None], count: int, sums: Floats) -> Floats:
+def point_entries(places: Sequence[float], points: Sequence[list[Drop] | None], count: int, sums: Floats) -> Floats:
+    """Return the entries at single numbers or labels; open where there is none."""
     entries = np.full((len(places), 1 + 3 * count), np.nan)
     for row, (place, point) in enumerate(zip(places, points, strict=True)):
         if point is None:
@@ -209,8 +219,8 @@ def _point_entries(places: Sequence[float], points: Sequence[list[Drop] | None],
         entries[row, 0] = place
         for c, drop in enumerate(point):
             base, error = _rounded(drop.value, is_exact=drop.is_attained)
-            error += sums[c] * abs(base) * WIDER
             base = np.inf if drop.is_infinite else base if np.isfinite(base) else np.nan
+            error += sums[c] * abs(base) * WIDER if np.isfinite(base) else 0.0
             entries[row, 1 + 3 * c : 4 + 3 * c] = base, 0.0, 0.0 if drop.is_infinite else error
     return entries
 
@@ -226,15 +236,9 @@ def _rounded(value: Rational, *, is_exact: bool) -> tuple[float, float]:
 def _stretch_entries(
     places: Sequence[float], stretches: Sequence[tuple[Line | None, ...]], count: int, sums: Floats
 ) -> Floats:
-    """Return the entries of all stretches; the anchor is a float in the middle, so that offsets are short."""
+    """Return the entries of all stretches."""
     entries = np.full((len(stretches), 1 + 3 * count), np.nan)
-    with np.errstate(over="ignore", invalid="ignore"):
-        ends = np.array([np.nan, *places, np.nan])
-        low, high = ends[:-1], ends[1:]
-        anchors = low + (high - low) / 2
-        # What is off by rounding: x itself (a cell of text is not a float), x - anchor, slope, product, base, sum.
-        largest = np.maximum(np.abs(low), np.abs(high))
-        reach = (np.maximum(high - anchors, anchors - low) + largest * 4 * ROUNDING) * WIDER
+    anchors, largest, reach = anchored(np.array(places))
     entries[:, 0] = anchors
     for row, lines in enumerate(stretches):
         if not np.isfinite(anchors[row]):
@@ -242,8 +246,24 @@ def _stretch_entries(
         anchor = rational(float(anchors[row]))
         for c, line in enumerate(lines):
             if line is not None:
-                entries[row, 1 + 3 * c : 4 + 3 * c] = _line_entry(line, anchor)
-    for c in range(count):
+                entries[row, 1 + 3 * c : 4 + 3 * c] = line_entry(line, anchor)
+    return with_errors(entries, largest, reach, sums)
+
+
+def anchored(places: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return for each stretch a float in its middle, its largest number, and how far from the middle it reaches."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, high = np.append(np.nan, places), np.append(places, np.nan)
+        anchors = low + (high - low) / 2
+        largest = np.maximum(np.abs(low), np.abs(high))
+        # A cell of text is not a float: the number it stands for may be further away by half a place.
+        return anchors, largest, (np.maximum(high - anchors, anchors - low) + largest * 4 * ROUNDING) * WIDER
+
+
+def with_errors(entries: Floats, largest: Floats, reach: Floats, sums: Floats) -> Floats:
+    """Return entries in which the error of each column is that of the kernel's sum, on the whole stretch."""
+    # What is off by rounding: x itself (a cell of text is not a float), x - anchor, slope, product, base, sum.
+    for c in range(len(sums)):
         base, slope, own = (entries[:, k] for k in range(1 + 3 * c, 4 + 3 * c))
         with np.errstate(over="ignore", invalid="ignore"):
             moved = np.abs(slope) * reach
@@ -253,7 +273,7 @@ def _stretch_entries(
     return entries
 
 
-def _line_entry(line: Line, anchor: Rational) -> tuple[float, float, float]:
+def line_entry(line: Line, anchor: Rational) -> tuple[float, float, float]:
     """Return base, slope, and the error of the base where the slope is 0."""
     if line.is_infinite:
         return np.inf, 0.0, 0.0
@@ -299,8 +319,9 @@ def _grid(feature: FeatureTable) -> tuple[NDArray[np.int64], float, float]:
     """
     inner = feature.breaks[(feature.breaks >= feature.low) & (feature.breaks <= feature.high)]
     inner = inner if len(inner) else np.array([feature.low])
-    ranges = [np.quantile(inner, [share, 1 - share], method="nearest") for share in (0.0, 0.01, 0.03, 0.1, 0.2)]
-    made = [_cells(feature.breaks, float(low), float(high)) for low, high in ranges]
+    last = len(inner) - 1
+    ends = {round(share * last) for share in (0.0, 0.01, 0.03, 0.1, 0.2)}
+    made = [_cells(feature.breaks, float(inner[end]), float(inner[last - end])) for end in sorted(ends)]
     return min(made, key=lambda one: float(np.mean(np.log2(1.0 + np.diff(one[0])) * np.diff(one[0]))))
 
 

@@ -1,6 +1,6 @@
 """From a question about a model with pair terms to what its compiled loop needs: the model in whole units, cut up.
 
-In: a compiled model whose parts are all constant between cuts, and a question of one part. Out: a plan. Where the
+In: a compiled model of one score whose parts are all constant between cuts, and a question. Out: a plan. Where the
 region of a row ends depends on which cuts the row's value, and that less or more the radius, is past. Of a float this
 is told by another float: the least one that is past the cut. So no look-up ever errs.
 """
@@ -14,9 +14,9 @@ import numpy as np
 from flint import fmpq
 
 from suffice.batch import pair_kernel as kernel
-from suffice.batch.answering import Answers, LeaveOpen, Mask, Plan, predicted_classes
+from suffice.batch.answering import Answers, LeaveOpen, ManyRows, Mask, Plan, predicted_classes
 from suffice.batch.lookup import WIDER, Floats
-from suffice.batch.plan import Parts, has_one_part, parts_by_class
+from suffice.batch.plan import Parts, parts_by_class
 from suffice.core.case import landscape_of
 from suffice.core.landscape import Landscape
 from suffice.model.compiled import Compiled
@@ -29,9 +29,9 @@ from suffice.shapes.axis import Axis, Cut, Interval
 
 
 def make_pair_plan(compiled: Compiled, question: Question) -> Plan:
-    """Return the plan of a claim of one part over one score; one that leaves every row open where it is none such."""
+    """Return the plan of a claim over one score; one that leaves every row open where it is none such."""
     parts = parts_by_class(compiled.model, question.claim)
-    is_known = not question.given - {"immutable", *BUDGETS} and has_one_part(compiled, parts)
+    is_known = not question.given - {"immutable", *BUDGETS} and len(compiled.model.intercept) == 1
     if not is_known or any(part.gap for some in parts.values() for part in some):
         return LeaveOpen()
     landscape = landscape_of(compiled, (1,))
@@ -48,8 +48,8 @@ def _is_simple(domain: Domain) -> bool:
     return len(domain.spans) < 2 and len(domain.labels) == len(domain.categories_) + len(domain.codes_)
 
 
-class _Pairs:
-    """Claims of one part over one score."""
+class _Pairs(ManyRows):
+    """Claims over one score, of one part or two."""
 
     def __init__(self, compiled: Compiled, question: Question, parts: Parts, landscape: Landscape) -> None:
         model = self.model = compiled.model
@@ -60,16 +60,18 @@ class _Pairs:
         self.error = len(model.domains) + len(landscape.pairs) + 2
         sides = [parts.get(winner, ()) for winner in ((1, 0) if NO_CLASS not in parts else (NO_CLASS, NO_CLASS))]
         intercept = landscape.in_units(model.intercept[0])
-        constants = [landscape.in_units(some[0].constant) for some in sides if some]
+        constants = [landscape.in_units(part.constant) for some in sides for part in some]
         size = sum(max(map(abs, feature.mains)) for feature in features) + max(map(abs, [intercept, *constants]))
         self.is_usable = size < landscape.limit >> 5
         if not self.is_usable:  # some may not even be written in 64 bits
             return
-        self.steps, self.sides = _flat(features), np.zeros((3, 2), np.int64)
+        self.steps, self.sides = _flat(features), np.zeros((3, max(1, *map(len, sides)), 3), np.int64)
+        self.exact = np.zeros(self.sides.shape[:1])  # margins that are counted from the row's own score
         for k, some in enumerate(sides):
-            if some:
-                self.sides[k] = some[0].factors[0], landscape.in_units(some[0].constant)
-        self.sides[2, 0] = intercept
+            for c, part in enumerate(some):
+                self.sides[k, c] = part.factors[0], landscape.in_units(part.constant), part.is_relative
+                self.exact[k] = nearest_float(part.constant)
+        self.sides[2, 0, 0] = intercept
 
     def answer(self, cells: Floats, vague: Mask) -> Answers:
         limit = self.landscape.limit
@@ -81,7 +83,9 @@ class _Pairs:
         errors = (self.error * unit + np.abs(scores) * 2.0**-52) * WIDER
         classes, _ = predicted_classes(self.model, scores[:, None], errors[:, None])
         side = np.where(units > 0, 0, 1)
-        margins = self.sides[side, 0] * scores + self.sides[side, 1] * unit
+        # Two parts are the two sides of a distance, which is the margin of both.
+        sign, constant, is_relative = (self.sides[side, 0, k] for k in range(3))
+        margins = np.where(is_relative != 0, self.exact[side], sign * scores + constant * unit)
         margin_errors = (2 * self.error * unit + (np.abs(scores) + np.abs(margins)) * 2.0**-50) * WIDER
         return Answers(classes.astype(np.int32), scores, errors, sizes, margins, margin_errors, fixed)
 

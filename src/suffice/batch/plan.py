@@ -13,9 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.batch import kernel
-from suffice.batch.answering import Answers, LeaveOpen, Mask, Plan, Whole, predicted_classes
+from suffice.batch.answering import (
+    NO_BOUNDS,
+    NO_MARKS,
+    Answers,
+    LeaveOpen,
+    ManyRows,
+    Mask,
+    Plan,
+    Single,
+    Whole,
+    predicted_classes,
+)
 from suffice.batch.covers import cover_rows
-from suffice.batch.lookup import ROUNDING, TINY, WIDER, Floats, Tables, flatten, tabulate
+from suffice.batch.limits import decide_limited
+from suffice.batch.lookup import ROUNDING, TINY, WIDER, Floats, Tables, flatten
+from suffice.batch.tabulate import tabulate
 from suffice.errors import ClaimError
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
@@ -23,7 +36,7 @@ from suffice.numbers.exact import ZERO, Rational, nearest_float, rational
 from suffice.question.claim import NO_CLASS, Claim, Part
 from suffice.question.preferences import Choices
 from suffice.question.question import BUDGETS, Question
-from suffice.shapes.curves import straight
+from suffice.shapes.combining import straight
 from suffice.solvers import cover_kernel
 from suffice.solvers.covers import MOST_COST
 
@@ -31,11 +44,19 @@ from suffice.solvers.covers import MOST_COST
 def make_plan(compiled: Compiled, question: Question) -> Plan:
     """Return the plan for a question; one that leaves every row open where the kernel does not know the question."""
     known = {"immutable", "fix", "free", "cost", "groups", *BUDGETS}
-    if question.given - known or compiled.is_curved:  # the tables hold lines
+    limits = {"max_changed", "norm"}
+    if question.given - known - limits or compiled.is_curved:  # the tables hold lines
         return LeaveOpen()
     parts = parts_by_class(compiled.model, question.claim)
-    if question.choices.is_plain and has_one_part(compiled, parts) and _tells_class(parts):
+    is_simple, choices = has_one_part(compiled, parts) and _tells_class(parts), question.choices
+    if is_simple and choices.is_plain and not question.given & limits:
         return _OnePart(compiled, question, parts)
+    if is_simple and (
+        choices.is_plain or (choices.is_counting and not choices.has_groups and not question.given & limits)
+    ):
+        return _Limited(compiled, question, parts)
+    if question.given & limits:
+        return LeaveOpen()
     return LeaveOpen() if sum(question.choices.costs) > MOST_COST else _SeveralParts(compiled, question, parts)
 
 
@@ -70,7 +91,7 @@ def parts_by_class(model: AdditiveModel, claim: Claim) -> Parts:
     return found
 
 
-class _OnePart:
+class _OnePart(ManyRows):
     """Claims of one part over one score: a binary class stays, a score stays above or below a value."""
 
     def __init__(self, compiled: Compiled, question: Question, parts: Parts) -> None:
@@ -94,7 +115,11 @@ class _OnePart:
         self.intercept = _rounded(self.model.intercept[0], terms)
 
     def answer(self, cells: Floats, vague: Mask) -> Answers:
-        sums, errors, sizes, margins, margin_errors, fixed = kernel.decide_one(self.tables, self.sides, cells, vague)
+        return self._told(*kernel.decide_one(self.tables, self.sides, cells, vague))
+
+    def _told(
+        self, sums: Floats, errors: Floats, sizes: Whole, margins: Floats, margin_errors: Floats, fixed: Whole
+    ) -> Answers:
         scores, score_errors = sums + self.intercept[0], (errors + self.intercept[1]) * WIDER
         classes, is_sure = predicted_classes(self.model, scores[:, None], score_errors[:, None])
         for winner, some in self.parts.items():
@@ -103,8 +128,39 @@ class _OnePart:
         sizes, fixed = _reopen(sizes, fixed, ~is_sure)
         return Answers(classes.astype(np.int32), scores, score_errors, sizes, margins, margin_errors, fixed)
 
+    def single(self, cells: Floats) -> Single | None:
+        """Answer one row, in one compiled call."""
+        total, off, size, fixed = kernel.decide_single(self.tables, self.sides, cells, NO_MARKS)
+        if size == kernel.OPEN:
+            return None
+        score, error = np.array([[total + self.intercept[0]]]), np.array([[(off + self.intercept[1]) * WIDER]])
+        classes, is_sure = predicted_classes(self.model, score, error)
+        winner = int(classes[0])
+        return (tuple(fixed.tolist()), winner) if is_sure[0] and self.parts[winner] else None
 
-class _SeveralParts:
+
+class _Limited(_OnePart):
+    """The same with features that are always fixed or always free, a limit on changes, or a ball."""
+
+    def __init__(self, compiled: Compiled, question: Question, parts: Parts) -> None:
+        super().__init__(compiled, question, parts)
+        _, members, _, decided = _items(question.choices)
+        self.decided = np.zeros(len(members), np.int8)
+        self.decided[members[decided == cover_kernel.KEPT]] = 1
+        self.decided[members[decided == cover_kernel.FREED]] = -1
+        self.most = len(members) if question.max_changed is None else question.max_changed
+        self.is_ball = question.is_ball
+
+    def answer(self, cells: Floats, vague: Mask) -> Answers:
+        found = decide_limited(self.tables, self.sides, cells, vague, self.decided, self.most, self.is_ball)
+        # In a ball one feature alone can do what it does in the box, and that is all that is ruled out.
+        return self._told(*found[:-1])._replace(least=found[-1] if self.is_ball else NO_BOUNDS)
+
+    def single(self, cells: Floats) -> Single | None:
+        return ManyRows.single(self, cells)
+
+
+class _SeveralParts(ManyRows):
     """Claims of several parts: the winner against other classes, a score within a distance; or costs and groups."""
 
     def __init__(self, compiled: Compiled, question: Question, parts: Parts) -> None:

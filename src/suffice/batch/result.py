@@ -15,6 +15,7 @@ from suffice.answers.explanation import Explanation
 from suffice.batch.lookup import ROUNDING, TINY, WIDER, Floats
 from suffice.errors import DataError, RowError
 from suffice.model.compiled import Compiled
+from suffice.numbers.enclosure import Enclosure
 from suffice.numbers.exact import nearest_float, rational
 from suffice.question.question import Question
 from suffice.search.explain import explain
@@ -27,7 +28,7 @@ Whole = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 
 STATUSES = ("proven", "bounded", "failed")
-FAILED = STATUSES.index("failed")
+BOUNDED, FAILED = STATUSES.index("bounded"), STATUSES.index("failed")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,7 +63,7 @@ class BatchResult:
         """Enter the answer to a row, except for what is fixed."""
         found = self.answers
         found.sizes[row] = why.size
-        found.margins[row], found.margin_errors[row] = _rounded(why.margin)
+        found.margins[row], found.margin_errors[row] = _rounded(_margin(why))
         self.status_codes[row] = STATUSES.index(why.status.value)
         if why.bound != why.size and self._counts:
             self.lower_bounds_[row] = why.bound
@@ -220,6 +221,10 @@ class BatchResult:
         """Rows that could not be explained; `messages` says why."""
         return np.flatnonzero(self.status_codes == FAILED)
 
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame with the columns of `to_arrow`."""
+        return self.to_arrow().to_pandas()
+
     def to_arrow(self) -> Any:
         """Return an Arrow table with a column for each of the arrays, and the names of the features fixed as lists.
 
@@ -259,8 +264,18 @@ class BatchResult:
         return f"<BatchResult: {len(self)} rows, {failed} failed, {exact} by exact arithmetic>"
 
 
-def _rounded(value: Fraction) -> tuple[float, float]:
+def _margin(why: Explanation) -> Fraction | Enclosure:
+    """Return the margin, between two numbers where the scores of smooth shapes are."""
+    low, gap = rational(why.margin), why.case.constraints[why.tightest].gap
+    return Enclosure(low, low + gap) if why.case.compiled.is_enclosed else why.margin
+
+
+def _rounded(value: Fraction | Enclosure) -> tuple[float, float]:
     """Return the nearest float, and a bound on how far it is off."""
+    if isinstance(value, Enclosure):
+        half = nearest_float(value.width / 2)
+        near = float(value)
+        return near, (abs(near) * ROUNDING + half) * WIDER + TINY
     near = nearest_float(rational(value))
     return near, abs(near) * ROUNDING * WIDER + TINY
 

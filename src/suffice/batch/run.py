@@ -21,7 +21,7 @@ from suffice.batch.answering import Answers, Plan
 from suffice.batch.cells import Source, read_source
 from suffice.batch.pairs import make_pair_plan
 from suffice.batch.plan import end_to_end, make_plan
-from suffice.batch.result import BatchResult
+from suffice.batch.result import BOUNDED, BatchResult
 from suffice.errors import BudgetError, ClaimError, DataError, PreferenceError, RowError
 from suffice.model.compiled import Compiled
 from suffice.question.question import Question
@@ -84,7 +84,11 @@ class BatchQuestion:
         """Answer what was left open, row by row, in exact arithmetic."""
         was_exact = found.sizes == kernel.OPEN
         open_rows = np.flatnonzero(was_exact)
-        result = BatchResult(self.compiled, self.question, source, found, np.zeros(len(was_exact), np.int8), was_exact)
+        statuses, bounds = np.zeros(len(was_exact), np.int8), {}
+        if len(found.least):
+            statuses[~was_exact & (found.least < found.sizes)] = BOUNDED
+            bounds = {row: int(found.least[row]) for row in np.flatnonzero(statuses).tolist()}
+        result = BatchResult(self.compiled, self.question, source, found, statuses, was_exact, bounds)
         if not len(open_rows):
             return result
         fixed: list[int] = []

@@ -27,6 +27,7 @@ from suffice.batch.disk import locked, whole_file
 from suffice.batch.files import TableFile
 from suffice.batch.parts import Parts
 from suffice.errors import DataError
+from suffice.tables.reading import is_text
 
 PART_ROWS = 1 << 18
 _MOST_WIDTH = 1 << 12  # of a cell whose type says how many bytes it has
@@ -248,7 +249,7 @@ def _collect(parts: Parts, count: int, table: TableFile, output: Path) -> Summar
                 if part is None or summary.rows != k * parts.part_rows:
                     raise _DamagedPartError(k if part is None else k - 1)
                 summary.add(part)
-                writer = writer or stack.enter_context(pa.parquet.ParquetWriter(file, part.schema))
+                writer = writer or stack.enter_context(_parquet_writer(file, part.schema))
                 writer.write_table(part)
             if table.rows is not None and summary.rows != table.rows:
                 raise DataError(f"{output}: {summary.rows} rows came back of {table.rows}; run the command again")
@@ -256,6 +257,13 @@ def _collect(parts: Parts, count: int, table: TableFile, output: Path) -> Summar
         parts.forget(damaged.k)
         return None
     return summary
+
+
+def _parquet_writer(file: Any, schema: Any) -> Any:
+    """Return a writer that looks for cells which repeat in text alone: numbers seldom do."""
+    texts = [name for name in schema.names if is_text(pa, schema.field(name).type)]
+    lists = [f"{name}.list.element" for name in schema.names if pa.types.is_list(schema.field(name).type)]
+    return pa.parquet.ParquetWriter(file, schema, use_dictionary=[*texts, *lists])
 
 
 class _DamagedPartError(Exception):

@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from flint import fmpq
 
 from suffice.certificate import joint
-from suffice.certificate.document import Certificate, PathLike, certifies, without_curves, write
+from suffice.certificate.document import Certificate, PathLike, without_curves, write
 from suffice.certificate.trees import CoverTree, change_tree
 from suffice.certificate.witnesses import NOTHING, Ordered, loose_limits, place_document, shown_at
 from suffice.core.case import Case
-from suffice.core.constraint import Constraint
+from suffice.core.constraint import NO_DROP, Constraint
 from suffice.errors import CertificateError
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
@@ -144,11 +144,12 @@ def certify_sets(
 
 
 @without_curves
-@certifies("relevance")
 def certify_relevance(
     case: Case, problem: Problem, roles: Mapping[str, Sequence[int]], model_file: PathLike | None
 ) -> Certificate:
     """Return the proof of each item's role: alone it breaks the claim, some set needs it, or none does."""
+    if case.model.pairs:
+        return joint.certify_relevance(case, problem, roles, model_file)
     choices, (cover, witnesses) = problem.choices, cover_of(case)
     sets = []
     for k in roles["relevant"]:
@@ -161,7 +162,10 @@ def certify_relevance(
     def fits(features: Collection[int]) -> bool:
         return all(constraint.admits(features) for constraint in case.constraints)
 
-    trees = cover.irrelevant(roles["irrelevant"], fits)
+    def is_idle(item: int) -> bool:
+        return all(one.ceilings[i] == NO_DROP for one in case.constraints for i in choices.items[item])
+
+    trees = cover.irrelevant(roles["irrelevant"], is_idle, fits)
     said = {role: choices.features(items) for role, items in roles.items()}
     evidence = {"witnesses": witnesses, "sets": sets, "trees": trees}
     return write(case, result={"kind": "relevance", **said}, evidence=evidence, model_file=model_file)

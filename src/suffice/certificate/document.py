@@ -14,9 +14,12 @@ from typing import Concatenate, ParamSpec, TypeAlias
 from suffice.certificate.limits import check_bends
 from suffice.certificate.witnesses import place_document
 from suffice.core.case import Case
+from suffice.core.radius_path import Extent
 from suffice.errors import CertificateError
+from suffice.model.domain import Domain
 from suffice.numbers.exact import Rational
 from suffice.question.documents import Json
+from suffice.question.region import region_around
 
 VERSION = 3
 _TOO_LONG = re.compile("[0-9]{4001}")
@@ -83,20 +86,20 @@ def without_curves(
     return checked
 
 
-def certifies(
-    question: str,
-) -> Callable[[Callable[Concatenate[Case, P], Certificate]], Callable[Concatenate[Case, P], Certificate]]:
-    """Make a function that writes certificates of one question refuse models with pair terms."""
+def radius_text(radius: Rational | None, edge: int) -> str:
+    """Return a radius as certificates write it; None for the whole domain, or (edge -1) all finite ones."""
+    if radius is None:
+        return "finite" if edge else "inf"
+    return f"{radius}{'+e' if edge > 0 else '-e' if edge < 0 else ''}"
 
-    def decorate(function: Callable[Concatenate[Case, P], Certificate]) -> Callable[Concatenate[Case, P], Certificate]:
-        @wraps(function)
-        def checked(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> Certificate:
-            case.model.refuse_pairs(f"certificates of `{question}`", CertificateError)
-            return function(case, *args, **kwargs)
 
-        return checked
-
-    return decorate
+def beyond(reach: Extent) -> tuple[Rational | None, int]:
+    """Return the first radius, or just above which one, something fails that holds so far."""
+    if reach.radius is None:
+        return None, 0
+    if reach.more:  # the true end is not rational: surely beyond it
+        return reach.radius + 2 * reach.more, 0
+    return reach.radius, int(reach.is_attained)
 
 
 def write(
@@ -115,7 +118,7 @@ def write(
             "version": VERSION,
             "model": case.compiled.file_hash(model_file),
             "row": [place_document(x) for x in case.row],
-            "question": case.question.document(has_budgets=False),
+            "question": case.question.document(has_budgets=False) | _given_region(case),
             "enclosure": _enclosure(case),
             "charges": [str(charge) for charge in charges] if any(charges) else None,
             "result": result,
@@ -135,6 +138,20 @@ def _check_readable(certificate: Certificate) -> None:
         raise CertificateError(
             f"a certificate has at most {_MOST_BYTES:,} bytes, this one would have {len(text):,}; ask about fewer sets"
         )
+
+
+def _given_region(case: Case) -> Json:
+    """Return the values that features may take, in place of radii, where the region is none that radii make."""
+    if case.region == region_around(case.model, case.row, case.question.radii):
+        return {}
+    return {"radius": {name: _values(name, domain) for name, domain in zip(case.model.names, case.region, strict=True)}}
+
+
+def _values(name: str, domain: Domain) -> list[Json]:
+    numbers = [span.low for span in domain.spans if span.low is not None and span.low == span.high]
+    if len(numbers) < len(domain.spans):
+        raise CertificateError(f"certificates speak of radii or of listed values; {name!r} may move in a range")
+    return [place_document(x) for x in (*numbers, *domain.categories_, *domain.codes_)]
 
 
 def _enclosure(case: Case) -> list[str] | None:

@@ -24,9 +24,12 @@ from suffice.errors import BudgetEnded, CertificateError
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
 from suffice.question.preferences import Choices
+from suffice.shapes.pair_shape import PairRescaled, PairScaled, PairShape, PairSum
+from suffice.shapes.pair_tables import PairSteps
 from suffice.solvers.problem import Problem
 from suffice.solvers.proofs import Cover, Scenarios
 from suffice.solvers.proofs import Proof as CoverProof
+from suffice.solvers.roles import set_that_needs
 from suffice.solvers.scenarios import ScenarioSearch
 
 _NODES, _SECONDS = 100_000, 60.0  # of a search that is made anew
@@ -62,11 +65,11 @@ def enough(constraints: Sequence[Joint], free: Collection[int]) -> list[Proof]:
 def written(case: Case, result: Json, evidence: Json, model_file: PathLike | None) -> Certificate:
     """Return a certificate.
 
-    Where a pair term varies in its cells, the checker may have labels between those of the search: it is asked itself.
+    Where a pair term has slopes, the checker may have labels between those of the search: it is asked itself. It may
+    also take one for varying that happens not to.
     """
     certificate = write(case, result=result, evidence=evidence, model_file=model_file)
-    grounds = [one.ground for one in sides(case).inner]
-    if any(any(ladder.varies) for ground in grounds for ladder in ground.landscape.ladders):
+    if any(_has_slopes(term.shape) for term in case.model.pairs):
         from suffice_check import RejectedError, check
 
         content = case.compiled.content
@@ -79,6 +82,15 @@ def written(case: Case, result: Json, evidence: Json, model_file: PathLike | Non
                 "radius"
             ) from None
     return certificate
+
+
+def _has_slopes(shape: PairShape) -> bool:
+    match shape:
+        case PairSum(parts):
+            return any(map(_has_slopes, parts))
+        case PairScaled() | PairRescaled():
+            return _has_slopes(shape.shape)
+    return not isinstance(shape, PairSteps)
 
 
 def in_time(case: Case) -> CertificateError:
@@ -98,7 +110,7 @@ def certify_explanation(
     result = {"kind": "explanation", "fixed": list(fixed), "lower_bound": str(choices.unit * lower_bound)}
     try:
         holds = enough(both.inner, [i for i in case.features if i not in set(fixed)])
-        scenarios, tree = least(case, both, lower_bound, proof)
+        scenarios, tree = no_cheaper(case, both.outer, lower_bound, proof) if lower_bound else ([], [])
     except BudgetEnded:
         raise in_time(case) from None
     how = Written(case.model, holds)
@@ -111,17 +123,17 @@ def certify_explanation(
     return written(case, result, evidence, model_file)
 
 
-def least(case: Case, both: Sides, lower_bound: int, proof: CoverProof | None) -> tuple[list[Any], list[Json]]:
+def no_cheaper(
+    case: Case, constraints: Sequence[Joint], lower_bound: int, proof: CoverProof | None
+) -> tuple[list[Any], list[Json]]:
     """Return scenarios, and the tree which shows by them that no allowed set costs less than a bound."""
-    if not lower_bound:
-        return [], []
     choices = case.question.choices
     if not isinstance(proof, Scenarios):
-        found = ScenarioSearch(Problem(both.outer, choices), _NODES, _SECONDS).run()
+        found = ScenarioSearch(Problem(constraints, choices), _NODES, _SECONDS).run()
         if found.lower_bound < lower_bound or not isinstance(found.proof, Scenarios):
             raise CertificateError("no scenarios were found in time that show that no cheaper set suffices")
         proof = found.proof
-    trees = ScenarioTree(both.outer, choices, few(case), proof)
+    trees = ScenarioTree(constraints, choices, few(case), proof)
     tree = trees.cheapest(lower_bound)
     return trees.written, tree
 
@@ -230,3 +242,55 @@ def certify_sets(
         "tree": tree,
     }
     return written(case, result, evidence, model_file)
+
+
+def certify_relevance(
+    case: Case, problem: Problem, roles: Mapping[str, Sequence[int]], model_file: PathLike | None
+) -> Certificate:
+    """Return the proof of each item's role: alone it breaks the claim, some set needs it, or none does."""
+    choices, both = problem.choices, sides(case)
+    trees = ScenarioTree(both.outer, choices, few(case))
+    every = frozenset(range(len(choices.items))) - choices.free
+    sets: list[list[int]] = []
+
+    def free_without(items: Collection[int]) -> list[int]:
+        kept = set(choices.features(items))
+        return [i for i in case.features if i not in kept]
+
+    try:
+        holds = [enough(both.inner, free_without(every))]
+        trees.show_needed(roles["necessary"])
+        for k in roles["necessary"]:
+            trees.show_break({k})
+        for k in roles["relevant"]:
+            freed = set_that_needs(problem, k)
+            if freed is None:
+                raise CertificateError(f"no set was found in time that shows the relevance of {choices.names[k]!r}")
+            trees.show_break({*freed, k})
+            kept = every.difference(freed)
+            sets.append(sorted(choices.features(kept)))
+            holds += [enough(both.inner, free_without(kept)), enough(both.inner, free_without(every - {k}))]
+        leaves: list[list[Proof]] = []
+
+        def prove(freed: Collection[int]) -> int:
+            leaves.append(enough(both.inner, freed))
+            return len(leaves) - 1
+
+        def admits(freed: Collection[int]) -> bool:
+            return all(constraint.admits(freed) for constraint in both.inner)
+
+        shown = [trees.irrelevant(k, admits, prove) for k in roles["irrelevant"]]
+    except BudgetEnded:
+        raise in_time(case) from None
+    how = Written(case.model, [one for proofs in (*holds, *leaves) for one in proofs])
+    for node in (node for tree in shown for node in tree if "fits" in node):
+        node["fits"] = [how.steps(one) for one in leaves[node["fits"]]]
+    evidence = {
+        "bins": how.bins,
+        "messages": [[how.steps(one) for one in proofs] for proofs in holds],
+        "scenarios": trees.written,
+        "sets": sets,
+        "trees": shown,
+    }
+    said = {role: choices.features(items) for role, items in roles.items()}
+    return written(case, {"kind": "relevance", **said}, evidence, model_file)

@@ -1,20 +1,22 @@
-"""Certificates of radii and nearest counterexamples of models with terms over two features."""
+"""Certificates of radii, curves and nearest counterexamples of models with terms over two features."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from suffice.certificate.document import Certificate, PathLike
-from suffice.certificate.joint import certify_contrast, enough, in_time, sides, unchanged, written
+from suffice.certificate.document import Certificate, PathLike, beyond, radius_text
+from suffice.certificate.joint import certify_contrast, enough, in_time, no_cheaper, sides, unchanged, written
 from suffice.certificate.messages import Written
 from suffice.certificate.witnesses import place_document
 from suffice.core.case import Case
+from suffice.core.joint import Joint
 from suffice.core.joint_path import JointPath
 from suffice.core.radius_path import Extent
-from suffice.errors import BudgetEnded, CertificateError, Undecided
-from suffice.numbers.exact import Rational
+from suffice.errors import BudgetEnded, Undecided
+from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
+from suffice.solvers.radii import Stretch
 
 
 def certify_counterfactual(
@@ -53,33 +55,40 @@ def certify_counterfactual(
 
 
 def _path(case: Case) -> JointPath:
-    path = case.path()
-    if not isinstance(path, JointPath):
-        raise CertificateError("where all pair terms leave the claim alone, radii have no certificates yet")
+    path = case.path(is_joint=True)
+    assert isinstance(path, JointPath)
     return path
 
 
 def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: PathLike | None) -> Certificate:
     """Return the proof that a set suffices up to a radius, and no further."""
     path, radius = _path(case), reach.radius
-    if radius is None and not reach.is_attained:
-        raise CertificateError("that features suffice at all finite radii has no certificate yet with pair terms")
     free = [i for i in case.features if i not in set(fixed)]
     try:
-        holds = enough(path.at(radius) if radius is None or reach.is_attained else path.below(radius), free)
-        fails_at, places = (None, None) if radius is None else _failure(path, reach, radius, free)
+        holds = enough(_within(path, reach), free)
+        fails_at, places = (None, None) if radius is None and reach.is_attained else _failure(path, reach, free)
     except (BudgetEnded, Undecided):
         raise in_time(case) from None
     how = Written(case.model, holds, is_short=False)
-    holds_at = "inf" if radius is None else f"{radius}{'' if reach.is_attained else '-e'}"
+    holds_at = radius_text(radius, 0 if reach.is_attained else -1)
     result = {"kind": "radius", "fixed": list(fixed), "holds_at": holds_at, "fails_at": fails_at}
     evidence = {"input": places, "bins": how.bins, "messages": [how.steps(one) for one in holds]}
     return written(case, result, evidence, model_file)
 
 
-def _failure(path: JointPath, reach: Extent, radius: Rational, free: Sequence[int]) -> tuple[str, list[Json]]:
+def _within(path: JointPath, reach: Extent) -> tuple[Joint, ...]:
+    """Return the constraints at the end of a stretch of radii, or as it is approached."""
+    if reach.is_attained:
+        return path.at(reach.radius)
+    return path.at_finite() if reach.radius is None else path.below(reach.radius)
+
+
+def _failure(path: JointPath, reach: Extent, free: Sequence[int]) -> tuple[str, list[Json]]:
     """Return at which radius free features break the claim, and an input of its region that does."""
-    if reach.is_attained and not reach.more:  # just above it: limits of inputs at all larger radii
+    radius = reach.radius
+    if (
+        radius is not None and reach.is_attained and not reach.more
+    ):  # just above it: limits of inputs at all larger radii
         for constraint in path.above(radius):
             scenario = None if constraint.admits(free) else constraint.scenario(free)
             if scenario is not None:
@@ -90,9 +99,37 @@ def _failure(path: JointPath, reach: Extent, radius: Rational, free: Sequence[in
                 ]
                 return f"{radius}+e", places
         raise AssertionError("nothing breaks the claim beyond its largest radius")
-    beyond = radius + 2 * reach.more if reach.more else radius
-    for part, constraint in enumerate(path.at(beyond)):
+    at, _ = beyond(reach)
+    for part, constraint in enumerate(path.at(at)):
         moved = None if constraint.admits(free) else constraint.broken_by((), free)
         if moved is not None:
-            return str(beyond), [place_document(x) for x in path.breaking_input(part, beyond, moved)]
+            return radius_text(at, 0), [place_document(x) for x in path.breaking_input(part, at, moved)]
     raise AssertionError("nothing breaks the claim beyond its largest radius")
+
+
+def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike | None) -> Certificate:
+    """Return the proof of each stretch: a set suffices up to its end, and from its start on no cheaper one does."""
+    path, choices = _path(case), case.question.choices
+    cheapest = sum(choices.costs[k] for k in choices.fix)
+    steps: list[Json] = []
+    proofs: list[Json] = []
+    start: tuple[Rational | None, int] = (ZERO, 0)
+    for reach, cover, proof in stretches:
+        if start[0] is not None and reach.radius is not None and start[0] > reach.radius:
+            start = reach.radius, 0  # the curve ends before what is surely beyond the last stretch
+        radius, edge = start
+        try:
+            holds = enough(_within(path, reach), [i for i in case.features if i not in set(cover.fixed)])
+            scenarios, tree = list[Json](), list[Json]()
+            if cover.cost > cheapest:
+                at = path.above(radius) if edge and radius is not None else path.at(radius)
+                scenarios, tree = no_cheaper(case, at, cover.cost, proof)
+        except (BudgetEnded, Undecided):
+            raise in_time(case) from None
+        how = Written(case.model, holds, is_short=False)
+        end = radius_text(reach.radius, 0 if reach.is_attained else -1)
+        steps.append({"from": radius_text(*start), "holds_at": end, "fixed": list(cover.fixed)})
+        messages = [how.steps(one) for one in holds]
+        proofs.append({"bins": how.bins, "messages": messages, "scenarios": scenarios, "tree": tree})
+        start = beyond(reach)
+    return written(case, {"kind": "curve", "steps": steps}, {"proofs": proofs}, model_file)

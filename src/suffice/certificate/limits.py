@@ -18,12 +18,21 @@ def check_bends(model: AdditiveModel) -> None:
     """Raise an error if the units of a layer may have more bends than the checker computes."""
     for name, term in zip(model.names, model.mains, strict=True):
         for network in networks_in(term.shape):
-            bends = len(network.lines(_ANY_PIECES).knots) * max(weight.shape[0] for weight in network.weights)
+            bends = most_bends(network)
             if bends > MOST_BENDS:
                 raise CertificateError(
                     f"the units of a layer of {name!r} may have {bends:,} bends, and the checker computes at most "
                     f"{MOST_BENDS:,}; certify a smaller network"
                 )
+
+
+def most_bends(network: ReluNetwork) -> int:
+    """Return a bound on the bends of the units of any one layer after its activation, or after a skip is added."""
+    first, *others = (int(weight.shape[0]) for weight in network.weights)
+    inner = others if network.skips else others[:-1]  # the last layer has no activation
+    alone = first * max((len(activation.thresholds) for activation in network.activations), default=0)
+    knots = len(network.lines(_ANY_PIECES).knots)
+    return max(alone, knots * max(inner, default=0))
 
 
 @singledispatch

@@ -308,14 +308,18 @@ class Sender:
         return None if tree is None else Step(None, unit, sent, tree)
 
 
-def fits(most: int | None) -> Close:
-    """Return what closes a proof that features leave a claim true, if at most so many of them change at once."""
+def fits(most: int | None, always: Collection[int] = ()) -> Close:
+    """Return what closes a proof that features leave a claim true, if at most so many of them change at once.
+
+    Those that always move do not count.
+    """
 
     def close(margin: Ordered, drops: Mapping[int, Ordered], forced: Collection[int]) -> list[Json] | None:
-        left = None if most is None else most - len(forced)
+        left = None if most is None else most - len(set(forced).difference(always))
         if left is not None and left < 0:
             return []
-        return [] if total(sorted(drops.values(), reverse=True)[:left]) <= margin else None
+        counted = sorted((drop for i, drop in drops.items() if i not in always), reverse=True)[:left]
+        return [] if total([*counted, *(drop for i, drop in drops.items() if i in always)]) <= margin else None
 
     return close
 

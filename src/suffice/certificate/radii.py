@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from suffice.certificate import joint_radii
 from suffice.certificate.certify import certify_contrast, change_trees, contrast_parts
-from suffice.certificate.document import Certificate, PathLike, certifies, without_curves, write
+from suffice.certificate.document import Certificate, PathLike, beyond, radius_text, without_curves, write
 from suffice.certificate.trees import CoverTree
 from suffice.certificate.witnesses import breaking_places, loose_limits, shown_beyond, shown_within
 from suffice.core.case import Case
@@ -15,13 +15,6 @@ from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
 from suffice.solvers.radii import Stretch
-
-
-def radius_text(radius: Rational | None, edge: int) -> str:
-    """Return a radius as certificates write it; None for the whole domain, or (edge -1) all finite ones."""
-    if radius is None:
-        return "finite" if edge else "inf"
-    return f"{radius}{'+e' if edge > 0 else '-e' if edge < 0 else ''}"
 
 
 @without_curves
@@ -38,7 +31,7 @@ def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: 
         charges = case.charges_over(path.region(path.reach(free).radius))
     elif reach.radius is not None or not reach.is_attained:
         limits = loose_limits(case.constraints, [ZERO] * len(case.constraints))
-        radius, edge = _beyond(reach)
+        radius, edge = beyond(reach)
         shown = shown_beyond(path, radius) if edge and radius is not None else shown_within(path, radius)
         places = breaking_places(shown, limits, case.row, free, case.question.max_changed)
         if places is None:
@@ -47,19 +40,11 @@ def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: 
     return write(case, result=result, evidence=evidence, model_file=model_file, charges=charges)
 
 
-def _beyond(reach: Extent) -> tuple[Rational | None, int]:
-    """Return the first radius, or just above which one, something fails that holds so far."""
-    if reach.radius is None:
-        return None, 0
-    if reach.more:  # the true end is not rational: surely beyond it
-        return reach.radius + 2 * reach.more, 0
-    return reach.radius, int(reach.is_attained)
-
-
 @without_curves
-@certifies("curve")
 def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike | None) -> Certificate:
     """Return the proof of each stretch: a set suffices up to its end, and from its start on no cheaper one does."""
+    if case.model.pairs:
+        return joint_radii.certify_curve(case, stretches, model_file)
     path, choices = case.path(), case.question.choices
     limits = loose_limits(case.constraints, [ZERO] * len(case.constraints))
     least = sum(choices.costs[k] for k in choices.fix)
@@ -79,7 +64,7 @@ def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike
             tree = CoverTree(shown, limits, choices, case.question.max_changed).cheapest(cover.cost, stretch.proof)
             proof = {"witnesses": [list(row) for row in shown.places], "tree": tree}
         proofs.append(proof)
-        start = _beyond(reach)
+        start = beyond(reach)
     return write(case, result={"kind": "curve", "steps": steps}, evidence={"proofs": proofs}, model_file=model_file)
 
 

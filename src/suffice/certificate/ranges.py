@@ -6,38 +6,39 @@ from collections.abc import Iterator, Sequence
 
 from flint import fmpq
 
-from suffice.certificate.document import Certificate, PathLike, certifies, without_curves, write
+from suffice.certificate import joint
+from suffice.certificate.document import Certificate, PathLike, without_curves, write
+from suffice.certificate.joint_ranges import Place, range_evidence
 from suffice.certificate.witnesses import Ordered, Shown, loose_limits, place_document, shown_at, total
 from suffice.core.case import Case
 from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ONE, ZERO, Rational
-from suffice.numbers.values import Value
 from suffice.question.documents import Json
-from suffice.shapes.curves import straight
+from suffice.shapes.combining import straight
 from suffice.shapes.pieces import Pieces
 from suffice.solvers.ranges import AllowedRange
 
-Place = tuple[Value, int]  # a value, and on which side of it, infinitely close
-
 
 @without_curves
-@certifies("inflate")
 def certify_ranges(
     case: Case, ranges: Sequence[tuple[int, AllowedRange]], is_widest: bool, model_file: PathLike | None
 ) -> Certificate:
     """Return the proof that features may move in ranges; just beyond each end an input breaks the claim."""
-    inputs: list[list[Json]] = []
-    ranged = [i for i, _ in ranges]
-    free = [i for i in case.features if i not in set(ranged)]
-    shown = shown_at(case)
-    for place, (i, one) in enumerate(ranges):
-        for beyond in just_beyond(case.model.domains[i], one) if is_widest else ():
-            inputs.append(_breaking(case, shown, free, ranges[:place], (i, beyond)))
+    beyond = [
+        (place, at)
+        for place, (i, one) in enumerate(ranges)
+        for at in (just_beyond(case.model.domains[i], one) if is_widest else ())
+    ]
     result = {
         "kind": "inflation",
         "ranges": [{"feature": i, **_range_document(one)} for i, one in ranges],
         "is_widest": is_widest,
     }
+    if case.model.pairs:
+        return joint.written(case, result, range_evidence(case, ranges, beyond), model_file)
+    ranged = [i for i, _ in ranges]
+    free, shown = [i for i in case.features if i not in set(ranged)], shown_at(case)
+    inputs = [_breaking(case, shown, free, ranges[:place], (ranged[place], at)) for place, at in beyond]
     return write(case, result=result, evidence={"inputs": inputs}, model_file=model_file)
 
 

@@ -6,7 +6,7 @@ leaf is tried here by the checker's own rule before it is written; one that does
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flint import fmpq
@@ -16,11 +16,12 @@ from suffice.certificate.witnesses import NOTHING, Ordered, place_document, tota
 from suffice.core.constraint import Scenario
 from suffice.core.joint import Joint
 from suffice.core.joint_inputs import breaking_point
+from suffice.core.landscape import Spot
 from suffice.errors import CertificateError
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
-from suffice.numbers.values import Value
 from suffice.question.documents import Json
 from suffice.question.preferences import Choices
+from suffice.shapes.infimum import Infimum
 from suffice.solvers.knapsacks import SHARES
 from suffice.solvers.proofs import Branch, Few, Scenarios, Surrogate, Tree
 
@@ -67,12 +68,12 @@ class ScenarioTree:
         self, constraints: Sequence[Joint], choices: Choices, few: int | None, proof: Scenarios | None = None
     ) -> None:
         self.constraints, self.choices, self.few = constraints, choices, few
+        self.item_of = {i: k for k, item in enumerate(choices.items) for i in item}
         self.limits = [(one.margin + one.gap, fmpq(-1 if one.is_strict else 0)) for one in constraints]
         self.narrow = [self._seen(part, one) for part, one in (proof.scenarios if proof else ())]
         self.wide = [self._seen(part, one) for part, one in (proof.wide if proof else ())]
         self.proof = proof
         self.base = choices.features(sorted(choices.free))
-        self.item_of = {i: k for k, item in enumerate(choices.items) for i in item}
         self.open = frozenset(range(len(choices.items))) - choices.fix - choices.free
         self.everything = sum(choices.costs) - sum(choices.costs[k] for k in choices.free)
         self.used: list[Seen] = []
@@ -81,26 +82,38 @@ class ScenarioTree:
 
     def _seen(self, part: int, scenario: Scenario) -> Seen:
         ground = self.constraints[part].ground
-        moved = [i for i, label in enumerate(scenario.labels) if label]
-        spots = {i: ground.spot(i, scenario.labels[i]).infimum for i in moved}
-        places: list[Json | None] = [None] * len(ground.row)
-        for i, spot in spots.items():
-            places[i] = place_document(spot.at, spot.side)
-        alone = {i: (scenario.weights[i].value, fmpq(scenario.weights[i].edge)) for i in moved}
-        return Seen(part, alone, dict(scenario.products), places)
+        spots = {i: ground.spot(i, label) for i, label in enumerate(scenario.labels) if label}
+        alone = {i: (scenario.weights[i].value, self._edge(spot)) for i, spot in spots.items()}
+        return Seen(part, alone, dict(scenario.products), self._places(part, spots))
 
-    def _at(self, part: int, point: Mapping[int, Value]) -> Seen:
-        """Return the scenario of an input, given where it differs from the row."""
-        landscape, row = self.constraints[part].ground.landscape, self.constraints[part].ground.row
+    def _edge(self, spot: Spot) -> Rational:
+        # What is about to fall further outweighs all that is only approached.
+        return fmpq(spot.edge if spot.edge <= 0 else len(self.item_of) + 1)
+
+    def _places(self, part: int, spots: Mapping[int, Spot]) -> list[Json | None]:
+        row = self.constraints[part].ground.row
+        return [
+            place_document(spots[i].infimum.at, spots[i].infimum.side) if i in spots else None for i in range(len(row))
+        ]
+
+    def _at(self, part: int, spots: Mapping[int, Spot]) -> Seen:
+        """Return the scenario in which features go to spots."""
+        ground = self.constraints[part].ground
+        landscape = ground.landscape
 
         def fall(*some: int) -> Rational:
-            return -landscape.change(row, [point[i] if i in some else x for i, x in enumerate(row)])
+            value = sum((ground.spot(i, 0).infimum.value - spots[i].infimum.value for i in some), ZERO)
+            for e in {e for i in some for e, _ in landscape.around[i]}:
+                here = [ground.spot(i, 0) for i in landscape.pairs[e][0]]
+                there = [spots[i] if i in some else ground.spot(i, 0) for i in landscape.pairs[e][0]]
+                value += landscape.pair_at(e, *here) - landscape.pair_at(e, *there)
+            return value
 
-        alone = {i: fall(i) for i, x in point.items() if x != row[i]}
+        alone = {i: fall(i) for i in spots}
         pairs = [pair for pair, _ in landscape.pairs if pair[0] in alone and pair[1] in alone]
         both = {(i, j): fall(i, j) - alone[i] - alone[j] for i, j in pairs}
-        places = [place_document(point[i]) if i in alone else None for i in range(len(row))]
-        return Seen(part, {i: (value, ZERO) for i, value in alone.items()}, both, places)
+        edged = {i: (value, self._edge(spots[i])) for i, value in alone.items()}
+        return Seen(part, edged, both, self._places(part, spots))
 
     def _index(self, one: Seen) -> int:
         """Return where a scenario is written."""
@@ -123,6 +136,16 @@ class ScenarioTree:
 
     def show_break(self, freed: Collection[int]) -> bool:
         """Have it shown that items freed together break the claim, if they do."""
+        if self.show_known_break(freed):
+            return True
+        found = self._breaking([*self.base, *self.choices.features(freed)])
+        if found is not None:
+            self._index(self._at(*found))
+            assert self.breaks(freed), "what breaks the claim is shown to break it"
+        return found is not None
+
+    def show_known_break(self, freed: Collection[int]) -> bool:
+        """Have it shown that items freed together break the claim, if a scenario of the search does."""
         if self.breaks(freed):
             return True
         features = [*self.base, *self.choices.features(freed)]
@@ -130,26 +153,32 @@ class ScenarioTree:
             if one.fall(features) > self.limits[one.part]:
                 self._index(one)
                 return True
-        found = self._breaking(features)
-        if found is not None:
-            self._index(self._at(*found))
-            assert self.breaks(freed), "what breaks the claim is shown to break it"
-        return found is not None
+        return False
 
-    def _breaking(self, features: Collection[int]) -> tuple[int, dict[int, Value]] | None:
-        """Return a constraint and values of some features that break it; None if they cannot."""
+    def _breaking(self, features: Collection[int]) -> tuple[int, dict[int, Spot]] | None:
+        """Return a constraint, and where some features go to break it; None if they cannot."""
         for part, constraint in enumerate(self.constraints):
             moved = None if constraint.admits(features) else constraint.broken_by((), features)
             if moved is not None:
-                point = breaking_point(constraint, moved)
-                return part, {i: point[i] for i in moved}
+                ground = constraint.ground
+                if ground.infinite.isdisjoint(moved):
+                    labels = constraint.breaking_labels(moved)
+                    return part, {i: ground.spot(i, labels[i]) for i in moved if labels[i]}
+                point, ladders = breaking_point(constraint, moved), ground.landscape.ladders
+                return part, {
+                    i: Spot.of(
+                        ladders[i].axis.cell_of(point[i]), Infimum.attained(ladders[i].function(point[i]), point[i])
+                    )
+                    for i in moved
+                    if point[i] != ground.row[i]
+                }
         return None
 
     def show_needed(self, items: Sequence[int]) -> None:
         """Have it shown that each of some items alone breaks the claim: by one scenario, which says it of each."""
         if self.few is not None or self.base:  # then it changes too many, or others too
             return
-        points: dict[int, dict[int, Value]] = {}
+        points: dict[int, dict[int, Spot]] = {}
         for k in items:
             found = self._breaking(self.choices.items[k])
             if found is not None:
@@ -178,7 +207,7 @@ class ScenarioTree:
             if tree.freed is None:
                 is_broken = self.show_break(more)
                 assert is_broken, "an item that a search has ruled out breaks the claim"
-            is_fixed = tree.freed is None or self.breaks(more)
+            is_fixed = tree.freed is None or self._is_ruled_out(more, open_ - more, tree.freed, most)
             nodes.add("fix" if is_fixed else "branch", tree.item)
             if not is_fixed and tree.freed is not None:
                 stack.append((tree.freed, more, open_ - more))
@@ -211,6 +240,29 @@ class ScenarioTree:
             stack.append((freed, open_ - more))
         return nodes.written
 
+    def irrelevant(
+        self, item: int, admits: Callable[[Collection[int]], bool], prove: Callable[[Collection[int]], object]
+    ) -> list[Json]:
+        """Return the tree which shows that freeing an item never breaks what holds with others freed.
+
+        Its leaves have what proves that items may be freed together.
+        """
+        nodes, stack = Nodes(), [(frozenset[int](), self.open - {item})]
+        while stack:
+            freed, open_ = stack.pop()
+            every = [*self.base, *self.choices.features([*freed, *open_, item])]
+            if admits(every):
+                nodes.add("fits", prove(every))
+                continue
+            assert open_, "an irrelevant item breaks nothing that holds without it"
+            first = self.heaviest(open_)
+            more = freed | {first}
+            is_fixed = self.show_break(more)
+            nodes.add("fix" if is_fixed else "branch", first)
+            stack += [] if is_fixed else [(more, open_ - more)]
+            stack.append((freed, open_ - more))
+        return nodes.written
+
     def close(self, nodes: Nodes, freed: frozenset[int], open_: frozenset[int], hint: Tree | None, most: int) -> None:
         """Write a leaf if some scenarios close the node, else branch on an item and close both sides."""
         stack = [(freed, open_)]
@@ -224,10 +276,20 @@ class ScenarioTree:
                 raise AssertionError("a set that would refute the bound is not shown to be insufficient")
             item = self.heaviest(open_)
             more = freed | {item}
-            is_fixed = self.breaks(more)
+            is_fixed = self._is_ruled_out(more, open_ - more, hint, most)
             nodes.add("fix" if is_fixed else "branch", item)
             stack += [] if is_fixed else [(more, open_ - more)]
             stack.append((freed, open_ - more))
+
+    def _is_ruled_out(self, freed: frozenset[int], open_: frozenset[int], hint: Tree | None, most: int) -> bool:
+        """Have it shown that items freed together break the claim, if that is known, or nothing else can show it.
+
+        A strict claim may break by less than any number: then no bound rules a set out.
+        """
+        if self.show_known_break(freed):
+            return True
+        is_beyond = sum(self.choices.costs[k] for k in freed) > most
+        return is_beyond and self.leaf(freed, open_, hint, most) is None and self.show_break(freed)
 
     def heaviest(self, items: Collection[int]) -> int:
         """Return the item that does most alone in some scenario."""

@@ -215,11 +215,17 @@ class CoverTree:
 
     # --- no use -------------------------------------------------------------------------------------------------------
 
-    def irrelevant(self, items: Sequence[int], fits: Callable[[Collection[int]], bool]) -> list[list[Json]]:
-        """Return for each item the tree which shows that freeing it never breaks what holds with others freed."""
+    def irrelevant(
+        self, items: Sequence[int], is_idle: Callable[[int], bool], fits: Callable[[Collection[int]], bool]
+    ) -> list[list[Json]]:
+        """Return for each item the tree which shows that freeing it never breaks what holds with others freed.
+
+        Of an item that can lower nothing there is nothing to show.
+        """
         trees: list[list[Json]] = []
         for item in items:
-            trees.append(self._irrelevant(item, fits, Nodes(sum(map(len, trees)))))
+            nodes = Nodes(sum(map(len, trees)))
+            trees.append([] if is_idle(item) else self._irrelevant(item, fits, nodes))
         return trees
 
     def _irrelevant(self, item: int, fits: Callable[[Collection[int]], bool], nodes: Nodes) -> list[Json]:

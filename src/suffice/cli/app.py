@@ -21,9 +21,11 @@ from suffice.cli.assertions import assertions_command
 from suffice.cli.batch import batch_command
 from suffice.cli.convert import convert_command
 from suffice.cli.demo import demo_command
+from suffice.cli.domains import domains_command
+from suffice.cli.evaluate import evaluate_command
 from suffice.cli.fit import fit_command
 from suffice.cli.options import AsJson, ModelPath, file_facts
-from suffice.cli.portfolio import reasons_command, stability_command, unaffected_command
+from suffice.cli.portfolio import card_command, reasons_command, recourse_command, stability_command, unaffected_command
 from suffice.cli.questions import question_commands
 from suffice.cli.report import report_command
 from suffice.cli.serve import serve_command
@@ -106,17 +108,21 @@ def info_command(model: ModelPath, as_json: AsJson = False) -> None:
 _COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo_command,
     "fit": fit_command,
+    "evaluate": evaluate_command,
     **question_commands(),
     "test": assertions_command,
     "unaffected": unaffected_command,
     "stability": stability_command,
     "reasons": reasons_command,
+    "recourse": recourse_command,
+    "card": card_command,
     "report": report_command,
     "serve": serve_command,
     "batch": batch_command,
     "check": check_command,
     "info": info_command,
     "convert": convert_command,
+    "domains": domains_command,
 }
 for _name, _command in _COMMANDS.items():
     app.command(_name)(_command)

@@ -13,9 +13,10 @@ from suffice.adapters.dispatch import DOCUMENTS
 from suffice.adapters.files import Found, read_file
 from suffice.adapters.layout import LAYOUTS
 from suffice.answers.documents import to_text
+from suffice.cli.domains import DomainsFile, Integers, Ranges, with_stated
+from suffice.cli.tables import table_at
 from suffice.errors import AdapterError, DataError, ModelFileError, SufficeError
 from suffice.present.terminal import tell
-from suffice.tables.reading import read_table
 
 _SOURCE = (
     "EBM, XGBoost or CatBoost JSON, LightGBM text, a scorecard as JSON or CSV, PMML, ONNX, or a state_dict in "
@@ -38,6 +39,9 @@ def convert_command(
     layout: Annotated[
         str | None, typer.Option(metavar="NAME", help=f"How a state_dict is laid out: {', '.join(LAYOUTS)}.")
     ] = None,
+    integers: Integers = None,
+    ranges: Ranges = None,
+    domains: DomainsFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Convert a model of another package exactly, check it, and write a model file."""
@@ -57,6 +61,7 @@ def convert_command(
         imported = convert(found.obj, found.reference, options)
     except SufficeError as error:
         raise ModelFileError(source, str(error)) from None
+    imported = imported._replace(model=with_stated(imported.model, integers, ranges, domains))
     imported.model.save(output)
     _tell(imported, output, as_json=as_json)
 
@@ -68,7 +73,7 @@ def _is_unnamed(found: Found) -> bool:
 
 
 def _reference(path: Path, score: str) -> tuple[Sequence[str], tuple[list[dict[str, Any]], list[float]]]:
-    table = read_table(path)
+    table = table_at(path)
     cells = table.column(score)
     try:
         scores = [float(cell) for cell in cells]

@@ -11,12 +11,14 @@ from typing import Annotated, Any
 import typer
 
 from suffice.answers.documents import to_text
+from suffice.cli.domains import DomainsFile, Integers, Ranges, with_stated
 from suffice.cli.options import AsJson, Quiet, TablePath, file_facts
+from suffice.cli.quality import held_back_scores
+from suffice.cli.tables import table_at
 from suffice.errors import DataError, ModelFileError
-from suffice.model.additive import AdditiveModel
 from suffice.present.models import training_document
 from suffice.present.terminal import new_console, show_training
-from suffice.tables.reading import read_table
+from suffice.tables.quality import doubts
 from suffice.tables.training import FEW, training_data
 
 
@@ -53,6 +55,13 @@ def fit_command(
     drop: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")
     ] = None,
+    integers: Integers = None,
+    ranges: Ranges = None,
+    category: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Column of numbers that are names, such as codes; may be repeated."),
+    ] = None,
+    domains: DomainsFile = None,
     random_state: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, help="Seed; the same seed gives the same model.")
     ] = 0,
@@ -69,8 +78,8 @@ def fit_command(
 ) -> None:
     """Train a neural additive model on a table, and save it as an exact model file."""
     layers = _layers(hidden)
-    data = read_table(table)
-    training = training_data(data, target, drop or (), task.value)
+    data = table_at(table)
+    training = training_data(data, target, drop or (), task.value, category or ())
     _check_writable(output, table)
     pandas, nam = _training_libraries()
     console = new_console()
@@ -86,10 +95,13 @@ def fit_command(
         verbose=console.is_terminal and not quiet and not as_json,
     )
     dtypes = dict.fromkeys(training.names, "category")
-    estimator.fit(pandas.DataFrame(training.columns).astype(dtypes), training.target)
-    model: AdditiveModel = estimator.to_additive()
+    frame = pandas.DataFrame(training.columns).astype(dtypes)
+    estimator.fit(frame, training.target)
+    model = with_stated(estimator.to_additive(), integers, ranges, domains)
     model.save(output)
     document = training_document(estimator, model, rows=len(data.rows), target=target) | {"model": file_facts(output)}
+    document["scores"] = [one._asdict() for one in held_back_scores(estimator, frame, training)]
+    document["doubts"] = doubts(training.columns, training.target, is_classification=training.is_classification)
     if as_json:
         typer.echo(to_text(document))
     elif not quiet:

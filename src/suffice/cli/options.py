@@ -51,7 +51,13 @@ class Arithmetic(StrEnum):
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, with exact numbers.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 ModelPath = Annotated[Path, typer.Argument(help="A model file.", show_default=False)]
-TablePath = Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.", show_default=False)]
+TablePath = Annotated[
+    Path,
+    typer.Argument(
+        help="A table: .csv, .tsv, .jsonl (or these with .gz), .parquet, .xlsx; - for standard input.",
+        show_default=False,
+    ),
+]
 
 _TEXTS = list[str] | None
 _RADIUS = Annotated[
@@ -222,3 +228,11 @@ def check_is_other_file(output: Path, **read: Path | None) -> None:
     for what, path in read.items():
         if path is not None and output.exists() and path.exists() and output.samefile(path):
             raise DataError(f"{output}: is the {what} itself; give another name")
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a text to a file."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}") from None

@@ -9,12 +9,22 @@ import typer
 
 from suffice.adapters.files import load_any as load_model
 from suffice.answers.documents import to_text
-from suffice.cli.options import AsJson, ModelPath, TablePath, Unit, file_facts, groups_of
+from suffice.cli.options import (
+    AsJson,
+    ModelPath,
+    TablePath,
+    Unit,
+    check_is_other_file,
+    file_facts,
+    groups_of,
+    write_file,
+)
+from suffice.cli.questions import certificate_of
+from suffice.cli.tables import table_at
 from suffice.errors import DataError
 from suffice.explainer import Explainer
 from suffice.layout.told import Told
 from suffice.present.terminal import new_console, show_facts, tell
-from suffice.tables.reading import read_table
 
 _Counted = Annotated[Unit, typer.Option(help="What the radius counts.")]
 
@@ -30,7 +40,7 @@ def unaffected_command(
     as_json: AsJson = False,
 ) -> None:
     """Show for which share of a table some features never matter, each predicted class apart."""
-    found = Explainer(load_model(model)).unaffected(read_table(table), by, radius, unit=unit.value)
+    found = Explainer(load_model(model)).unaffected(table_at(table), by, radius, unit=unit.value)
     _show(model, found, as_json=as_json)
 
 
@@ -45,7 +55,7 @@ def stability_command(
     as_json: AsJson = False,
 ) -> None:
     """Show for which share of a table nothing within a radius changes the prediction."""
-    data = read_table(table)
+    data = table_at(table)
     truth = None if labels is None else data.column(labels)
     found = Explainer(load_model(model)).stability(data, radius, labels=truth, unit=unit.value)
     _show(model, found, as_json=as_json)
@@ -80,6 +90,10 @@ def reasons_command(
     codes: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Texts and codes for features, in TOML; prints letters.")
     ] = None,
+    html: Annotated[bool, typer.Option("--html", help="Print letters as HTML.")] = False,
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the certificate of one row's reasons here.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the fewest factors that would have changed a decision, had they been as in a reference."""
@@ -87,7 +101,9 @@ def reasons_command(
 
     if bool(row) == (outcome is not None):
         raise typer.BadParameter("give either rows or a decision", param_hint="--row, --outcome")
-    explainer, data = Explainer(load_model(model)), read_table(table)
+    if certificate is not None and len(row or []) != 1:
+        raise typer.BadParameter("is of one row; give one --row", param_hint="--certificate")
+    explainer, data = Explainer(load_model(model)), table_at(table)
     portfolio = explainer.portfolio(data)
     given: dict[str, Any] = {"immutable": immutable or [], "groups": groups_of(group or [])}
     against: Any = portfolio.row(_row_number(reference, len(portfolio))) if reference.isdigit() else reference
@@ -99,15 +115,82 @@ def reasons_command(
         (k, explainer.reasons(portfolio.row(_row_number(str(k), len(portfolio))), against, table=portfolio, **given))
         for k in row or []
     ]
+    if certificate is not None:
+        certificate_of(found[0][1], model).save(certificate)
     if as_json:
         typer.echo(to_text({"model": file_facts(model), "answers": [{"row": k, **one.document()} for k, one in found]}))
         return
     for place, (k, one) in enumerate(found):
-        if texts is not None:
+        if html:
+            typer.echo(one.letter(texts).html, nl=False)
+        elif texts is not None:
             typer.echo(("\n" if place else "") + one.letter(texts).text, nl=False)
         else:
             tell(f"Row {k}")
             show_facts(new_console(), one.facts())
+
+
+def recourse_command(
+    model: ModelPath,
+    table: TablePath,
+    actions: Annotated[
+        Path, typer.Argument(help="What can be done about features, and at what cost, in TOML.", show_default=False)
+    ],
+    row: Annotated[
+        list[int] | None, typer.Option("--row", help="Row to find changes for, counted from 0; may be repeated.")
+    ] = None,
+    outcome: Annotated[
+        str | None,
+        typer.Option(metavar="CLASS", help="What to reach; without rows, for all rows that are decided otherwise."),
+    ] = None,
+    alternatives: Annotated[int, typer.Option(min=0, max=100, help="Other sets of changes to list.")] = 0,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write what the model decides after the changes here, as a proof."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the cheapest changes that lead to another decision, proven, or that there are none."""
+    from suffice.decisions.actions import load_actions
+
+    if not row and outcome is None:
+        raise typer.BadParameter("give rows, a decision to reach, or both", param_hint="--row, --outcome")
+    if certificate is not None and len(row or []) != 1:
+        raise typer.BadParameter("is of one row; give one --row", param_hint="--certificate")
+    able, relations = load_actions(actions)
+    explainer, data = Explainer(load_model(model)), table_at(table)
+    portfolio = explainer.portfolio(data)
+    if not row:
+        _show(model, explainer.recourse_batch(portfolio, able, outcome, relations=relations), as_json=as_json)
+        return
+    given: dict[str, Any] = {"relations": relations, "alternatives": alternatives, "table": portfolio}
+    rows = [(k, portfolio.row(_row_number(str(k), len(portfolio)))) for k in row]
+    found = [(k, explainer.recourse(values, able, outcome, **given)) for k, values in rows]
+    if certificate is not None:
+        certificate_of(found[0][1], model).save(certificate)
+    if as_json:
+        typer.echo(to_text({"model": file_facts(model), "answers": [{"row": k, **one.document()} for k, one in found]}))
+        return
+    for k, one in found:
+        tell(f"Row {k}")
+        show_facts(new_console(), one.facts())
+
+
+def card_command(
+    model: ModelPath,
+    table: TablePath,
+    lines: Annotated[int, typer.Option(min=0, max=1000, help="Lines of the card, at most.")] = 60,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the card as CSV, too.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the card as a page to print, too.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a points card that decides with proof, or says to ask the model."""
+    found = Explainer(load_model(model)).card(table_at(table), lines)
+    for path, text in ((csv, found.csv), (html, found.html)):
+        if path is not None:
+            check_is_other_file(path, model=model, table=table)
+            write_file(path, text)
+    _show(model, found, as_json=as_json)
 
 
 def _row_number(text: str, rows: int) -> int:

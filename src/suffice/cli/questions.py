@@ -19,14 +19,13 @@ from suffice.answers import Answer, Contested, Listing
 from suffice.answers.documents import to_text
 from suffice.certificate.document import Certificate
 from suffice.cli.options import AsJson, ModelPath, TablePath, file_facts, parameters_of, read_question, with_question
-from suffice.errors import DataError, ModelFileError, RowError
+from suffice.cli.tables import table_at
+from suffice.errors import ModelFileError, RowError
 from suffice.explainer import Explainer
-from suffice.model.additive import AdditiveModel
 from suffice.present.terminal import new_console, show_answer, tell
 from suffice.question.documents import Json
 from suffice.question.question import Question
 from suffice.search.registry import SEARCHES
-from suffice.tables.reading import DataTable, read_table
 
 Found = TypeVar("Found")
 
@@ -77,8 +76,8 @@ class Asked:
         """Read what all commands need."""
         additive = load_model(model)
         question = read_question(additive, given)
-        data = read_table(table)
-        _check_columns(data, additive)
+        data = table_at(table)
+        data.check_columns(additive.names)
         chosen = tuple((k, {name: data.row(k)[name] for name in additive.names}) for k in rows)
         ignored = tuple(name for name in data.columns if name not in additive.names)
         return cls(model, table, Explainer(additive), question, chosen, ignored, as_json)
@@ -252,14 +251,6 @@ def _of_row(k: int, cells: Json, ask: Callable[[Json], Found]) -> Found:
         return ask(cells)
     except RowError as error:
         raise RowError(f"row {k}: {error}") from None
-
-
-def _check_columns(data: DataTable, model: AdditiveModel) -> None:
-    """Raise an error if a table lacks the column of a feature."""
-    absent = [name for name in model.names if name not in data.columns]
-    if absent:
-        more = f" ({len(absent)} are missing in all)" if len(absent) > 1 else ""
-        raise DataError(f"{data.path}: has no column {absent[0]!r}, a feature of the model{more}")
 
 
 def _some(names: Sequence[str], most: int = 4) -> str:

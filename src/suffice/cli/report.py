@@ -9,9 +9,17 @@ import typer
 
 from suffice import __version__
 from suffice.answers.words import region
-from suffice.cli.options import ModelPath, TablePath, check_is_other_file, file_facts, parameters_of, with_question
+from suffice.cli.options import (
+    ModelPath,
+    TablePath,
+    check_is_other_file,
+    file_facts,
+    parameters_of,
+    with_question,
+    write_file,
+)
 from suffice.cli.questions import Asked, certificate_of
-from suffice.errors import DataError, ModelFileError
+from suffice.errors import ModelFileError
 from suffice.model.compiled import Compiled
 from suffice.present.terminal import tell
 from suffice.search.explain import explain
@@ -49,10 +57,7 @@ def _report(
         "Made by": f"suffice {__version__}",
     }
     text = report(decisions, facts, title=title, shapes=shapes)
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{output}: cannot be written: {error.strerror}") from None
+    write_file(output, text)
     tell(f"{output}: {len(decisions)} decision{'s' if len(decisions) > 1 else ''}, {len(text.encode()):,} bytes")
 
 

@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 from suffice.core.constraint import Constraint, Drop
 from suffice.core.counterexamples import breaking_input
 from suffice.core.curved_path import CurvedPath
-from suffice.core.drops import Separable, Worst, bound_drops
+from suffice.core.drops import EnclosedDrops, Separable, Worst, bound_drops, enclose_drops
+from suffice.core.enclosed_path import EnclosedPath
 from suffice.core.ground import Ground
 from suffice.core.joint import Joint
 from suffice.core.joint_inputs import breaking_point
@@ -29,10 +30,11 @@ from suffice.core.rounding import Rounding
 from suffice.errors import BudgetError, RadiusError, Undecided
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
+from suffice.numbers.enclosure import FIRST_BITS, Real, ends, exactly
 from suffice.numbers.exact import ZERO, Rational, to_fraction
 from suffice.numbers.values import Value, to_user
 from suffice.question.budget import Clock
-from suffice.question.claim import FIRST_BITS, Inequality, dot
+from suffice.question.claim import Inequality, dot
 from suffice.question.claims import inequalities_at, predicted, predicted_class
 from suffice.question.question import Question
 from suffice.question.region import Region, region_around
@@ -40,7 +42,9 @@ from suffice.question.row import Row, read_row
 
 Answer = TypeVar("Answer")
 
-_MOST_BITS = 16_384  # how closely a number that is not rational is enclosed at most
+_MOST_BITS = 16_384  # how closely a number of the claim that is not rational is enclosed at most
+_SMOOTH_BITS = 64  # how closely the scores of smooth shapes are enclosed at first
+_MOST_SMOOTH_BITS = 512  # and at most: two of them that agree so far are taken for a tie, which is not decided
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,8 @@ class Case:
     question: Question
     row: Row
     region: Region
-    parts: tuple[tuple[Rational, ...], ...]  # each feature's part of each score
-    scores: tuple[Rational, ...]
+    parts: tuple[tuple[Real, ...], ...]  # each feature's part of each score
+    scores: tuple[Real, ...]
     inequalities: tuple[Inequality, ...]
     winner: int  # the class that the claim is about
     bits: int  # how closely numbers of the claim that are not rational are enclosed
@@ -85,12 +89,9 @@ class Case:
         """
         row = read_row(compiled.model, x)
         reach = region_around(compiled.model, row, question.radii) if region is None else region
-        parts = compiled.parts(row)
-        scores = compiled.scores(row, parts)
-        about = predicted_class(compiled.model, scores) if winner is None else winner
-        inequalities, bits = _enclosed(compiled.model, question, scores, about, FIRST_BITS)
+        seen = _seen(compiled, question, row, winner, _SMOOTH_BITS if compiled.is_enclosed else FIRST_BITS)
         still = frozenset(question.choices.features(sorted(question.choices.fix)))
-        return cls(compiled, question, row, reach, parts, scores, inequalities, about, bits, still)
+        return cls(compiled, question, row, reach, **seen, still=still)
 
     def with_fixed(self, fixed: Collection[int]) -> Case:
         """Return the same case about a given set: rounding is charged only where the other features may go."""
@@ -102,8 +103,13 @@ class Case:
 
     def refined(self) -> Case:
         """Return the same case with numbers that are not rational enclosed in twice as many bits."""
-        inequalities, bits = _enclosed(self.model, self.question, self.scores, self.winner, 2 * self.bits)
-        return replace(self, inequalities=inequalities, bits=bits)
+        known = None if self.compiled.is_enclosed else self.parts
+        return replace(self, **_seen(self.compiled, self.question, self.row, self.winner, 2 * self.bits, known))
+
+    def settle(self, is_settled: bool) -> None:
+        """Raise `Undecided` where something is not settled that may be once smooth shapes are known more closely."""
+        if not is_settled and self.compiled.is_enclosed and 2 * self.bits <= _MOST_SMOOTH_BITS:
+            raise Undecided
 
     @property
     def model(self) -> AdditiveModel:
@@ -139,6 +145,10 @@ class Case:
 
     # --- margins and drops --------------------------------------------------------------------------------------------
 
+    def predicted_at(self, point: Sequence[Value]) -> Any:
+        """Return what is predicted at another input: a class, or a score."""
+        return predict(self.compiled, point, self.bits)
+
     @cached_property
     def worst(self) -> tuple[tuple[Worst, ...], ...]:
         """For each constraint and feature where its drop comes from."""
@@ -147,19 +157,34 @@ class Case:
     @cached_property
     def constraints(self) -> tuple[Constraint, ...]:
         """What must hold of the exact model: all that `max_changed` of the free features can do at once."""
-        return tuple(self._constraint(inequality) for inequality in self.inequalities)
+        return tuple(self.constraint_of(inequality) for inequality in self.inequalities)
 
-    def _constraint(self, inequality: Inequality) -> Constraint:
-        margin, limits = inequality.at(self.scores), (inequality.is_strict, self.question.max_changed, inequality.gap)
+    def constraint_of(self, inequality: Inequality) -> Constraint:
+        """Return margin and drops of an inequality over the model's scores, one of the claim or not."""
+        margin, most = ends(inequality.at(self.scores))
+        limits = inequality.is_strict, self.question.max_changed, inequality.gap + (most - margin)
         if self.has_pairs:
             return Joint(margin, self._ground(inequality), *limits)
+        if self.compiled.is_enclosed:
+            found = self._enclosed(inequality)
+            return Separable(margin, found.ceilings, *limits, found.floors)
         return Separable(margin, self._bound(inequality)[0], *limits)
+
+    def _enclosed(self, inequality: Inequality) -> EnclosedDrops:
+        """Return the drops and worst cases of features of which some are smooth."""
+        factors, key = inequality.factors, (*inequality.factors, self.bits)
+        if key not in self._known:
+            functions = self.compiled.oriented(factors)
+            here = [one.value(value, self.bits) for one, value in zip(functions, self.row, strict=True)]
+            self._known[key] = enclose_drops(functions, here, self.row, self.region, self.bits)
+        found: EnclosedDrops = self._known[key]
+        return found
 
     def _bound(self, inequality: Inequality) -> tuple[tuple[Drop, ...], tuple[Worst, ...]]:
         """Return the drops and worst cases of features that act each for itself."""
         factors = inequality.factors
         if factors not in self._known:
-            here = [dot(factors, part) for part in self.parts]
+            here = [exactly(dot(factors, part)) for part in self.parts]
             self._known[factors] = bound_drops(self.compiled.oriented(factors), here, self.row, self.region)
         bounds: tuple[tuple[Drop, ...], tuple[Worst, ...]] = self._known[factors]
         return bounds
@@ -174,6 +199,8 @@ class Case:
         return ground
 
     def _worst(self, inequality: Inequality) -> tuple[Worst, ...]:
+        if self.compiled.is_enclosed:
+            return self._enclosed(inequality).worst
         if not self.has_pairs:
             return self._bound(inequality)[1]
         landscape = self._ground(inequality).landscape
@@ -212,15 +239,16 @@ class Case:
     @cached_property
     def inner(self) -> tuple[Constraint, ...]:
         """Constraints that admit only what is proven of the deployed model: rounding is taken from the margins."""
-        return with_slack(self.constraints, [-charge for charge in self.charges])
+        return with_slack([one.inner for one in self.constraints], [-charge for charge in self.charges])
 
     @cached_property
     def outer(self) -> tuple[Constraint, ...]:
         """Constraints that refuse only what breaks the claim for certain, in the true region and the deployed model."""
         # A change of one feature lies in the ball of any norm; changes of several at once need not.
+        outer = [one.outer for one in self.constraints]
         if self.question.is_ball:
-            return with_slack([one.with_max_changed(1) for one in self.constraints], self.charges)
-        return with_slack(self.constraints, self.charges)
+            return with_slack([one.with_max_changed(1) for one in outer], self.charges)
+        return with_slack(outer, self.charges)
 
     def breaking_input(self, part: int, moved: Sequence[int]) -> list[Value]:
         """Return an input that breaks an outer constraint and differs from the row in the moved features only."""
@@ -237,16 +265,36 @@ class Case:
         falls = tuple(constraint.fall(freed) for constraint in self.constraints)
         return SeparableRoom(self.constraints, self.worst, self.row, falls)
 
-    def path(self, slack: Sequence[Rational] | None = None) -> RadiusPath:
-        """Return the constraints as functions of a factor of the radii; slack is added to the margins."""
+    @property
+    def paths(self) -> tuple[RadiusPath, RadiusPath]:
+        """Constraints as functions of the radius, `outer` and `inner` ones; twice the same where these are."""
+        if self.compiled.is_enclosed:
+            path = self.path()
+            assert isinstance(path, EnclosedPath)
+            return path.on("outer"), path.on("inner")
+        path = self.path(self.charges)
+        return path, self.path([-charge for charge in self.charges]) if any(self.charges) else path
+
+    def path(self, slack: Sequence[Rational] | None = None, *, is_joint: bool = False) -> RadiusPath:
+        """Return the constraints as functions of a factor of the radii; slack is added to the margins.
+
+        They are joint ones where there are pair terms, or if asked for.
+        """
         units = [radius for radius in self.question.radii if radius is not None]
         if len(units) < len(self.row):
             raise RadiusError("changes are counted in radii, so every radius must be finite")
         functions = tuple(self.compiled.oriented(inequality.factors) for inequality in self.inequalities)
-        here = tuple(tuple(dot(one.factors, part) for part in self.parts) for one in self.inequalities)
+        if self.compiled.is_enclosed:
+            known = tuple(
+                tuple(one.value(value, self.bits) for one, value in zip(some, self.row, strict=True))
+                for some in functions
+            )
+            rest = self.row, self.model.domains, tuple(units), self.question.immutable
+            return EnclosedPath(functions, (), self.constraints, *rest, known, self.bits)
+        here = tuple(tuple(exactly(dot(one.factors, part)) for part in self.parts) for one in self.inequalities)
         shifted = self.constraints if slack is None else with_slack(self.constraints, slack)
         given = functions, here, shifted, self.row, self.model.domains, tuple(units), self.question.immutable
-        if not self.has_pairs:
+        if not (self.has_pairs or is_joint):
             return CurvedPath(*given) if self.compiled.is_curved else RadiusPath(*given)
         landscapes = tuple(landscape_of(self.compiled, inequality.factors) for inequality in self.inequalities)
         return JointPath(*given, landscapes, self.began + self.question.budget.max_seconds)
@@ -259,6 +307,15 @@ def landscape_of(compiled: Compiled, factors: tuple[int, ...]) -> Landscape:
         compiled.landscapes[factors] = Landscape(compiled.lines(factors), pairs, compiled.model.names)
     landscape: Landscape = compiled.landscapes[factors]
     return landscape
+
+
+def predict(compiled: Compiled, row: Sequence[Value], bits: int = FIRST_BITS) -> Any:
+    """Return what is predicted at an input: a class, or a score."""
+    while True:
+        try:
+            return predicted(compiled.model, compiled.scores(row, bits=bits))
+        except Undecided:
+            bits = _more(bits, compiled)
 
 
 def with_slack(constraints: Sequence[Constraint], slack: Sequence[Rational]) -> tuple[Constraint, ...]:
@@ -275,18 +332,40 @@ def decide(case: Case, answer: Callable[[Case], Answer]) -> Answer:
             case = case.refined()
 
 
-def _enclosed(
-    model: AdditiveModel, question: Question, scores: Sequence[Rational], winner: int, bits: int
-) -> tuple[tuple[Inequality, ...], int]:
-    """Return the inequalities of a claim in so many bits, or more where the row itself needs them."""
-    while bits <= _MOST_BITS:
+def _seen(
+    compiled: Compiled,
+    question: Question,
+    row: Row,
+    winner: int | None,
+    bits: int,
+    parts: tuple[tuple[Real, ...], ...] | None = None,
+) -> dict[str, Any]:
+    """Return a row's scores and the inequalities of the claim about it, in so many bits or more where it needs them.
+
+    Parts that are known exactly are passed on.
+    """
+    while True:
+        own = compiled.parts(row, bits) if parts is None else parts
+        scores = compiled.scores(row, own)
         try:
-            return inequalities_at(question.claim, model, scores, bits, winner=winner), bits
+            about = predicted_class(compiled.model, scores) if winner is None else winner
+            inequalities = inequalities_at(question.claim, compiled.model, scores, bits, winner=about)
         except Undecided:
-            bits *= 2
-    raise BudgetError(
-        f"a sum of drops agrees with the threshold to {_MOST_BITS} bits; change the threshold slightly"
-    ) from None
+            bits = _more(bits, compiled)
+            continue
+        return {"parts": own, "scores": scores, "inequalities": inequalities, "winner": about, "bits": bits}
+
+
+def _more(bits: int, compiled: Compiled) -> int:
+    """Return twice as many bits, unless that is too many."""
+    if 2 * bits > (_MOST_SMOOTH_BITS if compiled.is_enclosed else _MOST_BITS):
+        raise BudgetError(
+            f"scores or sums of drops agree to {bits} bits, so that a tie is not ruled out; change the row or the "
+            "claim slightly"
+            if compiled.is_enclosed
+            else f"a sum of drops agrees with the threshold to {_MOST_BITS} bits; change the threshold slightly"
+        )
+    return 2 * bits
 
 
 def cost_of(units: int, unit: Rational) -> int | Fraction:

@@ -156,6 +156,16 @@ class Constraint(ABC):
         """Return `first`, and few of the others that together with it can break the constraint; None if all cannot."""
 
     @property
+    def inner(self: Self) -> Self:
+        """The constraint with every number at the end that makes it harder to hold: what it admits is admitted."""
+        return self
+
+    @property
+    def outer(self: Self) -> Self:
+        """The constraint with every number at the end that makes it easier to hold: what it refuses is refused."""
+        return self
+
+    @property
     def features(self) -> int:
         """How many features there are."""
         return len(self.drops)

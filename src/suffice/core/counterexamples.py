@@ -42,7 +42,7 @@ def breaking_input(
     for i, target in zip(moved, _targets(constraint, worst, row, moved), strict=True):
         point[i] = _short_value(worst[i], region[i], target)
     parts = zip(worst, row, point, strict=True)
-    score = constraint.margin + constraint.gap + sum((w.function(new) - w.function(old) for w, old, new in parts), ZERO)
+    score = constraint.margin + constraint.gap + sum((one.rise(old, new) for one, old, new in parts), ZERO)
     assert score < 0 or (score == 0 and constraint.is_strict), "a counterexample must break the claim"
     return point
 
@@ -53,7 +53,7 @@ def _targets(constraint: Constraint, worst: Sequence[Worst], row: Row, moved: Se
     bounded = [i for i in moved if not constraint.drops[i].is_infinite]
     if len(bounded) < len(moved):  # one that falls without bound makes up for all others, which need not fall at all
         depth = margin + 1
-        heres = [worst[i].function(row[i]) for i in moved]
+        heres = [worst[i].at_least(row[i]) for i in moved]
         return [here if i in bounded else here - depth for i, here in zip(moved, heres, strict=True)]
     # Half of the excess is shared out; what is left still breaks the claim. Without any excess (a tie under
     # a strict claim) every drop is attained, and every one is needed in full.
@@ -70,6 +70,6 @@ def _short_value(worst: Worst, region: Domain, target: Rational) -> Value:
         near = float(f"{nearest_float(exact):.{digits}g}")
         # What is shown of a float is a decimal, which whoever reads it may ask about: it has to do as well.
         both = (rational(near), rational(repr(near))) if math.isfinite(near) else (exact,)
-        if all(region.holds(short) and worst.function(short) <= target for short in both):
+        if all(region.holds(short) and worst.is_at_most(short, target) for short in both):
             return both[0]
     return exact

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import ClassVar
 
 from flint import fmpq
 
@@ -19,12 +20,12 @@ from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.surd import Exact, upper
 from suffice.shapes.curves import Curves
 
-_CLOSE = fmpq(1, 2**40)  # how closely a radius is enclosed, relative to where it is
-
 
 @dataclass(frozen=True)
 class CurvedPath(RadiusPath):
     """The constraints of a claim about a model with curved shapes, as functions of the radius; see `RadiusPath`."""
+
+    close: ClassVar[Rational] = fmpq(1, 2**40)  # how closely a radius is enclosed, relative to where it is
 
     def reach(self, freed: Collection[int], known: Rational = ZERO) -> Extent:
         """Return up to which radius the constraints admit some freed features; they do at the one known."""
@@ -39,7 +40,7 @@ class CurvedPath(RadiusPath):
                 cell.cut([2 * max(cell.low, ONE)])
         if cell.high is None:
             return Extent(None, is_attained=cell.holds(None))
-        while cell.high - cell.low > max(cell.high, ONE) * _CLOSE:
+        while cell.high - cell.low > max(cell.high, ONE) * self.close:
             cell.cut([(cell.low + cell.high) / 2])
         return Extent(cell.low, is_attained=True, more=cell.high - cell.low)
 

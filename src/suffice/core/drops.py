@@ -15,10 +15,13 @@ from heapq import nlargest
 from typing import Any, NamedTuple
 
 from suffice.core.constraint import INFINITE, NO_DROP, Constraint, Drop, Scenario, total
+from suffice.errors import Undecided
 from suffice.model.domain import Domain, Span
+from suffice.numbers.enclosure import FIRST_BITS, Real, ends
 from suffice.numbers.exact import ZERO, Rational, nearest_float
 from suffice.numbers.values import Value
 from suffice.question.row import Row
+from suffice.shapes.enclosed import Enclosed
 from suffice.shapes.function import Function, Lowest
 from suffice.shapes.infimum import Infimum
 
@@ -32,7 +35,11 @@ class Separable(Constraint):
     margin, is_strict, max_changed, gap
         See `Constraint`.
     drops : tuple of Drop
-        How far each feature can lower the score.
+        How far each feature can lower the score; at most so far, where there are `floors`.
+    floors : tuple of Drop, optional
+        How far each feature can lower the score at least, where drops are known between two numbers only. Then
+        `admits` raises `Undecided` between what is admitted and what is refused for certain. No search may order
+        features by such drops: a set that is best by one end need not be best. `inner` and `outer` have one each.
 
     Examples
     --------
@@ -47,6 +54,19 @@ class Separable(Constraint):
     is_strict: bool
     max_changed: int | None = None
     gap: Rational = ZERO
+    floors: tuple[Drop, ...] | None = None
+
+    @cached_property
+    def inner(self) -> Separable:
+        """Ceilings of drops beside the least margin."""
+        return self if self.floors is None else replace(self, gap=ZERO, floors=None)
+
+    @cached_property
+    def outer(self) -> Separable:
+        """Floors of drops beside the largest margin."""
+        if self.floors is None:
+            return self
+        return replace(self, margin=self.margin + self.gap, drops=self.floors, gap=ZERO, floors=None)
 
     @property
     def ceilings(self) -> tuple[Drop, ...]:
@@ -55,6 +75,12 @@ class Separable(Constraint):
 
     def admits(self, freed: Collection[int]) -> bool:
         """Whether the claim holds whatever the freed features do."""
+        if self.floors is not None:
+            if self.inner.admits(freed):
+                return True
+            if self.outer.admits(freed):
+                raise Undecided
+            return False
         moving = self._movers(freed)
         near, limit = sum([self.floats[i] for i in moving]), self._float_margin
         # Each float is within 2^-53 of its drop, relatively, or within the smallest float; so is each partial sum.
@@ -113,14 +139,29 @@ class Worst(NamedTuple):
     """Where a feature lowers the claim's score most."""
 
     function: Function  # the feature's part of the claim's score
-    infimum: Infimum
+    infimum: Infimum  # of a function whose values are enclosed: a place, and what its value is not above
     span: Span | None  # the part of the region that the infimum is over; None for a single value
+    bits: int = FIRST_BITS  # how closely such values are enclosed
 
     def value_at_most(self, target: Rational) -> Value:
         """Return a value of the region at which the function is at most `target`, which must be within reach."""
         if self.span is None:
             return self.infimum.at
         return _over(self.function, self.span).point_below(self.infimum, target, self.span.low, self.span.high)
+
+    def is_at_most(self, at: Value, target: Rational) -> bool:
+        """Whether the function is known to be at most `target` at a value."""
+        return ends(self.function.value(at, self.bits))[1] <= target
+
+    def at_least(self, at: Value) -> Rational:
+        """Return a number that the function is not below at a value; its value if that is known exactly."""
+        return ends(self.function.value(at, self.bits))[0]
+
+    def rise(self, old: Value, new: Value) -> Rational:
+        """Return what the function rises by from one value to another, at most."""
+        if old == new:
+            return ZERO
+        return ends(self.function.value(new, self.bits))[1] - self.at_least(old)
 
 
 def bound_drops(
@@ -136,6 +177,61 @@ def bound_drops(
         else:
             drops.append(INFINITE)
     return tuple(drops), tuple(worst)
+
+
+class EnclosedDrops(NamedTuple):
+    """Drops between two numbers, and for each feature an input that shows the lower one."""
+
+    ceilings: tuple[Drop, ...]
+    floors: tuple[Drop, ...]
+    worst: tuple[Worst, ...]
+
+
+def enclose_drops(
+    functions: Sequence[Function], values: Sequence[Real], row: Row, region: Sequence[Domain], bits: int
+) -> EnclosedDrops:
+    """Return how far each feature lowers the score at most and at least, of functions known to about so many bits."""
+    ceilings, floors, worst = [], [], []
+    for function, here, at, reach in zip(functions, values, row, region, strict=True):
+        if function.is_exact:
+            exact, _ = ends(here)
+            (drop,), (case,) = bound_drops([function], [exact], (at,), [reach])
+            ceilings.append(drop)
+            floors.append(drop)
+            worst.append(case)
+            continue
+        assert isinstance(function, Enclosed)
+        low, high = ends(here)
+        bottoms, case = _enclosed_worst(function, at, here, reach, bits)
+        known = [one for one in bottoms if one is not None]
+        # What is not known to be attained counts as attained above; what some input shows is attained.
+        ceilings.append(INFINITE if len(known) < len(bottoms) else Drop.of(max([ZERO, *(high - one for one in known)])))
+        floors.append(Drop.of(max(low - case.infimum.value, ZERO)))
+        worst.append(case)
+    return EnclosedDrops(tuple(ceilings), tuple(floors), tuple(worst))
+
+
+def _enclosed_worst(
+    function: Enclosed, at: Value, here: Real, reach: Domain, bits: int
+) -> tuple[list[Rational | None], Worst]:
+    """Return bounds from below of a function over parts of a region, and where it is lowest as far as that is known."""
+    bottoms: list[Rational | None] = []
+    best, part = Infimum.attained(ends(here)[1], at), None
+    for span in reach.spans:
+        if span.low == span.high == at:
+            continue  # the row itself
+        found = function.lowpoint(span.low, span.high, bits, is_integers=span.is_integers)
+        bottoms.append(found.low)
+        if found.high < best.value:
+            best, part = Infimum.attained(found.high, found.at), span
+    for label in (*reach.categories_, *reach.codes_):
+        if label == at:
+            continue
+        least, most = ends(function.value(label, bits))
+        bottoms.append(least)
+        if most < best.value:
+            best, part = Infimum.attained(most, label), None
+    return bottoms, Worst(function, best, part, bits)
 
 
 def _worst(function: Function, at: Value, here: Rational, reach: Domain) -> Worst:

@@ -62,6 +62,16 @@ class JointPath(RadiusPath):
             self._grounds[key] = self._on(region, None)
         return self._grounds[key]
 
+    def at_finite(self) -> tuple[Joint, ...]:
+        """Return the constraints at all finite radii together: codes are not reached from numbers, nor left."""
+        region = []
+        for i, (value, domain, unit) in enumerate(zip(self.row, self.domains, self.units, strict=True)):
+            is_moving = i in self._moving and i not in self.immutable
+            region.append(
+                Domain(domain.spans) if is_moving else domain.around(value, ZERO if i in self.immutable else unit)
+            )
+        return self._on(region, None)
+
     def above(self, radius: Rational) -> tuple[Joint, ...]:
         """Return the constraints just above a radius: limits, with an edge of 1 where a label is about to fall on.
 

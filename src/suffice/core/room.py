@@ -25,7 +25,7 @@ from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.question.row import Row
 from suffice.shapes.axis import Axis, Cut, Interval
-from suffice.shapes.curves import straight
+from suffice.shapes.combining import straight
 from suffice.shapes.infimum import Infimum
 from suffice.shapes.pieces import Pieces
 
@@ -167,7 +167,7 @@ class JointRoom(Room):
         row = (*self.row[:i], value, *self.row[i + 1 :])
         region = [self.region[k] if k in self.free else only(x) for k, x in enumerate(row)]
         gone = dict(self.gone)
-        extra = [self._spots(landscape, k, gone[k]) if k in gone else [] for k in range(len(row))]
+        extra = [spots_of(landscape, self.row, k, gone[k]) if k in gone else [] for k in range(len(row))]
         ground = Ground(landscape, row, region, deadline=joint.ground.deadline, extra=extra)
         moves = ground.graph.moves.copy()
         for k in gone:  # those that were let go do not count among the changes
@@ -178,17 +178,19 @@ class JointRoom(Room):
         before = landscape.change(self.row, row) - own(value) + own(self.row[i])
         return found._replace(value=found.value - before)
 
-    def _spots(self, landscape: Landscape, k: int, reach: Reach) -> list[Spot]:
-        ladder = landscape.ladders[k]
-        found = [
-            Spot.of(ladder.axis.cell_of(label), Infimum.attained(ladder.function(label), label))
-            for label in reach.labels
-            if label != self.row[k]
-        ]
-        for interval, is_integers in reach.intervals:
-            for cell in ladder.axis.cells_between(interval.low, interval.high):
-                found += ladder.spots(landscape.names[k], cell, interval, is_integers=is_integers)
-        return found
+
+def spots_of(landscape: Landscape, row: Row, k: int, reach: Reach) -> list[Spot]:
+    """Return the spots of a feature that may go where it is let go."""
+    ladder = landscape.ladders[k]
+    found = [
+        Spot.of(ladder.axis.cell_of(label), Infimum.attained(ladder.function(label), label))
+        for label in reach.labels
+        if label != row[k]
+    ]
+    for interval, is_integers in reach.intervals:
+        for cell in ladder.axis.cells_between(interval.low, interval.high):
+            found += ladder.spots(landscape.names[k], cell, interval, is_integers=is_integers)
+    return found
 
 
 def only(value: Value) -> Domain:

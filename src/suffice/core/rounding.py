@@ -96,7 +96,12 @@ class Rounding:
     """
 
     def __init__(self, model: AdditiveModel, arithmetic: str) -> None:
-        model.refuse_pairs(f"arithmetic={arithmetic!r}", ClaimError)
+        if model.pairs:  # grids, tables, products: none of them a network
+            one, other = (model.names[i] for i in model.pairs[0].features)
+            raise ClaimError(
+                f"the term over {one!r} and {other!r} is not a network, and rounding in {arithmetic} is bounded for "
+                "networks alone: where a term jumps, a rounded input can change it a lot; ask in exact arithmetic"
+            )
         self.model = model
         self.kind = FLOAT_TYPES[arithmetic]
         self._shapes = [

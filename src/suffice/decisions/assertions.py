@@ -6,24 +6,30 @@ of all answers. Numbers are read as they are written: 0.1 is one tenth.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from suffice.answers.words import counted
 from suffice.decisions.face import Decisions
-from suffice.errors import AssertionFileError, BudgetError, SufficeError, UnsettledError
+from suffice.decisions.toml_files import read_toml
+from suffice.errors import AssertionFileError, BudgetError, ClaimError, SufficeError, UnsettledError
 from suffice.layout.facts import Fact, Facts
 from suffice.layout.told import Told
 from suffice.numbers.exact import ONE, brief, rational
 from suffice.question.claims import AtLeast, AtMost, ProbabilityAtLeast
 from suffice.question.documents import Json, read_class
 
-_MOST_BYTES = 1 << 24
+if TYPE_CHECKING:
+    from suffice.decisions.check import Verdict
+    from suffice.decisions.monotone import Monotonicity
+
 _CHECK = ("name", "where", "decides", "probability", "score")
 _MONOTONE = ("name", "feature", "direction", "outcome")
+
+
+Finding: TypeAlias = "Verdict | Monotonicity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +37,7 @@ class Assertion:
     """One assertion of a file: its name, and how an explainer is asked about it."""
 
     name: str
-    ask: Callable[[Decisions, Any], Told]
+    ask: Callable[[Decisions, Any], Finding]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,7 @@ class Tested:
     """What became of an assertion: a finding, or why there is none."""
 
     name: str
-    finding: Told | None
+    finding: Finding | None
     reason: str = ""
 
     @property
@@ -103,17 +109,7 @@ def read_assertions(path: str | Path) -> tuple[Assertion, ...]:
     AssertionFileError
         If the file cannot be read, is not TOML, or has a field that is not known or missing.
     """
-    try:
-        content = Path(path).read_bytes()
-        if len(content) > _MOST_BYTES:
-            raise AssertionFileError(f"{path}: has more than {_MOST_BYTES:,} bytes")
-        document = tomllib.loads(content.decode(), parse_float=str)
-    except FileNotFoundError:
-        raise AssertionFileError(f"{path}: there is no such file") from None
-    except (OSError, ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise AssertionFileError(f"{path}: is not a file of assertions in TOML ({reason})") from None
-    return assertions_of(document, str(path))
+    return assertions_of(read_toml(path, "a file of assertions", AssertionFileError, parse_float=str), str(path))
 
 
 def assertions_of(document: Mapping[str, Any], path: str) -> tuple[Assertion, ...]:
@@ -133,7 +129,10 @@ def assertions_of(document: Mapping[str, Any], path: str) -> tuple[Assertion, ..
             for name in one:
                 if name not in fields:
                     raise AssertionFileError(f"{where}: has no field {name!r}; choose from {', '.join(fields)}")
-            found.append(Assertion(str(one.get("name", f"{kind} {number}")), make(where, one)))
+            try:
+                found.append(Assertion(str(one.get("name", f"{kind} {number}")), make(where, one)))
+            except ClaimError as error:
+                raise AssertionFileError(f"{where}: {error}") from None
     if not found:
         raise AssertionFileError(f"{path}: asserts nothing; write [[check]] or [[monotone]]")
     return tuple(found)
@@ -153,7 +152,7 @@ def run_assertions(explainer: Decisions, assertions: Sequence[Assertion], table:
     return TestReport(tuple(found))
 
 
-def _check(where: str, given: Mapping[str, Any]) -> Callable[[Decisions, Any], Told]:
+def _check(where: str, given: Mapping[str, Any]) -> Callable[[Decisions, Any], Finding]:
     asked = [name for name in ("decides", "probability", "score") if name in given]
     if len(asked) != 1:
         raise AssertionFileError(f"{where}: needs one of decides, probability and score, and has {len(asked)}")
@@ -191,7 +190,7 @@ def _other(explainer: Decisions, outcome: Any) -> Any:
     return classes[1 - classes.index(found)] if found in classes and len(classes) == 2 else outcome
 
 
-def _monotone(where: str, given: Mapping[str, Any]) -> Callable[[Decisions, Any], Told]:
+def _monotone(where: str, given: Mapping[str, Any]) -> Callable[[Decisions, Any], Finding]:
     for name in ("feature", "direction"):
         if not isinstance(given.get(name), str):
             raise AssertionFileError(f"{where}: needs the field {name!r}, a text")

@@ -132,7 +132,7 @@ class Verdict(Told):
 
     def _told_of_point(self) -> Claim:
         assert self.point is not None
-        scores = self.compiled.scores(self.point)
+        scores = self.compiled.exact_scores(self.point)
         if isinstance(self.question.claim, Same) or len(scores) > 1:
             return SAME
         (part, *_) = self.question.claim.parts(self.compiled.model, self.winner)

@@ -73,6 +73,7 @@ class Decisions:
         """
         from suffice.decisions.check import check
 
+        self.compiled.refuse_smooth("`check`")
         model = self.compiled.model
         if claim.reads_own_score:
             raise ClaimError(
@@ -108,6 +109,7 @@ class Decisions:
         """
         from suffice.decisions.monotone import monotone
 
+        self.compiled.refuse_smooth("`monotone`")
         if isinstance(direction, bool) or direction not in _DIRECTIONS:
             raise OptionError(f"direction must be 1 or 'up', -1 or 'down', got {brief(direction)}")
         index = self.compiled.model.index(feature)
@@ -144,6 +146,7 @@ class Decisions:
         """
         from suffice.decisions.shares import unaffected
 
+        self.compiled.refuse_smooth("`unaffected`")
         model = self.compiled.model
         moving = sorted(set(model.indices(by)))
         if not moving:
@@ -182,6 +185,7 @@ class Decisions:
         from suffice.decisions.rows import right_rows
         from suffice.decisions.shares import stability
 
+        self.compiled.refuse_smooth("`stability`")
         asked, held = list(radii), list(immutable)
         if not asked:
             raise RadiusError("radii must list at least one radius")
@@ -236,6 +240,7 @@ class Decisions:
         from suffice.decisions.reasons import reasons
         from suffice.decisions.reference import read_reference
 
+        self.compiled.refuse_smooth("`reasons`")
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise OptionError(f"limit must be a whole number of sets, 1 or more, got {brief(limit)}")
         model = self.compiled.model
@@ -255,6 +260,7 @@ class Decisions:
         *,
         immutable: Iterable[str] = (),
         groups: Groups = (),
+        max_seconds: float = MAX_SECONDS,
     ) -> ReasonsTable:
         """Return the reasons of all rows of a table with one decision, each as `reasons` finds them.
 
@@ -266,6 +272,8 @@ class Decisions:
             The decision whose reasons are asked for.
         reference, immutable, groups
             As `reasons` takes them. With groups, or terms over two features, every row is answered exactly.
+        max_seconds : float
+            Budget of each row that floats do not settle.
 
         Returns
         -------
@@ -274,9 +282,12 @@ class Decisions:
         from suffice.decisions.reasons_batch import reasons_batch
         from suffice.decisions.reference import read_reference
 
+        self.compiled.refuse_smooth("`reasons_batch`")
         winner = self._winner("reasons_batch", outcome, is_needed=True)
         portfolio = self.portfolio(table)
-        question = Question.read(self.compiled.model, math.inf, unit="raw", immutable=immutable, groups=groups)
+        question = Question.read(
+            self.compiled.model, math.inf, unit="raw", immutable=immutable, groups=groups, max_seconds=max_seconds
+        )
         against = read_reference(self.compiled, reference, winner, portfolio)
         return reasons_batch(portfolio, question, against, winner)
 

@@ -6,25 +6,30 @@ more; whether that is what the law asks for is for others to say.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from suffice.decisions.toml_files import read_toml
 from suffice.errors import DataError, visible
 from suffice.layout.html import escaped
 from suffice.numbers.exact import brief
 
-_MOST_BYTES = 1 << 24
-
 
 class Line(NamedTuple):
-    """A reason: the feature, the row's value, and the one that it is compared with."""
+    """A feature, the row's value, and the one that it is compared with."""
 
     feature: str
     here: str
     there: str
+
+
+class Factor(NamedTuple):
+    """A reason: the name of a feature or of a group, and what differs, which is of a group one feature or more."""
+
+    name: str
+    lines: tuple[Line, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,47 +70,48 @@ def write_letter(
     decision: str,
     instead: str | None,
     against: str,
-    lines: Sequence[Line],
+    factors: Sequence[Factor],
     codes: Mapping[str, Any],
     *,
+    claim: str | None,
     is_proven: bool,
 ) -> Letter:
-    """Return a letter about a decision."""
+    """Return a letter about a decision, or about a claim of which it is told whether it would have stayed true."""
+    fewer = "So compared, fewer factors would not have changed it."
     if instead is None:
         told = f"had every factor that may be named been as for {against}"
-        known = f"Even {told}, it would have stayed." if is_proven else f"Whether it had changed {told} is not known."
+        stays = "it would have stayed" if claim is None else claim
+        known = f"Even {told}, {stays}." if is_proven else f"Whether so even {told} is not known: {stays}."
         return Letter((f"The decision was: {decision}.",), (), (known,))
-    count = "this factor" if len(lines) == 1 else f"these {len(lines)} factors"
+    count = "this factor" if len(factors) == 1 else f"these {len(factors)} factors"
     opening = (f"The decision was: {decision}.", "Principal reasons:")
     closing = [f"Had {count} been as for {against}, the decision would have been: {instead}."]
     if is_proven:
-        closing.append("So compared, fewer factors would not have changed it.")
-    return Letter(opening, tuple(_reason(line, codes.get(line.feature, {})) for line in lines), tuple(closing))
+        closing.append(fewer if claim is None else f"With fewer factors so changed, {claim}.")
+    return Letter(opening, tuple(_reason(factor, codes) for factor in factors), tuple(closing))
 
 
-def _reason(line: Line, entry: Mapping[str, Any]) -> str:
-    code = f"[{entry['code']}] " if "code" in entry else ""
-    text = entry.get("text", line.feature)
-    return f"{code}{text}: {line.here}, compared with {line.there}"
+def _reason(factor: Factor, codes: Mapping[str, Any]) -> str:
+    told = [f"{line.here}, compared with {line.there}" for line in factor.lines]
+    if [line.feature for line in factor.lines] != [factor.name]:  # a group: what differs within it
+        told = [f"{_text(line.feature, codes)} {one}" for line, one in zip(factor.lines, told, strict=True)]
+    code = codes.get(factor.name, {}).get("code")
+    return f"{'' if code is None else f'[{code}] '}{_text(factor.name, codes)}: {'; '.join(told)}"
+
+
+def _text(name: str, codes: Mapping[str, Any]) -> str:
+    return str(codes.get(name, {}).get("text", name))
 
 
 def read_codes(path: str | Path) -> dict[str, dict[str, str]]:
-    """Return the texts of a file of reason codes: for each feature a table with `text` and perhaps `code`, in TOML.
+    """Return the texts of a file of reason codes: a table with `text`, `code` or both for each name.
 
     Raises
     ------
     DataError
         If the file cannot be read, or an entry is not such a table.
     """
-    try:
-        content = Path(path).read_bytes()
-        if len(content) > _MOST_BYTES:
-            raise DataError(f"{path}: has more than {_MOST_BYTES:,} bytes")
-        document = tomllib.loads(content.decode())
-    except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{path}: is not a file of reason codes in TOML ({brief(str(error))})") from None
+    document = read_toml(path, "a file of reason codes", DataError)
     for name, entry in document.items():
         is_table = isinstance(entry, dict) and entry and set(entry) <= {"code", "text"}
         if not is_table or not all(isinstance(value, str) for value in entry.values()):

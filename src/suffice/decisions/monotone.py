@@ -10,6 +10,8 @@ two features have one term; so its worst case is the sum of theirs, and exact.
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,22 +24,26 @@ from numpy.typing import NDArray
 from suffice.answers.documents import number_document, value_document
 from suffice.answers.words import approximately, in_full
 from suffice.batch.lookup import WIDER
-from suffice.core.case import landscape_of
+from suffice.certificate.certify import certify_insufficient
+from suffice.certificate.document import Certificate
+from suffice.core.case import Case, landscape_of
 from suffice.core.drops import Separable, Worst, bound_drops
 from suffice.decisions.rows import Portfolio, each_value
 from suffice.decisions.stations import Station, stations
 from suffice.decisions.words import rows_document, table_facts
-from suffice.errors import BoxError
+from suffice.errors import BoxError, CertificateError
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.layout.told import Told
 from suffice.model.compiled import Compiled
 from suffice.model.domain import format_value
+from suffice.numbers.enclosure import exactly
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational, to_fraction
 from suffice.numbers.values import Value
-from suffice.question.box import Box, from_on
+from suffice.question.box import Box, from_on, listed
 from suffice.question.claim import NO_CLASS
-from suffice.question.claims import SAME
+from suffice.question.claims import SAME, AtLeast, AtMost
 from suffice.question.documents import Json, class_document
+from suffice.question.question import Question
 from suffice.shapes.pieces import Pieces, combine
 from suffice.shapes.slices import sliced
 
@@ -112,9 +118,39 @@ class Monotonicity(Told):
     def sentence(self) -> str:
         """What is claimed, in words."""
         model = self.compiled.model
-        score = "the prediction" if self.winner == NO_CLASS else f"the score for {model.classes[self.winner]}"
+        score = "the prediction"
+        if self.winner != NO_CLASS:
+            name = model.classes[self.winner]
+            score = f"the score for {name}" if len(model.classes) == 2 else f"the lead of {name} over any other class"
         moves = "rises" if self.direction > 0 else "falls"
         return f"as {model.names[self.feature]} {moves}, {score} never falls, whatever the other features are"
+
+    @property
+    def _worst(self) -> Fall:
+        return max(self.falls, key=lambda fall: (fall.amount is None, fall.amount or 0))
+
+    def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
+        """Return the proof that the score falls: from an input's, moving the feature alone, to a lower one.
+
+        Raises
+        ------
+        CertificateError
+            If it never falls, of which the format cannot speak, or if there are more than two classes.
+        """
+        model = self.compiled.model
+        if not self.falls or len(model.classes) > 2:
+            raise CertificateError(
+                "only that a score falls has a certificate, for a regression or two classes: certificates speak of one "
+                "row, and that it never falls is about all"
+            )
+        before, after = self._worst.before, self._worst.after
+        (score,) = self.compiled.exact_scores(before)
+        claim = AtMost(score) if self.winner == 0 else AtLeast(score)  # the score is that of the second class
+        held = [name for name in model.names if name != model.names[self.feature]]
+        question = Question.read(model, math.inf, unit="raw", claim=claim, immutable=held)
+        region = tuple(listed(domain, both) for domain, *both in zip(model.domains, before, after, strict=True))
+        case = Case.of(self.compiled, question, before, region=region)
+        return certify_insufficient(case, [], after, model_file)
 
     def facts(self) -> Facts:
         """Return the verdict, where the score falls, and the rows that suffer."""
@@ -133,7 +169,7 @@ class Monotonicity(Told):
             )
             for fall in self.falls
         )
-        worst = max(self.falls, key=lambda fall: (fall.amount is None, fall.amount or 0))
+        worst = self._worst
         before, after = worst.before[self.feature], worst.after[self.feature]
         others = [
             f"{other} = {in_full(value)}"
@@ -304,12 +340,12 @@ def _loses(compiled: Compiled, row: Sequence[Value], feature: int, direction: in
     value, domain = row[feature], compiled.model.domains[feature]
     if not isinstance(value, fmpq) or value in (*domain.categories_, *domain.codes_):
         return False
-    scores, onwards = compiled.scores(row), (from_on(domain, value, direction),)
+    scores, onwards = compiled.exact_scores(row), (from_on(domain, value, direction),)
     for part in SAME.parts(compiled.model, winner):
         along = landscape_of(compiled, part.factors).alone(feature, row)
         drops, _ = bound_drops([along], [along(value)], (value,), onwards)
         inequality = part.of(scores)
-        if not Separable(inequality.at(scores), drops, inequality.is_strict).admits([0]):
+        if not Separable(exactly(inequality.at(scores)), drops, inequality.is_strict).admits([0]):
             return True
     return False
 

@@ -7,6 +7,7 @@ enough, and that no fewer are.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,16 +16,16 @@ from suffice.answers.answer import Status
 from suffice.answers.contrast import Contrast
 from suffice.answers.documents import prediction_document, value_document
 from suffice.answers.words import counted, in_full, spoken
+from suffice.certificate.document import Certificate
 from suffice.core.case import Case
-from suffice.decisions.letter import Letter, Line, write_letter
+from suffice.decisions.letter import Factor, Letter, Line, write_letter
 from suffice.decisions.reference import Reference
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.layout.told import Told
 from suffice.model.compiled import Compiled
-from suffice.model.domain import Domain, Span
-from suffice.numbers.exact import ZERO
-from suffice.numbers.values import Value, to_user
-from suffice.question.claims import predicted
+from suffice.numbers.values import to_user
+from suffice.question.box import listed
+from suffice.question.claims import Same, predicted
 from suffice.question.documents import Json
 from suffice.question.question import Question
 from suffice.question.row import Row as Values
@@ -32,6 +33,8 @@ from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, search
 from suffice.search.contrast import NODES, contrast
 from suffice.solvers.breaks import smallest_breaks
 
+_OF_DECISIONS = "the decision would have stayed", "changed it", "changes it"
+_OF_CLAIMS = "the claim would have stayed true", "broken the claim", "breaks the claim"
 _NOT_HERE = "every reason counts the same, and any may be one; name those that may not in immutable"
 
 
@@ -153,19 +156,41 @@ class Reasons(Told):
         point = self.found.contrast.point
         return None if point is None else predicted(self.case.model, self.case.compiled.scores(point))
 
+    def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
+        """Return the proof that these factors would have changed the decision, and fewer not; or that none would."""
+        return self.found.contrast.certificate(model_file)
+
     def facts(self) -> Facts:
         """Return the reasons, how many are enough, and what else would have done."""
         head = Fact("Decision", spoken(self.case.prediction))
         against = Fact("Compared with", self.reference.words)
+        is_proven, is_same = self.status is Status.PROVEN, isinstance(self.case.question.claim, Same)
+        claim = () if is_same else (Fact("Claim", f"{self._claim}."),)
+        stayed, changed, changes = _OF_DECISIONS if is_same else _OF_CLAIMS
         if not self.is_possible:
-            known = "would have stayed" if self.status is Status.PROVEN else "is not known to change"
-            return head, against, Fact("Proven" if known[0] == "w" else "Known", f"the decision {known} even so.")
-        fewer = "no fewer would have changed it" if self.status is Status.PROVEN else str(self.found.contrast.caveat)
+            known = (
+                Fact("Proven", f"{stayed} even so.") if is_proven else Fact("Open", f"whether {stayed} is not known.")
+            )
+            return head, *claim, against, known
+        fewer = f"no fewer would have {changed}" if is_proven else str(self.found.contrast.caveat)
         told = Fact(
             "Proven",
             f"had {counted(self.size, 'factor')} been as there, it would have been {spoken(self.instead)}; {fewer}.",
         )
-        grid = Grid(("factor", "here", "compared with"), tuple(Row(cells) for cells in self._lines()))
+        grid = Grid(
+            ("factor", "here", "compared with"),
+            tuple(
+                Row(
+                    (
+                        line.feature if line.feature == name else f"{name}: {line.feature}",
+                        line.here,
+                        f"there {line.there}",
+                    )
+                )
+                for name, lines in self.factors
+                for line in lines
+            ),
+        )
         more: list[Fact] = []
         if self.alternatives:
             shown = "; ".join(" and ".join(one) for one in self.alternatives[:5])
@@ -174,25 +199,37 @@ class Reasons(Told):
         elif self.is_complete:
             more.append(Fact("Alternatives", "none of the same size."))
         if self.necessary:
-            more.append(Fact("Necessary", f"{', '.join(self.necessary)}: without a change there, nothing changes it."))
-        return (head, against, told, grid, *more)
+            more.append(Fact("Necessary", f"{', '.join(self.necessary)}: without a change there, nothing {changes}."))
+        return (head, *claim, against, told, grid, *more)
 
-    def _lines(self) -> list[tuple[str, str, str]]:
-        point = self.found.contrast.point
-        assert point is not None
-        names, row = self.case.model.names, self.case.row
-        return [(names[i], in_full(row[i]), f"there {in_full(point[i])}") for i in self.found.contrast.changed]
+    @property
+    def _claim(self) -> str:
+        return self.case.question.claim.sentence(self.case.model, self.case.prediction)
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """The principal reasons, the strongest first, with the values that differ; of a group those that count."""
+        point, choices = self.found.contrast.point, self.case.question.choices
+        if point is None:
+            return ()
+        found: dict[int, list[Line]] = {}
+        for i in self.found.contrast.changed:
+            (k,) = (k for k, item in enumerate(choices.items) if i in item)
+            line = Line(self.case.model.names[i], in_full(self.case.row[i]), in_full(point[i]))
+            found.setdefault(k, []).append(line)
+        return tuple(Factor(self._names((k,))[0], tuple(lines)) for k, lines in found.items())
 
     def letter(self, codes: Mapping[str, Any] | None = None) -> Letter:
         """Return a letter with the reasons; `codes` has a text, and perhaps a code, for features (see `read_codes`)."""
-        point, names = self.found.contrast.point, self.case.model.names
-        lines = [] if point is None else [
-            Line(names[i], in_full(self.case.row[i]), in_full(point[i])) for i in self.found.contrast.changed
-        ]  # fmt: skip
-        is_proven = self.status is Status.PROVEN
-        instead = None if point is None else spoken(self.instead)
+        claim = None if isinstance(self.case.question.claim, Same) else self._claim
         return write_letter(
-            spoken(self.case.prediction), instead, self.reference.words, lines, codes or {}, is_proven=is_proven
+            spoken(self.case.prediction),
+            spoken(self.instead) if self.is_possible else None,
+            self.reference.words,
+            self.factors,
+            codes or {},
+            claim=claim,
+            is_proven=self.status is Status.PROVEN,
         )
 
     def document(self) -> Json:
@@ -220,17 +257,8 @@ def reasons(compiled: Compiled, question: Question, row: Values, reference: Refe
     """Return the reasons of a decision."""
     find_reasons.check(question)
     region = tuple(
-        _either(domain, here, there) if i not in question.immutable else domain.around(here, ZERO)
+        listed(domain, (here, there) if i not in question.immutable else (here,))
         for i, (domain, here, there) in enumerate(zip(compiled.model.domains, row, reference.row, strict=True))
     )
     found = find_reasons.of(Case.of(compiled, question, row, region=region), limit)
     return Reasons(found.contrast.case, reference, found)
-
-
-def _either(domain: Domain, here: Value, there: Value) -> Domain:
-    """Return the domain of two values."""
-    both = tuple(dict.fromkeys((here, there)))
-    codes = tuple(value for value in both if value in domain.codes_)
-    categories = tuple(value for value in both if value in domain.categories_)
-    numbers = [value for value in both if value not in (*codes, *categories)]
-    return Domain(tuple(Span(value, value) for value in numbers), categories, codes)  # type: ignore[arg-type]

@@ -8,25 +8,30 @@ they tell the last factor needed from the next, and the sum from the margin; the
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.answers.answer import Status
 from suffice.answers.words import counted
 from suffice.batch import kernel
-from suffice.batch.lookup import WIDER, flatten, tabulate
+from suffice.batch.lookup import WIDER, flatten
+from suffice.batch.tabulate import tabulate
 from suffice.decisions.reasons import reasons
 from suffice.decisions.reference import Reference
 from suffice.decisions.rows import Portfolio
 from suffice.decisions.shares import Share
+from suffice.decisions.words import failed_facts
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.layout.told import Told
 from suffice.model.additive import AdditiveModel
 from suffice.numbers.exact import ZERO, nearest_float
 from suffice.question.claims import Same
 from suffice.question.documents import Json, class_document
+from suffice.question.preferences import Choices
 from suffice.question.question import Question
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -50,6 +55,12 @@ class ReasonsTable(Told):
         For each of them the features that would have changed it, the strongest first; none if it would have stayed.
     exact : int
         How many rows were answered by exact arithmetic.
+    choices : Choices
+        Which features count as one factor.
+    unsettled : frozenset of int
+        Rows, by their place in the table, for which fewer factors, or some, may do: their time was up.
+    failed : mapping of int to str
+        Rows of the table that the model cannot read, and why.
 
     Examples
     --------
@@ -69,11 +80,15 @@ class ReasonsTable(Told):
     rows: NDArray[np.int64]
     fixed: tuple[tuple[int, ...], ...]
     exact: int
+    choices: Choices
+    unsettled: frozenset[int]
+    failed: Mapping[int, str]
 
     @property
     def sizes(self) -> NDArray[np.int64]:
         """How many factors are enough for each row; 0 where being as in the reference would not have changed it."""
-        return np.array([len(one) for one in self.fixed], dtype=np.int64)
+        item = {i: k for k, features in enumerate(self.choices.items) for i in features}
+        return np.array([len({item[i] for i in one}) for one in self.fixed], dtype=np.int64)
 
     def features_of(self, k: int) -> tuple[str, ...]:
         """Return the names of the reasons of a row, by its place among `rows`."""
@@ -81,8 +96,8 @@ class ReasonsTable(Told):
 
     def facts(self) -> Facts:
         """Return how many factors are enough for how many rows, and which are named most."""
-        count = len(self.rows)
-        sizes = Counter(self.sizes.tolist())
+        settled = [size for k, size in zip(self.rows, self.sizes.tolist(), strict=True) if k not in self.unsettled]
+        count, sizes = len(settled), Counter(settled)
         told = (
             f"the fewest factors that would have changed the decision of {counted(count, 'row')} decided {self.outcome}"
         )
@@ -95,7 +110,13 @@ class ReasonsTable(Told):
             Fact("Proven", f"{told}."),
         ]
         facts += [Grid(("factors", "rows"), (*rows, *never))] if count else []
-        return (*facts, *([Fact("Named most", f"{most}.")] if most else []))
+        facts += [Fact("Named most", f"{most}.")] if most else []
+        if self.unsettled:
+            told = (
+                f"{counted(len(self.unsettled), 'row')} within their time, left out of the shares; fewer factors may do"
+            )
+            facts.append(Fact("Not settled", f"{told}."))
+        return (*facts, *failed_facts(self.failed))
 
     def document(self) -> Json:
         """Return the reasons of every row as JSON."""
@@ -104,6 +125,8 @@ class ReasonsTable(Told):
             "decision": class_document(self.outcome),
             "reference": self.reference.words,
             "exact": self.exact,
+            "unsettled": sorted(self.unsettled),
+            "failed": {str(k): text for k, text in self.failed.items()},
             "reasons": [{"row": row, "reasons": list(self.features_of(k))} for row, k in each],
         }
 
@@ -113,15 +136,17 @@ def reasons_batch(portfolio: Portfolio, question: Question, reference: Reference
     model = portfolio.compiled.model
     rows = np.flatnonzero(portfolio.predicts(winner) & portfolio.readable())
     sizes, order = _by_floats(portfolio, question, reference, winner, rows)
-    fixed = []
+    fixed, unsettled = [], set[int]()
     for place, k in enumerate(rows.tolist()):
         if sizes[place] == _OPEN:
             found = reasons(portfolio.compiled, question, portfolio.row(k), reference, 1)
             fixed.append(found.found.contrast.changed)
+            unsettled |= {k} if found.status is not Status.PROVEN else set()
         else:
             fixed.append(tuple(order[place, : sizes[place]].tolist()))
     exact = int((sizes == _OPEN).sum())
-    return ReasonsTable(model, model.classes[winner], reference, rows, tuple(fixed), exact)
+    given = rows, tuple(fixed), exact, question.choices, frozenset(unsettled), portfolio.failed
+    return ReasonsTable(model, model.classes[winner], reference, *given)
 
 
 def _by_floats(

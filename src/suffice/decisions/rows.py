@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
+from flint import fmpq
 from numpy.typing import NDArray
 
 from suffice.batch.cells import Source, read_source
@@ -22,7 +23,7 @@ from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
 from suffice.model.domain import Domain
 from suffice.numbers.exact import brief, nearest_float
-from suffice.numbers.values import Value
+from suffice.numbers.values import MISSING, Value
 from suffice.question.box import Box
 from suffice.question.claim import Claim
 from suffice.question.claims import Same, Within, is_true
@@ -47,6 +48,7 @@ class Portfolio:
     def __init__(self, compiled: Compiled, table: Any) -> None:
         self.compiled = compiled
         self.source = _source_of(compiled.model, table)
+        self._numbers: dict[int, tuple[fmpq, ...]] = {}
 
     def __len__(self) -> int:
         return self.source.rows
@@ -69,6 +71,15 @@ class Portfolio:
     def row(self, k: int) -> Row:
         """Return a row, exactly."""
         return read_row(self.compiled.model, self.source.row(k))
+
+    def numbers(self, i: int) -> tuple[fmpq, ...]:
+        """Return the numbers of a feature in order, without codes, labels and what cannot be read."""
+        if i not in self._numbers:
+            domain, unread = self.compiled.model.domains[i], cast("Value", MISSING)
+            values = each_value(self.source.columns[i], domain, lambda value: value, otherwise=unread)
+            some = (x for x in values if isinstance(x, fmpq) and any(span.holds(x) for span in domain.spans))
+            self._numbers[i] = tuple(sorted(some))
+        return self._numbers[i]
 
     def readable(self) -> Mask:
         """Return which rows the model can read."""
@@ -116,9 +127,7 @@ class Portfolio:
 def _source_of(model: AdditiveModel, table: Any) -> Source:
     if not isinstance(table, DataTable):
         return read_source(model, table)
-    absent = [name for name in model.names if name not in table.columns]
-    if absent:
-        raise DataError(f"{table.path}: has no column {absent[0]!r}, a feature of the model")
+    table.check_columns(model.names)
     columns = []
     for name in model.names:
         column = np.empty(len(table.rows), dtype=object)

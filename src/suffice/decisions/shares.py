@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from suffice.answers.documents import number_document
 from suffice.answers.words import approximately, region
 from suffice.batch.result import BatchResult
+from suffice.certificate.document import Certificate, PathLike
 from suffice.core.case import Case
 from suffice.core.drops import bound_drops
 from suffice.decisions.rows import Mask, Portfolio
 from suffice.decisions.words import failed_facts
+from suffice.errors import DataError
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.layout.told import Told
-from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
 from suffice.numbers.exact import ZERO, to_fraction
 from suffice.question.box import Box
@@ -73,6 +74,8 @@ class Unaffected(Told):
 
     Parameters
     ----------
+    portfolio : Portfolio
+        The model, and the rows of the table.
     question : Question
         What may move, how far, and what must stay true.
     features : tuple of str
@@ -99,7 +102,7 @@ class Unaffected(Told):
     ('100.0 % (3 of 3)', [True, True, True], Fraction(1, 1))
     """
 
-    model: AdditiveModel
+    portfolio: Portfolio
     question: Question
     features: tuple[str, ...]
     rows: NDArray[np.bool_]
@@ -108,11 +111,20 @@ class Unaffected(Told):
     effect: Fraction | None
     failed: Mapping[int, str]
 
+    def certificate(self, k: int, model_file: PathLike | None = None) -> Certificate:
+        """Return the proof that a row is unaffected, or is not."""
+        return _certificate(self.portfolio, self.question, k, self.failed, model_file)
+
     def facts(self) -> Facts:
         """Return the shares, each predicted class apart, and the largest effect."""
-        what = "the prediction stays the same" if isinstance(self.question.claim, Same) else "the claim stays true"
-        told = [Fact("Moving", f"{', '.join(self.features)}: {region(self.question, self.model)}")]
-        rest = "" if self.share.count == self.share.rows else "; of every other row they can change it"
+        is_same = isinstance(self.question.claim, Same)
+        what = "the prediction stays the same" if is_same else "the claim stays true"
+        told = [Fact("Moving", f"{', '.join(self.features)}: {region(self.question, self.portfolio.compiled.model)}")]
+        rest = (
+            ""
+            if self.share.count == self.share.rows
+            else f"; of every other row they can {'change' if is_same else 'break'} it"
+        )
         told.append(Fact("Proven", f"{what}, whatever they do, for {self.share} of the rows{rest}."))
         grid = Grid(("predicted", "unaffected"), tuple(Row((str(one), str(n))) for one, n in self.by_class.items()))
         effect = (
@@ -147,6 +159,8 @@ class Stability(Told):
 
     Parameters
     ----------
+    portfolio : Portfolio
+        The model, and the rows of the table.
     questions : tuple of Question
         One for each radius.
     radii : tuple of str
@@ -172,13 +186,17 @@ class Stability(Told):
     [1, 1, 0]
     """
 
-    model: AdditiveModel
+    portfolio: Portfolio
     questions: tuple[Question, ...]
     radii: tuple[str, ...]
     rows: NDArray[np.bool_]
     shares: tuple[Share, ...]
     right: tuple[Share, ...] | None
     failed: Mapping[int, str]
+
+    def certificate(self, radius: int, k: int, model_file: PathLike | None = None) -> Certificate:
+        """Return the proof that a row is stable at a radius, by its place in the list, or is not."""
+        return _certificate(self.portfolio, self.questions[radius], k, self.failed, model_file)
 
     def facts(self) -> Facts:
         """Return the share for each radius."""
@@ -218,7 +236,7 @@ def unaffected(portfolio: Portfolio, question: Question, features: Sequence[int]
         for k, name in enumerate(model.classes)
     }
     return Unaffected(
-        model,
+        portfolio,
         question,
         tuple(model.names[i] for i in features),
         is_free,
@@ -243,7 +261,7 @@ def stability(
     count = int(readable.sum())
     shares = tuple(Share(int(one.sum()), count) for one in stable)
     right = None if is_right is None else tuple(Share(int((one & is_right).sum()), count) for one in stable)
-    return Stability(portfolio.compiled.model, tuple(questions), tuple(radii), stable, shares, right, failed)
+    return Stability(portfolio, tuple(questions), tuple(radii), stable, shares, right, failed)
 
 
 def _stays(portfolio: Portfolio, answered: BatchResult) -> Mask:
@@ -253,6 +271,14 @@ def _stays(portfolio: Portfolio, answered: BatchResult) -> Mask:
         case = Case.of(portfolio.compiled, answered.question, portfolio.row(k))
         found[k] = bool(sufficiency.of(case, ()))
     return found
+
+
+def _certificate(
+    portfolio: Portfolio, question: Question, k: int, failed: Mapping[int, str], model_file: PathLike | None
+) -> Certificate:
+    if k in failed or not 0 <= k < len(portfolio):
+        raise DataError(f"row {k}: {failed.get(k, f'the {len(portfolio)} rows of the table count from 0')}")
+    return sufficiency.of(Case.of(portfolio.compiled, question, portfolio.row(k)), ()).certificate(model_file)
 
 
 def _readable(count: int, failed: Mapping[int, str]) -> Mask:

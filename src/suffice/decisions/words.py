@@ -34,7 +34,7 @@ def class_index(model: AdditiveModel, outcome: Any, what: str) -> int:
 
 def decision_at(compiled: Compiled, point: Sequence[Value]) -> str:
     """Return what the model says of an input, in words."""
-    scores = compiled.scores(point)
+    scores = compiled.exact_scores(point)
     if not compiled.model.classes:
         return f"the prediction is {spoken(to_fraction(scores[0]))}"
     score = f" (score {nearest_float(scores[0]):.6g})" if len(scores) == 1 else ""
@@ -51,11 +51,11 @@ def table_facts(rows: int, found: Sequence[int], failed: Mapping[int, str] | Non
 
 
 def failed_facts(failed: Mapping[int, str]) -> list[Fact]:
-    """Return which rows could not be read, if any."""
+    """Return which rows could not be judged, if any."""
     if not failed:
         return []
     first = min(failed)
-    return [Fact("Not read", f"{counted(len(failed), 'row')}, left out; row {first}: {failed[first]}")]
+    return [Fact("Left out", f"{counted(len(failed), 'row')}; row {first}: {failed[first]}")]
 
 
 def rows_document(rows: int, found: Sequence[int], failed: Mapping[int, str] | None) -> Json:

@@ -15,12 +15,14 @@ _MOST_ROWS = 12
 STYLE = """
 .suffice { font: 14px/1.45 system-ui, sans-serif; max-width: 60rem; }
 .suffice p { margin: .3em 0; }
-.suffice .proven { border-left: 4px solid #12355b; padding-left: .6em; }
+.suffice .short { font-size: 1.15em; }
+.suffice .proven { border-left: 4px solid #3b7dbf; padding-left: .6em; }
 .suffice table { border-collapse: collapse; margin: .6em 0; }
+.suffice th, .suffice td { color: inherit; background: none; }
 .suffice th, .suffice td { text-align: left; padding: .2em .8em .2em 0; border-bottom: 1px solid #8884;
   vertical-align: top; overflow-wrap: break-word; }
 .suffice td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
-.suffice .bar { display: inline-block; height: .7em; background: #12355b; margin-right: .5em; }
+.suffice .bar { display: inline-block; height: .7em; background: #3b7dbf; margin-right: .5em; }
 """
 
 
@@ -34,13 +36,24 @@ def to_html(facts: Facts) -> str:
     return f'<div class="suffice"><style>{STYLE}</style>{facts_html(facts)}</div>'
 
 
+def page(title: str, body: str, style: str = "") -> str:
+    """Return a page of its own, for reading and printing: nothing is loaded, and there are no scripts."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f"<title>{escaped(title)}</title><style>{STYLE}{style}</style></head>\n"
+        f'<body class="suffice"><h1>{escaped(title)}</h1>\n{body}\n</body></html>\n'
+    )
+
+
 def facts_html(facts: Facts, most_rows: int = _MOST_ROWS) -> str:
     """Return facts as paragraphs and tables, without a style."""
     return "".join(_fact(fact) if isinstance(fact, Fact) else _grid(fact, most_rows) for fact in facts)
 
 
 def _fact(fact: Fact) -> str:
-    kind = ' class="proven"' if fact.label == "Proven" else ""
+    kind = {"Proven": ' class="proven"', "In short": ' class="short"'}.get(fact.label, "")
     return f"<p{kind}><strong>{escaped(fact.label)}:</strong> {escaped(fact.text)}</p>"
 
 

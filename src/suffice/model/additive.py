@@ -26,7 +26,7 @@ from suffice.shapes.pair_shape import sum_pairs
 Pair: TypeAlias = tuple[tuple[int, int], tuple[PairPieces, ...]]  # two features, and their pieces for each output
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Feature:
     """A column of the user's data: its name, the values it can take, and how the model scales it.
 
@@ -76,8 +76,11 @@ class Feature:
         if spread is not None and spread < 0:
             raise ModelError(f"the deviation of {name!r} is {deviation}; it cannot be negative")
 
+    def __repr__(self) -> str:
+        return f"<Feature: {self.name!r}{'' if self.domain is None else f', {self.domain}'}>"
 
-@dataclass(frozen=True, slots=True, init=False)
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class AdditiveModel:
     """`score(x) = intercept + Σ shape_i(z_i) + Σ pair_ij(z_i, z_j)`, and what the score decides.
 
@@ -102,7 +105,8 @@ class AdditiveModel:
         Terms over two features, by their names.
     logit_offset : number or None
         What to add to the score of a binary model to have the logit of its probability: 0 unless its decision
-        threshold is another probability than one half. None if its probability is no logistic function of the score.
+        threshold is another probability than one half. None if its probability is no logistic function of the score,
+        or, of a model of several classes, not the softmax of the scores.
 
     Examples
     --------
@@ -150,7 +154,7 @@ class AdditiveModel:
         object.__setattr__(self, "classes", _classes(task, len(self.intercept), classes))
         object.__setattr__(self, "ties", ties)
         object.__setattr__(self, "logit_offset", None if logit_offset is None else rational(logit_offset))
-        if task != "binary" and self.logit_offset != 0:
+        if self.logit_offset != 0 and task != "binary" and (task == "regression" or self.logit_offset is not None):
             raise ModelError(f"a logit_offset is for models of two classes, and this is a {task} model")
         named = [Term(name, shape) for name, shape in zip(self.names, shapes, strict=True) if shape is not None]
         named += [Term(names, shape) for names, shape in _read_pairs(pairs)]
@@ -160,8 +164,14 @@ class AdditiveModel:
                     f"the shape of {term} has {term.shape.outputs} outputs, but the model has "
                     f"{len(self.intercept)} (one for each intercept)"
                 )
-        terms = [Term(tuple(self.indices(term.features)), term.shape) for term in named]
-        object.__setattr__(self, "domains", tuple(domain_of(i, one, terms) for i, one in enumerate(self.features)))
+        places = iter(self.indices([name for term in named for name in term.features]))
+        terms = [Term(tuple(next(places) for _ in term.features), term.shape) for term in named]
+        mine: list[list[Term]] = [[] for _ in self.features]
+        for term in terms:
+            for i in dict.fromkeys(term.features):
+                mine[i].append(term)
+        domains = (domain_of(i, one, some) for i, (one, some) in enumerate(zip(self.features, mine, strict=True)))
+        object.__setattr__(self, "domains", tuple(domains))
         own = {term.features[0]: term for term in terms if len(term.features) == 1}
         mains = (
             own[i] if i in own else Term(i, zero_shape(domain, len(self.intercept)))
@@ -201,6 +211,11 @@ class AdditiveModel:
         names = [one.name if isinstance(one, Feature) else one for one in listed]
         mains, pairs = summed(every, names)
         return cls([mains.get(name) for name in names], intercept, task, listed, classes, ties, pairs, logit_offset)
+
+    def __repr__(self) -> str:
+        classes = f" of {len(self.classes)} classes" if self.task == "multiclass" else ""
+        pairs = f", {len(self.pairs)} pairs" if self.pairs else ""
+        return f"<AdditiveModel: {self.task}{classes}, {len(self.features)} features{pairs}>"
 
     @property
     def mains(self) -> tuple[Term, ...]:
@@ -245,6 +260,11 @@ class AdditiveModel:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one safetensors file, exactly; `suffice.load` reads it back."""
         save_model(self, path)
+
+    @property
+    def has_probability(self) -> bool:
+        """Whether the probabilities of the classes follow from the scores: by the logistic function, or the softmax."""
+        return self.task != "regression" and self.logit_offset is not None
 
     def compile(self, max_pieces: int = 10_000, *, lazily: bool = False) -> tuple[tuple[Function, ...], ...]:
         """Return the exact pieces of each feature (first index) for each output, in the user's units.

@@ -12,13 +12,14 @@ from typing import Any, TypeAlias
 
 from flint import fmpq
 
-from suffice.errors import ModelError, ModelFileError
+from suffice.errors import ModelError, ModelFileError, SufficeError
 from suffice.model.additive import AdditiveModel
 from suffice.model.reading import load_model
 from suffice.model.writing import to_bytes
+from suffice.numbers.enclosure import FIRST_BITS, Real, exactly
 from suffice.numbers.exact import ONE, Rational, brief
 from suffice.numbers.values import Value
-from suffice.shapes.curves import combined, straight
+from suffice.shapes.combining import combined, straight
 from suffice.shapes.function import Function
 from suffice.shapes.pair_pieces import PairPieces, combine_pairs
 from suffice.shapes.pieces import Pieces
@@ -55,12 +56,18 @@ class Compiled:
         self.is_curved = straight(one for functions in self.pieces for one in functions) is None
         if self.is_curved:
             model.refuse_pairs("models with curved shapes, or with networks of more than max_pieces pieces,")
+        self.is_enclosed = not all(one.is_exact for functions in self.pieces for one in functions)
         self._oriented: dict[tuple[int, ...], tuple[Function, ...]] = {}
         self._oriented_pairs: dict[tuple[int, ...], tuple[OrientedPair, ...]] = {}
         self.landscapes: dict[tuple[int, ...], Any] = {}  # what `core` makes of features that act together, by factors
         self._hashes: set[str] = set()
         self.plans: OrderedDict[Any, Any] = OrderedDict()  # questions compiled for many rows, kept by `batch.run`
+        self.asked: dict[int, Any] = {}  # questions asked of single rows, kept by `batch.one_row`
         self.roundings: dict[str, Any] = {}  # bounds on rounding by float type, kept by `core.case`
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Plans hold functions and locks; another process makes its own.
+        return self.__dict__ | {"plans": OrderedDict(), "asked": {}}
 
     @classmethod
     def of(cls, model: Any, *, max_pieces: int = 10_000, predicts: Any = None) -> Compiled:
@@ -77,20 +84,34 @@ class Compiled:
         estimator = model if predicts is None else predicts
         return cls(additive, max_pieces=max_pieces, float_predict=getattr(estimator, "predict_cells", None))
 
+    def refuse_smooth(self, what: str, error: type[SufficeError] = ModelError) -> None:
+        """Raise an error if values are only enclosed, with which something cannot deal yet."""
+        if self.is_enclosed:
+            raise error(
+                f"{what} cannot deal yet with smooth shapes, whose values are only enclosed, and this model has some"
+            )
+
     @property
     def pieces_by_name(self) -> Mapping[str, tuple[Function, ...]]:
         """The exact pieces of each feature, one for each output."""
         return dict(zip(self.model.names, self.pieces, strict=True))
 
-    def parts(self, row: Sequence[Value]) -> tuple[tuple[Rational, ...], ...]:
-        """Return each feature's own part of each score, pairs aside."""
-        return tuple(tuple(one(value) for one in pieces) for pieces, value in zip(self.pieces, row, strict=True))
+    def parts(self, row: Sequence[Value], bits: int = FIRST_BITS) -> tuple[tuple[Real, ...], ...]:
+        """Return each feature's own part of each score, pairs aside: exact, or enclosed to about so many bits."""
+        each = zip(self.pieces, row, strict=True)
+        return tuple(tuple(one.value(value, bits) for one in pieces) for pieces, value in each)
 
-    def scores(self, row: Sequence[Value], parts: Sequence[tuple[Rational, ...]] | None = None) -> tuple[Rational, ...]:
-        """Return the exact scores of a row, pairs included; its features' own parts may be given if they are known."""
-        own = self.parts(row) if parts is None else parts
+    def scores(
+        self, row: Sequence[Value], parts: Sequence[tuple[Real, ...]] | None = None, bits: int = FIRST_BITS
+    ) -> tuple[Real, ...]:
+        """Return the scores of a row, pairs included; its features' own parts may be given if they are known."""
+        own = self.parts(row, bits) if parts is None else parts
         joint = [tuple(one(row[i], row[j]) for one in pieces) for (i, j), pieces in self.pairs]
         return tuple(sum(column, start) for start, *column in zip(self.model.intercept, *own, *joint, strict=True))
+
+    def exact_scores(self, row: Sequence[Value]) -> tuple[Rational, ...]:
+        """Return the scores of a row of a model without smooth shapes."""
+        return tuple(exactly(score) for score in self.scores(row))
 
     def oriented(self, factors: tuple[int, ...]) -> tuple[Function, ...]:
         """Return each feature's own part of `Σ_j factors[j] · score_j`, made once for each claim."""
@@ -149,7 +170,11 @@ class Compiled:
 
 def _weighted(factors: tuple[int, ...], pieces: tuple[Function, ...]) -> Function:
     used = [(fmpq(factor), one) for factor, one in zip(factors, pieces, strict=True) if factor]
-    return used[0][1] if len(used) == 1 and used[0][0] == ONE else combined(used)
+    if len(used) == 1 and used[0][0] == ONE:
+        return used[0][1]
+    if len(used) == 1 and used[0][0] == -ONE and isinstance(used[0][1], Pieces):
+        return used[0][1].negated
+    return combined(used)
 
 
 def _weighted_pair(factors: tuple[int, ...], pieces: tuple[PairPieces, ...]) -> PairPieces:

@@ -11,7 +11,7 @@ codes* such as "missing" or -9. Numbers have a distance, categories and codes ha
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -57,7 +57,7 @@ class Span(NamedTuple):
         return f"{'(' if self.low is None else '['}{low}, {high}{')' if self.high is None else ']'}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Domain:
     """Set of values of a feature; made by the constructors below and joined by `|`.
 
@@ -80,20 +80,25 @@ class Domain:
     spans: tuple[Span, ...] = ()
     categories_: tuple[Value, ...] = ()
     codes_: tuple[Value, ...] = ()
+    # Categories and codes, to look them up: names and missing; numbers, whose hash takes longer than an interval does.
+    _names: frozenset[Label] = field(init=False, repr=False, compare=False)
+    _numbers: frozenset[Rational] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        named = (*self.categories_, *self.codes_)
+        object.__setattr__(self, "_names", frozenset(one for one in named if not isinstance(one, fmpq)))
+        object.__setattr__(self, "_numbers", frozenset(one for one in named if isinstance(one, fmpq)))
         if not (self.categories_ or self.codes_):
             if not self.spans:
                 raise ModelError("a domain needs at least one value")
             return
-        has_numbers = self._has_numbers
         for kind, values in (("category", self.categories_), ("special code", self.codes_)):
             for value in values:
                 inside = [span for span in self.spans if isinstance(value, fmpq) and span.holds(value)]
                 if inside or (kind == "special code" and value in self.categories_):
                     where = str(inside[0]) if inside else "the categories"
                     raise ModelError(f"the {kind} {format_value(value)} also lies in {where}; a value cannot be both")
-        for label in self.labels if has_numbers else ():
+        for label in self.labels if self.spans or self._numbers else ():
             if isinstance(label, str) and self._spells_number(label):
                 raise ModelError(f"the label {label!r} is also a number of the domain; a cell could mean either")
 
@@ -156,9 +161,9 @@ class Domain:
 
     def holds(self, value: Value) -> bool:
         """Whether an exact value is in the domain."""
-        if value in self.codes_ or value in self.categories_:
-            return True
-        return isinstance(value, fmpq) and any(span.holds(value) for span in self.spans)
+        if not isinstance(value, fmpq):
+            return value in self._names
+        return any(span.holds(value) for span in self.spans) or (bool(self._numbers) and value in self._numbers)
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -190,13 +195,9 @@ class Domain:
         """Return the value that a cell of a user's row stands for; `NumberError` if it is none at all."""
         if is_missing(cell):
             return MISSING
-        if isinstance(cell, str) and (cell in self.labels or not self._has_numbers):
+        if isinstance(cell, str) and (cell in self._names or not (self.spans or self._numbers)):
             return str(cell)
         return rational(cell)
-
-    @property
-    def _has_numbers(self) -> bool:
-        return bool(self.spans) or any(isinstance(value, fmpq) for value in (*self.categories_, *self.codes_))
 
     def __str__(self) -> str:
         parts = [str(span) for span in self.spans]
@@ -205,6 +206,9 @@ class Domain:
         parts = [*parts[:_MOST_SHOWN], *([f"{len(parts) - _MOST_SHOWN} more"] if len(parts) > _MOST_SHOWN else [])]
         parts += [f"one of {', '.join(listed)}{f' and {more} more' if more else ''}"] if listed else []
         return ", or ".join(parts)
+
+    def __repr__(self) -> str:
+        return f"<Domain: {self}>"
 
     def _spells_number(self, label: str) -> bool:
         try:

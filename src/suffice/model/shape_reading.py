@@ -14,6 +14,7 @@ from suffice.numbers.exact import Rational, nearest_float
 from suffice.shapes import (
     Activation,
     Bins,
+    Composed,
     PairLinear,
     PairShape,
     PairSteps,
@@ -23,6 +24,9 @@ from suffice.shapes import (
     Readout,
     ReluNetwork,
     Shape,
+    Smooth,
+    SmoothFunction,
+    SmoothNetwork,
     Steps,
     Table,
 )
@@ -70,6 +74,31 @@ def _network_in(document: Json, parts: Parts) -> ReluNetwork:
         no_duplicates([(to, source) for to, source in skips]),
         exu,
     )
+
+
+def _smooth_function_in(document: Json) -> SmoothFunction:
+    name, parameters = fields(document, "name", "parameters")
+    return SmoothFunction(name, *(number_in(one) for one in parameters))
+
+
+def _smooth_in(document: Json, parts: Parts) -> Shape:
+    (function,) = fields(document, "function")
+    return Smooth(_smooth_function_in(function))
+
+
+def _smooth_network_in(document: Json, parts: Parts) -> Shape:
+    weights, biases, activations, skips = fields(document, "weights", "biases", "activations", "skips")
+    return SmoothNetwork(
+        [parts.tensors[name] for name in weights],
+        [None if name is None else parts.tensors[name] for name in biases],
+        [_smooth_function_in(one) if "parameters" in one else _activation_in(one) for one in activations],
+        no_duplicates([(to, source) for to, source in skips]),
+    )
+
+
+def _composed_in(document: Json, parts: Parts) -> Shape:
+    outer, inner = fields(document, "outer", "inner")
+    return Composed(shape_in(outer, parts), shape_in(inner, parts))
 
 
 def _readout_in(document: Json, parts: Parts) -> Shape:
@@ -138,6 +167,9 @@ READERS: Mapping[str, Callable[[Json, Parts], Shape]] = {
     "steps": _steps_in,
     "piecewise_linear": _piecewise_linear_in,
     "piecewise_polynomial": _piecewise_polynomial_in,
+    "smooth": _smooth_in,
+    "smooth_network": _smooth_network_in,
+    "composed": _composed_in,
     "table": _table_in,
     "sum": _sum_in,
     "scaled": _scaled_in,

@@ -76,16 +76,15 @@ class Term:
         return found
 
 
-def domain_of(i: int, feature: Feature, terms: Iterable[Term]) -> Domain:
+def domain_of(i: int, feature: Feature, terms: Sequence[Term]) -> Domain:
     """Return the values that a feature can take: those it is given, or all at which each of its terms has a value."""
-    mine = [term for term in terms if i in term.features]
-    supports = [term.support(i).rescaled(feature.center, feature.scale) for term in mine]
+    supports = [term.support(i).rescaled(feature.center, feature.scale) for term in terms]
     if feature.domain is None:
         common = reduce(Support.meet, supports, Support(is_everywhere=True) if not supports else supports[0])
         if common.is_empty:
             raise ModelError(f"there is no value of {feature.name!r} at which all of its terms have a value")
         return Domain.of_support(common)
-    for term, support in zip(mine, supports, strict=True):
+    for term, support in zip(terms, supports, strict=True):
         if not feature.domain.lies_in(support):
             whose = "its shape" if len(term.features) == 1 else "a shape of it and another feature"
             raise ModelError(

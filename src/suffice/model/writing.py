@@ -27,6 +27,7 @@ from suffice.numbers.values import Missing, Value
 from suffice.shapes import (
     Activation,
     Bins,
+    Composed,
     PairLinear,
     PairShape,
     PairSteps,
@@ -36,9 +37,13 @@ from suffice.shapes import (
     Readout,
     ReluNetwork,
     Shape,
+    Smooth,
+    SmoothFunction,
+    SmoothNetwork,
     Steps,
     Table,
 )
+from suffice.shapes.network import Network
 from suffice.shapes.pair_pieces import Grid
 from suffice.shapes.pair_shape import PairRescaled, PairScaled, PairSum
 from suffice.shapes.shape import Rescaled, Scaled, Sum
@@ -168,13 +173,16 @@ def shape_document(shape: Shape | PairShape, store: _Store) -> Json:
 
 @shape_document.register
 def _(shape: ReluNetwork, store: _Store) -> Json:
+    activations = [_activation_out(activation) for activation in shape.activations]
+    return {"kind": "network", **_layers_out(shape, activations, store), "exu": shape.exu}
+
+
+def _layers_out(shape: Network, activations: list[Json], store: _Store) -> Json:
     return {
-        "kind": "network",
         "weights": [store.put(f"weights.{k}", weight) for k, weight in enumerate(shape.weights)],
         "biases": [None if b is None else store.put(f"biases.{k}", b) for k, b in enumerate(shape.biases)],
-        "activations": [_activation_out(activation) for activation in shape.activations],
+        "activations": activations,
         "skips": sorted([to, source] for to, source in shape.skips.items()),
-        "exu": shape.exu,
     }
 
 
@@ -209,6 +217,25 @@ def _(shape: PiecewisePolynomial, store: _Store) -> Json:
         "coefficients": store.put_numbers("coefficients", rows),
         "values": store.put_numbers("values", shape.values),
     }
+
+
+@shape_document.register
+def _(shape: Smooth, store: _Store) -> Json:
+    return {"kind": "smooth", "function": _smooth_out(shape.function)}
+
+
+@shape_document.register
+def _(shape: SmoothNetwork, store: _Store) -> Json:
+    activations = [
+        _smooth_out(one) if isinstance(one, SmoothFunction) else _activation_out(one) for one in shape.activations
+    ]
+    return {"kind": "smooth_network", **_layers_out(shape, activations, store)}
+
+
+@shape_document.register
+def _(shape: Composed, store: _Store) -> Json:
+    outer = shape_document(shape.outer, store.below("outer"))
+    return {"kind": "composed", "outer": outer, "inner": shape_document(shape.inner, store.below("inner"))}
 
 
 @shape_document.register
@@ -298,6 +325,10 @@ def _bins_out(bins: Bins, store: _Store) -> Json:
 def _table_out(values: Grid, store: _Store) -> Json:
     """Store a table as one row of outputs for each of its cells, row by row."""
     return store.put_numbers("values", values.reshape(-1, values.shape[2]).tolist())
+
+
+def _smooth_out(function: SmoothFunction) -> Json:
+    return {"name": function.name, "parameters": [_number_out(one) for one in function.parameters]}
 
 
 def _activation_out(activation: Activation) -> Json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
@@ -92,16 +92,18 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
     def _loss(self) -> tuple[int, Loss]:
         raise NotImplementedError
 
-    def to_additive(self, domains: Mapping[str, Domain] | None = None) -> AdditiveModel:
+    def to_additive(self, domains: Mapping[str, Domain] | Literal["model"] | None = None) -> AdditiveModel:
         """Return the exact additive model that the fitted networks are.
 
         Parameters
         ----------
-        domains : mapping of column name to Domain, optional
-            Values a column can take, where the real line says too little (ages from 0 to 120, whole numbers).
+        domains : mapping of column name to Domain, or "model", optional
+            Values a column can take, where what the training rows showed says too little or too much. Of columns not
+            named it is learned: whole numbers where all are whole, and the range observed with some slack
+            (`docs/domains.md`). "model" learns nothing: a number can be any number.
         """
         check_is_fitted(self)
-        return to_additive(self, domains or {})
+        return to_additive(self, domains)
 
     # --- fitting ------------------------------------------------------------------------------------------------------
 
@@ -223,6 +225,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
 
     def _split(self, rows: Rows, target: NDArray[Any], random: np.random.RandomState) -> tuple[Rows, Rows | None]:
         count = round(self.validation_fraction * len(rows))
+        self.validation_rows_ = np.array([], dtype=np.int64)  # those held back to decide when to stop
         if count < 5 or len(rows) - count < 5:  # too few rows to spare any
             return rows, None
         groups = target if self._is_classifier and np.bincount(target.astype(int)).min() >= 2 else None
@@ -231,6 +234,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         kept, held = train_test_split(np.arange(len(rows)), test_size=count, random_state=random, stratify=groups)
         if not float(rows.weights[held].sum()) > 0 or not float(rows.weights[kept].sum()) > 0:
             return rows, None
+        self.validation_rows_ = held
         return rows.take(torch.from_numpy(kept)), rows.take(torch.from_numpy(held))
 
     @property

@@ -7,7 +7,6 @@ learned from the training table and never change afterwards.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,6 +20,8 @@ from numpy.typing import NDArray
 from suffice.errors import CellTypeError, DataError, SufficeError
 from suffice.model.additive import Feature
 from suffice.model.domain import Domain, is_missing
+from suffice.model.observed import Observed, is_limit, narrowed, reals_without
+from suffice.numbers.exact import rational
 from suffice.numbers.values import MISSING
 
 Cells = NDArray[Any]  # one column: float64 with NaN for missing, or objects with None for missing
@@ -37,6 +38,7 @@ class Numeric:
     has_missing: bool
     is_flat: bool  # ordinary numbers do not vary: they share one slot, and the shape is constant
     unseen_codes: tuple[float, ...] = ()  # declared, but without a training row to learn a value from
+    observed: Observed | None = None  # ordinary numbers of the training rows; None if there were none
 
     @property
     def slots(self) -> int:
@@ -73,9 +75,11 @@ class Numeric:
         slots[absent] = len(self.codes)
         return np.where(slots < 0, (numbers - self.center) / self.scale, 0.0), slots
 
-    def feature(self) -> Feature:
-        """Return the column as a feature of the exact model."""
-        domain = _without(self.codes + self.unseen_codes)
+    def feature(self, *, is_learned: bool = True) -> Feature:
+        """Return the column as a feature of the exact model: the numbers learned of it, or all."""
+        domain = reals_without(self.codes + self.unseen_codes)
+        if is_learned and self.observed is not None:
+            domain = narrowed(domain, self.observed)
         if self.keys:
             domain |= Domain.codes(*self.keys)
         return Feature(self.name, domain, self.center, self.scale, self.scale)
@@ -114,8 +118,8 @@ class Categorical:
             raise DataError(f"column {self.name!r} is {what} in row {row}; in training it was one of {known}") from None
         return np.zeros(len(slots)), slots
 
-    def feature(self) -> Feature:
-        """Return the column as a feature of the exact model."""
+    def feature(self, *, is_learned: bool = True) -> Feature:
+        """Return the column as a feature of the exact model, with the categories that it had in training."""
         parts = [Domain.categories(*self.categories)] if self.categories else []
         parts += [Domain.codes(MISSING)] if self.has_missing else []
         return Feature(self.name, reduce(Domain.__or__, parts))
@@ -227,7 +231,14 @@ def _learn_numeric(name: str, cells: Cells, weights: NDArray[np.float64], codes:
         raise DataError(f"column {name!r} holds numbers too large to standardise; rescale it first")
     # A constant column, up to the rounding of its mean, has no scale of its own.
     is_flat = bool(scale <= 10 * np.finfo(np.float64).eps * max(abs(center), float(np.abs(values).max())))
-    return Numeric(name, center, 1.0 if is_flat else scale, present, bool(absent.any()), is_flat, unseen)
+    observed = _observed(values)
+    return Numeric(name, center, 1.0 if is_flat else scale, present, bool(absent.any()), is_flat, unseen, observed)
+
+
+def _observed(numbers: NDArray[np.float64]) -> Observed:
+    ends = [float(numbers.min()), float(numbers.max())]
+    low, high = (is_limit(int((numbers == end).sum()), len(numbers)) for end in ends)
+    return Observed(rational(ends[0]), rational(ends[1]), bool((numbers == np.floor(numbers)).all()), low, high)
 
 
 def _learn_categorical(name: str, cells: Cells) -> Categorical:
@@ -256,15 +267,3 @@ def _codes(given: Any) -> tuple[float, ...]:
     if not np.isfinite(codes).all():
         raise DataError(f"special_codes must be finite numbers, got {given!r}; missing cells need no code")
     return codes
-
-
-def _without(codes: Sequence[float]) -> Domain:
-    """Return the real line up to the floats next to each code."""
-    ends = [-math.inf]
-    for code in sorted(codes):
-        ends += [float(np.nextafter(code, -np.inf)), float(np.nextafter(code, np.inf))]
-    ends.append(math.inf)
-    pairs = zip(ends[::2], ends[1::2], strict=True)
-    # Two codes may be neighbours among the floats, or the last float of all: then nothing lies between.
-    spans = [Domain.interval(low, high) for low, high in pairs if low <= high and low < math.inf and high > -math.inf]
-    return reduce(Domain.__or__, spans)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.errors import FeatureNameError
+from suffice.errors import DataError, FeatureNameError
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain
 from suffice.nam.columns import Categorical, Column
@@ -20,9 +20,14 @@ if TYPE_CHECKING:
     from suffice.nam.estimators import NAMClassifier, NAMRegressor
 
 
-def to_additive(nam: NAMClassifier | NAMRegressor, domains: Mapping[str, Domain]) -> AdditiveModel:
+def to_additive(
+    nam: NAMClassifier | NAMRegressor, given: Mapping[str, Domain] | Literal["model"] | None
+) -> AdditiveModel:
     """Return the exact additive model of a fitted estimator."""
     names = [column.name for column in nam.columns_]
+    domains = given if isinstance(given, Mapping) else {}
+    if isinstance(given, str) and given != "model":
+        raise DataError(f"domains must be a mapping of names to Domain, or 'model', got {given!r}")
     for name in domains:
         if name not in names:
             raise FeatureNameError(name, names)
@@ -41,15 +46,15 @@ def to_additive(nam: NAMClassifier | NAMRegressor, domains: Mapping[str, Domain]
         for column in _floats(nam.network_.bias).T.tolist()
     ]
     intercept = [value * stretch + Fraction(getattr(nam, "center_", 0.0)) for value in bias]
-    features = [_feature(column, domains) for column in nam.columns_]
+    features = [_feature(column, domains, is_learned=given != "model") for column in nam.columns_]
     if not hasattr(nam, "classes_"):
         return AdditiveModel(shapes, intercept, "regression", features)
     classes = [name.item() if isinstance(name, np.generic) else name for name in nam.classes_]
     return AdditiveModel(shapes, intercept, "binary" if len(classes) == 2 else "multiclass", features, classes)
 
 
-def _feature(column: Column, domains: Mapping[str, Domain]) -> Feature:
-    feature = column.feature()
+def _feature(column: Column, domains: Mapping[str, Domain], *, is_learned: bool) -> Feature:
+    feature = column.feature(is_learned=is_learned)
     domain = domains.get(column.name, feature.domain)
     return Feature(feature.name, domain, feature.center, feature.scale, feature.deviation)
 

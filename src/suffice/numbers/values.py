@@ -25,6 +25,9 @@ class Missing(Enum):
 
 MISSING: Final = Missing.MISSING
 
+# The label of a category that a model never saw, where its package scores such values instead of refusing them.
+UNSEEN: Final = "(unseen)"
+
 Label: TypeAlias = str | Missing
 Value: TypeAlias = Rational | Label  # what a feature can be: a number, or a label
 

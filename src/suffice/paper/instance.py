@@ -19,6 +19,7 @@ from suffice.errors import VerifierError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
 from suffice.model.term import Term
+from suffice.numbers.enclosure import exactly
 from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.paper.layers import Layers, layers_of, without_scaling
@@ -27,7 +28,7 @@ from suffice.question.claims import Same, inequalities_at, predicted
 from suffice.question.region import Radius, Unit, in_own_units, read_reach, region_around
 from suffice.question.row import read_row
 from suffice.shapes import PieceBudget, Pieces
-from suffice.shapes.curves import straight
+from suffice.shapes.combining import straight
 from suffice.shapes.pieces import combine
 
 
@@ -239,7 +240,7 @@ class Problem:
             components = self.components(inequality.factors)
             parts = tuple(Part(c, v, r, c(v)) for c, v, r in zip(components, row, region, strict=True))
             start = sum((f * b for f, b in zip(inequality.factors, self.model.intercept, strict=True)), ZERO)
-            sides.append(Query(parts, start + inequality.constant, inequality.is_strict))
+            sides.append(Query(parts, start + exactly(inequality.constant), inequality.is_strict))
         return Instance(self.model.names, tuple(sides))
 
     def predict(self, x: Any) -> Any:

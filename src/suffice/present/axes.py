@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from matplotlib import pyplot
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.lines import Line2D
@@ -19,10 +20,15 @@ LONGEST_NAME = 40
 FONT, LINE = 8.0, 11.5  # points: size of the letters, and height of a line of them
 
 
+def new_figure(width: float, height: float) -> Figure:
+    """Return a figure of pyplot's, so that a notebook shows it and `plt.savefig` saves it."""
+    return pyplot.figure(figsize=(width, height), layout="constrained")
+
+
 def axis_of(ax: Axes | None, width: float, height: float) -> Axes:
     """Return the axis given, or that of a new figure."""
     if ax is None:
-        ax = Figure(figsize=(width, height), layout="constrained").subplots()
+        ax = new_figure(width, height).subplots()
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     ax.tick_params(labelsize=FONT)

@@ -12,6 +12,7 @@ from suffice.model.compiled import Compiled
 from suffice.question.claims import CLAIMS, ProbabilityAtLeast
 from suffice.question.documents import Json, class_document
 from suffice.shapes import (
+    Composed,
     PairLinear,
     PairShape,
     PairSteps,
@@ -21,6 +22,8 @@ from suffice.shapes import (
     Readout,
     ReluNetwork,
     Shape,
+    Smooth,
+    SmoothNetwork,
     Steps,
     Table,
 )
@@ -139,6 +142,21 @@ def _(shape: PiecewiseLinear) -> Iterator[str]:
 def _(shape: PiecewisePolynomial) -> Iterator[str]:
     degree = max(len(powers) for piece in shape.coefficients for powers in piece) - 1
     yield f"curve of degree {degree}"
+
+
+@kinds.register
+def _(shape: Smooth) -> Iterator[str]:
+    yield shape.function.name
+
+
+@kinds.register
+def _(shape: SmoothNetwork) -> Iterator[str]:
+    yield "-".join(["smooth network", *(str(len(weight)) for weight in shape.weights[:-1])])
+
+
+@kinds.register
+def _(shape: Composed) -> Iterator[str]:
+    yield f"{'+'.join(kinds(shape.outer))} of {'+'.join(kinds(shape.inner))}"
 
 
 @kinds.register

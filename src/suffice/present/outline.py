@@ -15,14 +15,16 @@ from flint import fmpq
 
 from suffice.answers import Explanation
 from suffice.model.domain import Domain, Span, format_value
+from suffice.numbers.enclosure import middle
 from suffice.numbers.exact import ONE, ZERO, Rational, in_digits, nearest_float
 from suffice.numbers.values import Value
-from suffice.shapes import Curves, Function, Pieces
+from suffice.shapes import Curves, Enclosed, Function, Pieces
 from suffice.shapes.curves import curved_form
 from suffice.shapes.lazy import Lazy
 
 _MOST_DOTS = 60  # so many single numbers are drawn one by one
 _MOST_LABELS = 10
+_BITS = 64  # how closely the heights of smooth functions are known before they are rounded
 _MOST_CHORDS = 200  # that a curve is drawn with, beside its knots
 
 
@@ -62,7 +64,7 @@ def outline(why: Explanation, feature: str, part: int | None = None) -> Outline:
     part = why.tightest if part is None else part
     i = why.model.index(feature)
     worst, drop = why.worst[part][i], why.constraints[part].drops[i]
-    function, here = worst.function, worst.function(why.row[i])
+    function, here = worst.function, _height(worst.function, why.row[i])
     domain, region = why.model.domains[i], why.region[i]
     window = window_of([*function.knots[:1], *function.knots[-1:]], domain, region, why.row[i])
     labels = labels_of(domain, why.row[i], worst.infimum.at if not drop.is_infinite else None)
@@ -79,7 +81,7 @@ def outline(why: Explanation, feature: str, part: int | None = None) -> Outline:
         name=feature,
         is_fixed=i in why.fixed,
         lines=tuple(tuple(Point(nearest_float(x), nearest_float(y - here)) for x, y in run) for run in runs),
-        dots=tuple(point(at, function(at)) for at in (*singles, *labels)),
+        dots=tuple(point(at, _height(function, at)) for at in (*singles, *labels)),
         region=tuple(shown_span(span, window) for span in region.spans) if window else (),
         ticks=tuple(Tick(places[label], format_value(label), region.holds(label)) for label in labels),
         window=shown_window(window, places),
@@ -137,9 +139,30 @@ def _trace(function: Function, domain: Domain, window: Window | None) -> tuple[l
         elif isinstance(function, Lazy):
             for low, high, pieces in function.over(shown.low, shown.high):
                 _follow(pieces.on_integers if span.is_integers else pieces, low, high, runs, singles)
+        elif isinstance(function, Enclosed):
+            _follow(_smooth_chords(function, shown.low, shown.high), shown.low, shown.high, runs, singles)
         else:
             _follow(_chords(curved_form(function), shown.low, shown.high), shown.low, shown.high, runs, singles)
     return runs, singles
+
+
+def _height(function: Function, at: Value) -> Rational:
+    return middle(function.value(at, _BITS))
+
+
+def _smooth_chords(function: Enclosed, low: Rational, high: Rational) -> Pieces:
+    """Return the broken line through many points of a smooth function, with its jumps; what is drawn of it."""
+    step = (high - low) / _MOST_CHORDS
+    inside = (corner for corner in function.chains.places if low <= corner <= high)
+    knots = sorted({*inside, *(low + k * step for k in range(_MOST_CHORDS + 1))})
+    slopes, offsets = [ZERO], [_height(function, knots[0])]
+    for left, right in pairwise(knots):
+        start, end = (middle(function.limit(at, _BITS, side)) for at, side in ((left, 1), (right, -1)))
+        slopes.append((end - start) / (right - left))
+        offsets.append(start - slopes[-1] * left)
+    last = _height(function, knots[-1])
+    heights = tuple(_height(function, knot) for knot in knots)
+    return Pieces(tuple(knots), (*slopes, ZERO), (*offsets, last), heights)
 
 
 def _chords(curve: Curves, low: Rational, high: Rational) -> Pieces:

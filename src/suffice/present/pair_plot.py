@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from suffice.answers import Explanation
 from suffice.errors import DataError
-from suffice.present.axes import FONT, axis_of, fitted, legend, literal, short_label, size_in_points
+from suffice.present.axes import FONT, axis_of, fitted, legend, literal, new_figure, short_label, size_in_points
 from suffice.present.pair_outline import PairOutline, Side, pair_outline, strongest_pairs
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def pairs(why: Explanation, features: Sequence[tuple[str, str]] | None = None, *
         raise DataError("there are no terms over two features to draw")
     columns = min(3, len(chosen))
     rows = -(-len(chosen) // columns)
-    figure = Figure(figsize=(3.5 * columns, 2.9 * rows + 0.4), layout="constrained")
+    figure = new_figure(3.5 * columns, 2.9 * rows + 0.4)
     grid = figure.subplots(rows, columns, squeeze=False).flat
     for ax, names in zip(grid, chosen, strict=False):
         pair(why, names, ax)

@@ -1,7 +1,8 @@
 """Pictures of results, with matplotlib (extra `plot`): each function draws on an axis and returns it.
 
 In come results. What is drawn are their exact numbers, each rounded once to a float; shapes are drawn piece by piece,
-not sampled. Without an axis a function makes a figure of a size that fits: `ax.figure.savefig("why.svg")`.
+not sampled. Without an axis a function makes a figure of pyplot's, of a size that fits: a notebook shows it, and
+`plt.savefig("why.svg")` or `ax.figure.savefig("why.svg")` saves it.
 
 Dark and light, filled and open, solid and dashed tell things apart, colour only repeats it: the pictures can be read
 in greyscale and by colour-blind readers. Bars that would not fit are added up in one, so that no text overlaps.
@@ -28,6 +29,7 @@ from suffice.present.outline import Outline, outline
 
 try:
     import matplotlib
+    from matplotlib import pyplot
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -42,6 +44,7 @@ try:
         lines_that_fit,
         literal,
         name_lines,
+        new_figure,
         short_label,
         size_in_points,
     )
@@ -163,7 +166,7 @@ def shapes(why: Explanation, features: Sequence[str] | None = None, *, most: int
     chosen = (list(why.ranked) if features is None else list(features))[:most]
     columns = min(3, len(chosen))
     rows = -(-len(chosen) // columns)
-    figure = Figure(figsize=(3.3 * columns, 2.4 * rows + 0.4), layout="constrained")
+    figure = new_figure(3.3 * columns, 2.4 * rows + 0.4)
     grid = figure.subplots(rows, columns, squeeze=False).flat
     for ax, feature in zip(grid, chosen, strict=False):
         shape(why, feature, ax)
@@ -275,6 +278,13 @@ def to_svg(drawn: Drawn, name: str = "figure") -> str:
     text = text[text.index("<svg") :]
     used = set(re.findall(r'(?:url\(|href=")#([^")]+)', text))
     return re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", text)
+
+
+def to_svg_once(drawn: Drawn, name: str = "figure") -> str:
+    """Return the same, and close the figure: for pictures that nobody will look at elsewhere."""
+    svg = to_svg(drawn, name)
+    pyplot.close(drawn if isinstance(drawn, Figure) else drawn.get_figure(root=True))
+    return svg
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------

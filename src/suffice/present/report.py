@@ -140,7 +140,7 @@ def _section(k: int, decision: Decision, shapes: int) -> str:
 
 
 def _figure(drawn: plots.Drawn, name: str, caption: str) -> str:
-    svg = plots.to_svg(drawn, name)
+    svg = plots.to_svg_once(drawn, name)
     label = f'<svg role="img" aria-label="{escaped(caption)}"'
     return f"<figure>{label}{svg.removeprefix('<svg')}<figcaption>{escaped(caption)}</figcaption></figure>"
 

@@ -141,6 +141,14 @@ def _show_features(console: Console, compiled: Compiled) -> None:
     put(console, grid, indent=2)  # a long name goes on below itself, and must not begin a line
 
 
+def show_domains(console: Console, model: AdditiveModel) -> None:
+    """Print what each feature can be."""
+    grid = _listing(("feature", "can be"), ())
+    for name, domain in zip(model.names, model.domains, strict=True):
+        grid.add_row(Text(visible(name)), Text(visible(str(domain))))
+    put(console, grid)
+
+
 def _show_pairs(console: Console, compiled: Compiled) -> None:
     model = compiled.model
     grid = _listing(("pair", "", "shape"), ("cells",))
@@ -173,10 +181,22 @@ def show_training(console: Console, document: Json, model: AdditiveModel) -> Non
         "target": f"{document['target']} ({model.task})",
         "classes": ", ".join(str(name) for name in model.classes),
         "trained": f"{document['epochs']} epochs in {document['seconds']:.1f} s",
+        **_scores(document),
         "loss": _loss(document),
         **_file_facts(document["model"]),
     }
+    for doubt in document["doubts"]:
+        put(console, Text.assemble(("Doubt:", "bold yellow"), f" {visible(doubt)}"))
     _show_facts(console, facts)
+
+
+def _scores(document: Json) -> dict[str, str]:
+    """Return how well the model predicts rows that were held back, beside a linear model and the simplest guess."""
+    return {
+        one["name"]: f"{one['model']:.3f} on rows held back (linear model {one['linear']:.3f}, simplest guess "
+        f"{one['guess']:.3f})"
+        for one in document["scores"]
+    }
 
 
 def _loss(document: Json) -> str:

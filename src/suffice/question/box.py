@@ -6,7 +6,7 @@ its own domain where nothing is said of it. A box is a region like any other; wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,6 +156,14 @@ def _cut(span: Span, low: Rational | None, high: Rational | None) -> Span | None
     found = Span(max(lows) if lows else None, min(highs) if highs else None, span.is_integers)
     is_empty = found.low is not None and found.high is not None and found.low > found.high
     return None if is_empty else found
+
+
+def listed(domain: Domain, values: Iterable[Value]) -> Domain:
+    """Return the domain of some values of another one."""
+    each = tuple(dict.fromkeys(values))
+    categories, codes = (tuple(x for x in each if x in known) for known in (domain.categories_, domain.codes_))
+    numbers = (x for x in each if isinstance(x, fmpq) and x not in (*categories, *codes))
+    return Domain(tuple(Span(x, x) for x in numbers), categories, codes)
 
 
 def some_value(domain: Domain) -> Value:

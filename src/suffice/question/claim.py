@@ -14,10 +14,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from suffice.errors import ClaimError
 from suffice.model.additive import AdditiveModel
+from suffice.numbers.enclosure import FIRST_BITS, Real
 from suffice.numbers.exact import ZERO, Rational
 from suffice.question.documents import Json
 
-FIRST_BITS = 128  # how closely a number that is not rational is enclosed at first
 NO_CLASS = -1  # what a regression predicts, as the index of a class
 
 
@@ -29,19 +29,19 @@ class Inequality:
     """
 
     factors: tuple[int, ...]
-    constant: Rational
+    constant: Real
     is_strict: bool
     meaning: str
     gap: Rational = ZERO
 
-    def at(self, scores: Sequence[Rational]) -> Rational:
+    def at(self, scores: Sequence[Real]) -> Real:
         """Return the left side at given scores."""
         return self.constant + dot(self.factors, scores)
 
-    def holds_at(self, scores: Sequence[Rational]) -> bool:
-        """Whether the inequality holds at given scores."""
+    def holds_at(self, scores: Sequence[Real]) -> bool:
+        """Whether the inequality holds at given scores; `Undecided` where these are not known well enough."""
         value = self.at(scores)
-        return value > 0 or (value == 0 and not self.is_strict)
+        return value > 0 if self.is_strict else value >= 0
 
 
 class Part(NamedTuple):
@@ -50,11 +50,11 @@ class Part(NamedTuple):
     factors: tuple[int, ...]
     constant: Rational
     is_strict: bool
-    meaning: Callable[[Rational], str]  # in words, given the constant
+    meaning: Callable[[Real], str]  # in words, given the constant
     is_relative: bool = False  # whether the constant is counted from the row's own score
     gap: Rational = ZERO
 
-    def of(self, scores: Sequence[Rational]) -> Inequality:
+    def of(self, scores: Sequence[Real]) -> Inequality:
         """Return the inequality for a row with these scores."""
         constant = self.constant - dot(self.factors, scores) if self.is_relative else self.constant
         return Inequality(self.factors, constant, self.is_strict, self.meaning(constant), self.gap)
@@ -109,7 +109,7 @@ class Claim(ABC):
         return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
 
 
-def dot(factors: Sequence[int], values: Sequence[Rational]) -> Rational:
+def dot(factors: Sequence[int], values: Sequence[Real]) -> Real:
     """Return `Σ_j factors[j] · values[j]`."""
     if len(factors) == 1 and factors[0] == 1:
         return values[0]

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 from suffice.errors import ClaimError, NumberError, Undecided
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import format_value
-from suffice.numbers.enclosure import logit_bounds
+from suffice.numbers.enclosure import FIRST_BITS, Enclosure, Real, logit_bounds, middle
 from suffice.numbers.exact import ZERO, Number, Rational, brief, rational, to_fraction
-from suffice.question.claim import FIRST_BITS, NO_CLASS, Claim, Inequality, Part
+from suffice.question.claim import NO_CLASS, Claim, Inequality, Part
 from suffice.question.documents import class_document, read_class
 
 
@@ -296,7 +296,7 @@ def read_claim(model: AdditiveModel, document: Any) -> Claim:
     return kind.from_fields(model, given)
 
 
-def predicted_class(model: AdditiveModel, scores: Sequence[Rational]) -> int:
+def predicted_class(model: AdditiveModel, scores: Sequence[Real]) -> int:
     """Return the index of the class that the scores decide for; `NO_CLASS` of a regression."""
     if model.task == "regression":
         return NO_CLASS
@@ -306,16 +306,18 @@ def predicted_class(model: AdditiveModel, scores: Sequence[Rational]) -> int:
     return max(range(len(scores)), key=lambda j: (scores[j], -j))  # the first of the largest
 
 
-def predicted(model: AdditiveModel, scores: Sequence[Rational]) -> Any:
-    """Return the class that the scores decide for; of a regression the score itself, as a `Fraction`."""
+def predicted(model: AdditiveModel, scores: Sequence[Real]) -> Any:
+    """Return the class that the scores decide for; of a regression the score, a `Fraction` or an `Enclosure`."""
     winner = predicted_class(model, scores)
-    return to_fraction(scores[0]) if winner == NO_CLASS else model.classes[winner]
+    if winner != NO_CLASS:
+        return model.classes[winner]
+    return scores[0] if isinstance(scores[0], Enclosure) else to_fraction(scores[0])
 
 
 def inequalities_at(
     claim: Claim,
     model: AdditiveModel,
-    scores: Sequence[Rational],
+    scores: Sequence[Real],
     bits: int = FIRST_BITS,
     *,
     winner: int | None = None,
@@ -331,13 +333,13 @@ def inequalities_at(
             if inequality.at(scores) + inequality.gap >= 0 and inequality.gap:
                 raise Undecided
             raise ClaimError(
-                f"the claim is false at the row itself: the score is {format_value(scores[0])}, "
+                f"the claim is false at the row itself: the score is {format_value(middle(scores[0]))}, "
                 f"not {inequality.meaning}"
             )
     return found
 
 
-def is_true(claim: Claim, model: AdditiveModel, scores: Sequence[Rational], winner: int) -> bool:
+def is_true(claim: Claim, model: AdditiveModel, scores: Sequence[Real], winner: int) -> bool:
     """Whether a claim about a class holds at given scores."""
     bits = FIRST_BITS
     while True:
@@ -362,11 +364,11 @@ def _beats(model: AdditiveModel, winner: int, other: int) -> Part:
 
 
 def _above(constant: Rational, *, is_relative: bool = False) -> Part:
-    return Part((1,), constant, False, lambda c: f"at least {format_value(-c)}", is_relative)
+    return Part((1,), constant, False, lambda c: f"at least {format_value(-middle(c))}", is_relative)
 
 
 def _below(constant: Rational, *, is_relative: bool = False) -> Part:
-    return Part((-1,), constant, False, lambda c: f"at most {format_value(c)}", is_relative)
+    return Part((-1,), constant, False, lambda c: f"at most {format_value(middle(c))}", is_relative)
 
 
 def _score_name(model: AdditiveModel) -> str:

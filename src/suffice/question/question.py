@@ -90,7 +90,7 @@ BUDGETS = ("max_nodes", "max_seconds")
 _FIELDS = tuple(get_type_hints(QuestionDocument))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Question:
     """What is asked, of any number of rows: made by `Explainer.question`, `Question.read` or `from_document`.
 
@@ -139,6 +139,11 @@ class Question:
     norm: float
     arithmetic: Arithmetic
     budget: Budget
+
+    def __repr__(self) -> str:
+        reach = {"inf" if one is None else str(one) for one in self.reach}
+        radius = reach.pop() if len(reach) == 1 else "by feature"
+        return f"<Question: radius {radius}, unit {self.unit}, claim {self.claim.kind}>"
 
     @classmethod
     def read(cls, model: AdditiveModel, radius: Radius | Question = HALF, **options: Unpack[Options]) -> Question:

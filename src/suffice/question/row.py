@@ -12,7 +12,7 @@ from suffice.errors import FeatureNameError, NumberError, RowError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
 from suffice.numbers.exact import brief
-from suffice.numbers.values import Missing, Value
+from suffice.numbers.values import UNSEEN, Missing, Value
 
 Row = tuple[Value, ...]
 
@@ -89,5 +89,6 @@ def _read_cell(name: str, domain: Domain, cell: Any) -> Value:
     if not domain.holds(value):
         is_number = isinstance(cell, (float, np.generic))
         shown = "missing" if isinstance(value, Missing) else str(cell) if is_number else brief(cell)
-        raise RowError(f"feature {name!r} is {shown}, outside its domain: {domain}")
+        hint = f"; write {UNSEEN!r} for a category that the model never saw" if UNSEEN in domain.codes_ else ""
+        raise RowError(f"feature {name!r} is {shown}, outside its domain: {domain}{hint}")
     return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from suffice.answers.contrast import Contrast
+from suffice.answers.words import TIE
 from suffice.core.case import Case
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, search
 from suffice.solvers.cheapest_break import Break, cheapest_break
@@ -17,6 +18,7 @@ def contrast(case: Case) -> Contrast:
     clock, choices = case.clock(NODES), case.question.choices
     found = cheapest_break(case.outer, choices, clock)
     possible = found if case.inner == case.outer else cheapest_break(case.inner, choices, clock)
+    case.settle(why_open(case, found, possible) in (None, OUT_OF_BUDGET))
     if found is None:
         bound = 0 if possible is None else possible.lower_bound
         return Contrast(case, (), None, 0, bound, why_open(case, None, possible))
@@ -32,4 +34,6 @@ def why_open(case: Case, found: Break | None, possible: Break | None) -> str | N
         return None
     if any(one is not None and one.lower_bound < one.cost for one in (found, possible)):
         return OUT_OF_BUDGET
+    if case.compiled.is_enclosed:
+        return f"whether less does is {TIE}"
     return f"whether less does is within the rounding error of {case.question.arithmetic}"

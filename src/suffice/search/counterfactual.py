@@ -35,18 +35,18 @@ def counterfactual(case: Case) -> Counterfactual:
     def cheapest(constraints: Sequence[Constraint]) -> Break | None:
         return cheapest_break(constraints, choices, clock)
 
-    path = case.path(case.charges)
+    path, closest = case.paths
     found = nearest_break(path, cheapest)
-    possible = found
-    if any(case.charges):
-        closest = case.path([-charge for charge in case.charges])
-        possible = nearest_break(closest, cheapest)
+    possible = found if closest is path else nearest_break(closest, cheapest)
     first, least = (None if one is None else one.cheapest for one in (found, possible))
     caveat = why_open(case, first, least)
+    case.settle(caveat in (None, OUT_OF_BUDGET))
     if found is None or first is None:
         return Counterfactual(case, (), None, 0, 0 if least is None else least.lower_bound, caveat)
     assert possible is not None
     assert least is not None
+    if case.compiled.is_enclosed:  # an input is known to break it there, and none before
+        possible = possible._replace(more=found.radius + found.more - possible.radius)
     if possible.more:
         more = format_value(possible.more)
         kind = "" if case.has_pairs or case.compiled.is_curved else ", which is not rational,"

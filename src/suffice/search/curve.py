@@ -8,7 +8,7 @@ from suffice.answers.radius import Curve, Limit, Step
 from suffice.answers.words import listed, true_end
 from suffice.core.case import Case, cost_of
 from suffice.core.constraint import Constraint
-from suffice.errors import PreferenceError
+from suffice.errors import PreferenceError, Undecided
 from suffice.numbers.exact import Rational
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, ROUNDED_MINIMA, search
 from suffice.search.explain import NODES
@@ -36,7 +36,12 @@ def curve(case: Case, until: Rational | None) -> Curve:
         if not all(constraint.admits(freed) for constraint in constraints):
             what = f"{listed([names[i] for i in freed])} cannot {'be' if len(freed) == 1 else 'all be'} free"
             raise PreferenceError(f"{what} at every radius of the curve; free fewer, or choose a smaller `until`")
-        return smallest_cover(constraints, choices, **clock.budget)
+        cover = smallest_cover([one.inner for one in constraints], choices, **clock.budget)
+        if case.compiled.is_enclosed and cover.is_best:
+            bound = smallest_cover([one.outer for one in constraints], choices, **clock.budget)
+            if bound.is_best and bound.cost < cover.cost:
+                raise Undecided
+        return cover
 
     stretches = sizes_by_radius(case.path(), solve, until)
     steps = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suffice.answers.explanation import Explanation
-from suffice.answers.words import listed
+from suffice.answers.words import TIE, listed
 from suffice.core.case import Case
 from suffice.core.constraint import NO_DROP, Constraint
-from suffice.errors import ClaimError, PreferenceError
+from suffice.errors import ClaimError, PreferenceError, UnsettledError
 from suffice.model.domain import format_value
 from suffice.question.question import OPTIONS
 from suffice.search.asking import search
@@ -27,6 +27,7 @@ def explain(case: Case) -> Explanation:
     # What is ruled out must be ruled out for the true region and the true scores.
     bound = cover if case.inner == case.outer else smallest_cover(case.outer, choices, **clock.budget)
     is_best = bound.lower_bound == cover.cost
+    case.settle(is_best or case.question.is_ball or not (cover.is_best and bound.is_best))
     needs_proof = len(case.outer) > 1 or not choices.is_plain or isinstance(bound.proof, Scenarios)
     return Explanation(
         case=case,
@@ -42,8 +43,11 @@ def check_free(case: Case) -> None:
     choices = case.question.choices
     freed = choices.features(sorted(choices.free))
     check_charged(case.inner)
-    for constraint in case.inner:
+    for constraint, outer in zip(case.inner, case.outer, strict=True):
         if not constraint.admits(freed):
+            if case.compiled.is_enclosed and outer.admits(freed):
+                case.settle(False)
+                raise UnsettledError(f"whether {listed([case.model.names[i] for i in freed])} can be free is {TIE}")
             fall, is_exact = constraint.known_fall(freed)
             by = f"by {format_value(fall.value)}" if is_exact else "by more than that"
             amount = "without bound" if fall.is_infinite else by
@@ -71,4 +75,6 @@ def _caveat(case: Case, cover: Cover) -> str:
     question = case.question
     if question.is_ball:
         return f"the box around the {int(question.norm)}-norm ball was searched; the ball itself may need fewer"
+    if case.compiled.is_enclosed:
+        return f"whether a smaller one is enough is {TIE}"
     return f"a bound on {question.arithmetic} rounding was subtracted; the deployed model may need fewer features"

@@ -18,6 +18,7 @@ from suffice.solvers.proofs import Cover
     "explanations",
     honours=ALWAYS | PREFERENCES | BUDGET | {"max_changed"},
     refuses={"norm": BOX_ONLY, "arithmetic": ROUNDED_MINIMA},
+    takes_smooth=False,
 )
 def explanations(case: Case, minimal: Literal["size", "subset"]) -> Explanations:
     """Return all minimal explanations, to be iterated over: each comes as soon as it is found."""

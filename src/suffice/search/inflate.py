@@ -18,6 +18,7 @@ from suffice.solvers.ranges import widest_range
     "inflate",
     honours=ALWAYS | PREFERENCES | BUDGET | {"max_changed"},
     refuses={"norm": BOX_ONLY, "arithmetic": "ranges extend beyond the region, and rounding is bounded only within it"},
+    takes_smooth=False,
 )
 def inflate(case: Case, fixed: Sequence[int] | None) -> Inflated:
     """Return for each fixed feature the widest range over which the claim still holds.

@@ -20,6 +20,7 @@ _NODES = 2_000
         "norm": BOX_ONLY,
         "arithmetic": ROUNDED_MINIMA,
     },
+    takes_smooth=False,
 )
 def relevance(case: Case) -> Relevance:
     """Return which features are in every subset-minimal explanation, in some, or in none.

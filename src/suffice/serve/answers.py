@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class _Shown(BaseModel):
@@ -53,6 +53,7 @@ class GridAnswer(_Shown):
 
 class _Answer(_Shown):
     prediction: Prediction
+    probability: float | None  # of the predicted class, where the model has one
     claim: dict[str, Any]
     facts: list[FactAnswer | GridAnswer]
 
@@ -75,6 +76,8 @@ class ExplanationAnswer(_Answer):
     values: Point
     region: dict[str, dict[str, Any]]
     drops: dict[str, ExactNumber]
+    probability_range: list[float] | None
+    prediction_range: list[float | None] | None  # of a regression; null for an end that nothing bounds
     witnesses: dict[str, AnyValue | None]
 
 
@@ -189,6 +192,130 @@ class InflatedAnswer(_Answer):
     free: list[str]
     status: StatusName
     caveat: str | None
+
+
+class ShareAnswer(_Shown):
+    """Of so many rows, so many."""
+
+    count: int
+    rows: int
+
+
+class ClassShareAnswer(ShareAnswer):
+    """The share of the rows that are predicted to be of a class."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    name: str | int | float | bool = Field(alias="class")
+
+
+class _TableAnswer(_Shown):
+    facts: list[FactAnswer | GridAnswer]
+    failed: dict[str, str]  # rows that could not be read, and why
+
+
+class UnaffectedAnswer(_TableAnswer):
+    """For which share of the rows some features never matter, and for which rows they do."""
+
+    question: dict[str, Any]
+    features: list[str]
+    share: ShareAnswer
+    by_class: list[ClassShareAnswer]
+    effect: ExactNumber | None
+    affected: list[int]
+
+
+class RowsAnswer(_TableAnswer):
+    """The explanations of all rows, in columns; null for a row that the model cannot read."""
+
+    question: dict[str, Any]
+    names: list[str]
+    predictions: list[str | int | float | bool | None]
+    probabilities: list[float | None] | None  # of the predicted class, in floats; of two classes only
+    sizes: list[int | None]
+    margins: list[float | None]
+    features: list[list[int]]  # places in `names`
+
+
+class RadiusShareAnswer(_Shown):
+    """The share of rows that are stable at a radius; with labels, of those that are right as well."""
+
+    question: dict[str, Any]
+    stable: ShareAnswer
+    stable_and_right: ShareAnswer | None = None
+
+
+class StabilityAnswer(_TableAnswer):
+    """For which share of the rows nothing within a radius changes the prediction."""
+
+    radii: list[RadiusShareAnswer]
+
+
+class _Verdict(_Shown):
+    kind: str
+    holds: bool
+    sentence: str
+    about: str | int | float | bool | None
+    facts: list[FactAnswer | GridAnswer]
+    rows: int | None = None  # of the table, if there is one
+    violations: list[int] | None = None
+    failed: dict[str, str] | None = None
+
+
+class AssertionAnswer(_Verdict):
+    """Whether a claim holds everywhere in a box of inputs, with an input at which it does not."""
+
+    claim: dict[str, Any]
+    margin: ExactNumber | None
+    counterexample: Point | None
+
+
+class MonotoneAnswer(_Verdict):
+    """Whether a score never falls along a feature, or where it does; the violations are rows that lose by it."""
+
+    feature: str
+    direction: Literal["up", "down"]
+    falls: list[dict[str, Any]]
+
+
+class ReasonsAnswer(_Shown):
+    """The fewest factors that would have changed a decision, had they been as in a reference."""
+
+    prediction: Prediction
+    row: Point
+    reference: dict[str, Any]
+    is_possible: bool
+    status: StatusName
+    reasons: list[str]
+    size: int
+    instead: Prediction
+    alternatives: list[list[str]]
+    is_complete: bool
+    necessary: list[str]
+    alone: list[str]
+    facts: list[FactAnswer | GridAnswer]
+
+
+class PlanAnswer(_Shown):
+    """Changes, and what they cost."""
+
+    cost: ExactNumber
+    changes: dict[str, dict[str, Any]]
+
+
+class RecourseAnswer(_Shown):
+    """The cheapest changes that lead to a decision, and others; none if there are none."""
+
+    kind: str
+    aim: str
+    row: Point
+    is_possible: bool
+    status: StatusName
+    is_complete: bool
+    lower_bound: ExactNumber | None
+    plans: list[PlanAnswer]
+    relations: list[str]
+    broken_in_the_row: list[str]
+    facts: list[FactAnswer | GridAnswer]
 
 
 class Problem(_Shown):

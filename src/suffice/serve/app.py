@@ -32,17 +32,14 @@ from suffice.serve.description import describe_rows, describe_token
 from suffice.serve.guard import Guard
 from suffice.serve.lanes import Lanes
 from suffice.serve.limits import Limits
+from suffice.serve.pages import PAGE
+from suffice.serve.portfolio import SURVEYED, Surveyed
 from suffice.serve.problems import MEDIA_TYPE, ProblemError, add_handlers
 from suffice.serve.questions import ASKED, Asked, BatchBody, CertificateBody, ReportBody
 from suffice.serve.sending import Sending
 from suffice.tables.reading import DataTable
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-_PAGE = {
-    "": ("index.html", "text/html"),
-    "page.css": ("page.css", "text/css"),
-    "page.js": ("page.js", "text/javascript"),
-}
 _BYTES = "application/octet-stream"
 _DESCRIPTION = (
     "Proven minimal explanations of one additive model. Every number of an answer is exact, as text, beside its "
@@ -116,7 +113,7 @@ class _Service:
         self.hash = explainer.compiled.file_hash(file)
         self.content = explainer.compiled.content if file is None else FilePath(file).read_bytes()
         self.table, self.limits = table, limits
-        self.lanes = Lanes(Asker(explainer, self.content, self.hash, limits.max_answer), limits)
+        self.lanes = Lanes(Asker(explainer, self.content, self.hash, limits.max_answer, table), limits)
         self.sending = Sending(limits.max_unread)
 
     async def answer(
@@ -154,8 +151,8 @@ def _ok(model: type | None, description: str) -> dict[int | str, dict[str, Any]]
 
 
 def _add_page(app: FastAPI) -> None:
-    """Serve the page's three files, each under one fixed name."""
-    for name, (file, kind) in _PAGE.items():
+    """Serve the page's files, each under one fixed name."""
+    for name, (file, kind) in PAGE.items():
         content = files("suffice.serve").joinpath("page", file).read_bytes()
         app.add_api_route(f"/{name}", _fixed(content, kind), include_in_schema=False, response_class=Response)
 
@@ -204,10 +201,16 @@ def _model_document(service: _Service) -> Json:
     """Return what the model is, and what can be asked of it."""
     asked = [{"name": one.name, "title": one.title, "fields": list(one.body.model_fields)} for one in ASKED.values()]
     limits = service.limits
+    surveyed = [
+        {"name": one.name, "title": one.title, "fields": list(one.body.model_fields)} for one in SURVEYED.values()
+    ]
     return model_document(service.explainer.compiled) | {
         "sha256": service.hash,
         "rows": 0 if service.table is None else len(service.table.rows),
+        "table": None if service.table is None else FilePath(service.table.path).name,
+        "columns": [] if service.table is None else list(service.table.columns),
         "questions": asked,
+        "portfolio_questions": surveyed,
         "limits": {"bytes": limits.max_bytes, "rows": limits.max_rows, "seconds": limits.max_seconds},
     }
 
@@ -235,6 +238,14 @@ def _add_questions(app: FastAPI, service: _Service) -> None:
             description=asked.search.__doc__ or "",
             responses=_ok(asked.answer, "the answer"),
         )(_answering(service, asked))
+    for name, surveyed in SURVEYED.items():
+        app.post(
+            f"/v1/{name}",
+            name=name,
+            summary=surveyed.title,
+            description=f"{surveyed.title} See the chapter on decisions.",
+            responses=_ok(surveyed.answer, "the answer"),
+        )(_answering(service, surveyed))
 
     @app.post(
         "/v1/batch",
@@ -247,8 +258,8 @@ def _add_questions(app: FastAPI, service: _Service) -> None:
         return await service.answer("batch", body)
 
 
-def _answering(service: _Service, asked: Asked) -> Callable[..., Coroutine[Any, Any, Response]]:
-    """Return what answers requests to a search."""
+def _answering(service: _Service, asked: Asked | Surveyed) -> Callable[..., Coroutine[Any, Any, Response]]:
+    """Return what answers requests to a question."""
 
     async def answer(body: Body) -> Response:
         return await service.answer(asked.name, body)

@@ -9,6 +9,7 @@ import json
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -21,8 +22,10 @@ from suffice.explainer import Explainer
 from suffice.question.documents import Json
 from suffice.question.question import Question
 from suffice.serve.limits import Deadline
+from suffice.serve.portfolio import SURVEYED, Survey
 from suffice.serve.problems import ProblemError, problem_document
 from suffice.serve.questions import ASKED, EXPLAIN, Asked, BatchBody, CertificateBody, ReportBody, read_question
+from suffice.tables.reading import DataTable
 from suffice_check import RejectedError, UnreadableError, check
 
 _CERTIFICATE: TypeAdapter[Any] = TypeAdapter(CertificateBody)
@@ -41,12 +44,15 @@ class Asker:
         Its SHA-256.
     max_answer : int
         Bytes of an answer.
+    table : DataTable, optional
+        The rows that questions about a whole table are about.
     """
 
     explainer: Explainer
     content: bytes
     digest: str
     max_answer: int
+    table: DataTable | None = None
 
     def answer(self, path: str, body: Any, deadline: Deadline) -> bytes:
         """Return the answer to a request."""
@@ -56,12 +62,21 @@ class Asker:
             "report": self._report,
             "check": self._check,
         }
-        answer = own[path](body, deadline) if path in own else self._asked(ASKED[path], body, deadline)
+        if path in own:
+            answer = own[path](body, deadline)
+        elif path in SURVEYED:
+            answer = _json(SURVEYED[path].document(self._survey, body, deadline))
+        else:
+            answer = self._asked(ASKED[path], body, deadline)
         if len(answer) > self.max_answer:
             raise ProblemError(
                 413, f"the answer has {len(answer):,} bytes, more than {self.max_answer:,}; ask for less at once"
             )
         return answer
+
+    @cached_property
+    def _survey(self) -> Survey:
+        return Survey(self.explainer, self.table)
 
     def _asked(self, asked: Asked, body: Mapping[str, Any], deadline: Deadline) -> bytes:
         read = asked.body.model_validate(body)

@@ -18,18 +18,18 @@ from suffice.question.question import OPTIONS, Arithmetic
 from suffice.question.region import Unit
 from suffice.search.asking import Search
 
-_Text = Annotated[str, Field(strict=True, max_length=5_000)]
+Text = Annotated[str, Field(strict=True, max_length=5_000)]
 _Integer = Annotated[int, Field(strict=True)]
 _Float = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 _Count = Annotated[int, Field(strict=True, ge=1, le=10_000)]
-Names = list[_Text]
+Names = list[Text]
 Number = Annotated[
-    _Text | _Integer | _Float,
+    Text | _Integer | _Float,
     Field(
         description='A number. Text counts at the value it spells ("0.1" is one tenth), a number as the nearest float.'
     ),
 ]
-Cell = Annotated[_Text | _Integer | _Float | None, Field(description="A number, the name of a category, or null.")]
+Cell = Annotated[Text | _Integer | _Float | None, Field(description="A number, the name of a category, or null.")]
 Cells = Annotated[dict[str, Cell], Field(description="A value for each feature, in the features' own units.")]
 
 

@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from suffice.serve.limits import Limits
+from suffice.serve.pages import PAGE
 from suffice.serve.problems import ProblemError, problem
 
 _HEADERS = {
@@ -25,7 +26,7 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 _PIECE = 65_536
-OPEN = frozenset({"/", "/page.css", "/page.js"})  # the page itself, which asks for the token
+OPEN = frozenset(f"/{name}" for name in PAGE)  # the page itself, which asks for the token
 
 
 class Guard:

@@ -9,16 +9,18 @@ import asyncio
 import math
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from queue import SimpleQueue
 from typing import Any
 
 from suffice.serve.asker import Asker
 from suffice.serve.limits import TOO_LONG, Deadline, Limits
+from suffice.serve.portfolio import SURVEYED
 from suffice.serve.problems import ProblemError
 from suffice.serve.questions import ASKED
 from suffice.serve.worker import OverrunError, Worker, packed
 
-_SLOW = frozenset({"batch", "report", *(name for name, asked in ASKED.items() if asked.is_slow)})
+_SLOW = frozenset({"batch", "report", *SURVEYED, *(name for name, asked in ASKED.items() if asked.is_slow)})
 
 
 class Lanes:
@@ -26,8 +28,8 @@ class Lanes:
 
     def __init__(self, asker: Asker, limits: Limits) -> None:
         self.limits = limits
-        content = packed(asker)
-        self._quick, self._slow = _Lane(content, limits), _Lane(content, limits)
+        quick = packed(replace(asker, table=None))  # questions about the whole table are slow ones
+        self._quick, self._slow = _Lane(quick, limits), _Lane(packed(asker), limits)
 
     async def answer(self, path: str, body: Mapping[str, Any] | bytes) -> bytes:
         """Return the answer to a request, or raise a problem when it takes too long or too many wait."""

@@ -179,9 +179,7 @@ def _app(
 
 def _table(path: Path, explainer: Explainer) -> DataTable:
     table = read_table(path)
-    absent = [name for name in explainer.model.names if name not in table.columns]
-    if absent:
-        raise DataError(f"{path}: has no column {absent[0]!r}, a feature of the model")
+    table.check_columns(explainer.model.names)
     return table
 
 

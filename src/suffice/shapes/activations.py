@@ -118,6 +118,11 @@ class Activation:
             )
         return _BY_NAME[given]
 
+    @staticmethod
+    def names() -> tuple[str, ...]:
+        """Return the names that `of` knows."""
+        return tuple(_BY_NAME)
+
     @property
     def is_identity(self) -> bool:
         """Whether nothing changes."""

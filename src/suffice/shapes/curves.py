@@ -14,7 +14,7 @@ Inputs are rational numbers. A minimum at a place that is not rational is approa
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, cast
@@ -26,8 +26,7 @@ from suffice.numbers.surd import Exact, Surd, square_root
 from suffice.numbers.values import Label, Value
 from suffice.shapes.function import Function
 from suffice.shapes.infimum import Infimum, RangeMinimum
-from suffice.shapes.lazy import Lazy
-from suffice.shapes.pieces import Pieces, combine
+from suffice.shapes.pieces import Pieces
 
 MOST_DEGREE = 3
 
@@ -295,29 +294,6 @@ def tidy(
     return Curves(places, tuple(each), heights, named)
 
 
-def combined(parts: Iterable[tuple[Rational, Function]]) -> Function:
-    """Return the linear combination `Σ factor · part` of functions of both kinds; a label must be known to all."""
-    every = list(parts)
-    lazy = [(factor, part) for factor, part in every if isinstance(part, Lazy)]
-    if lazy:  # a feature is lazy as a whole, with all its outputs
-        return lazy[0][1].combined(lazy)
-    straight = [(factor, part) for factor, part in every if isinstance(part, Pieces)]
-    if len(straight) == len(every):
-        return combine(straight)
-    curved = [(factor, part) for factor, part in every if isinstance(part, Curves)]
-    if straight:
-        curved.append((ONE, curved_form(combine(straight))))
-    knots = sorted({knot for _, part in curved for knot in part.knots})
-    polynomials = [fmpq_poly()] * (len(knots) + 1)
-    for factor, part in curved:
-        for k, segment in enumerate((0, *map(part.segment_after, knots))):
-            polynomials[k] = polynomials[k] + factor * part.polynomials[segment]
-    values = [sum((factor * part(knot) for factor, part in curved), ZERO) for knot in knots]
-    known = [label for label in curved[0][1].labels if all(label in part.labels for _, part in curved)]
-    labels = {label: sum((factor * part.labels[label] for factor, part in curved), ZERO) for label in known}
-    return tidy(knots, polynomials, values, labels)
-
-
 def curved_form(function: Function) -> Curves:
     """Return a function as polynomials, of degree 1 or less where it is affine."""
     if isinstance(function, Curves):
@@ -325,10 +301,3 @@ def curved_form(function: Function) -> Curves:
     assert isinstance(function, Pieces)
     lines = zip(function.offsets, function.slopes, strict=True)
     return Curves(function.knots, tuple(fmpq_poly(list(line)) for line in lines), function.values, function.labels)
-
-
-def straight(functions: Iterable[Function]) -> tuple[Pieces, ...] | None:
-    """Return functions as `Pieces`; None if one of them is curved."""
-    found = tuple(functions)
-    pieces = tuple(one for one in found if isinstance(one, Pieces))
-    return pieces if len(pieces) == len(found) else None

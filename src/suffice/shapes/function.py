@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Protocol
 
+from suffice.numbers.enclosure import Real
 from suffice.numbers.exact import Rational, nearest_float
 from suffice.numbers.values import Label, Value
 from suffice.shapes.infimum import Infimum
@@ -27,7 +28,7 @@ class Lowest(Protocol):
 
 
 class Function(ABC):
-    """A function of one variable in exact arithmetic: `Pieces`, which are affine between knots, or `Curves`.
+    """A compiled function of one variable: `Pieces`, which are affine between knots, `Curves`, `Lazy` or `Enclosed`.
 
     Attributes
     ----------
@@ -42,6 +43,7 @@ class Function(ABC):
     knots: tuple[Rational, ...]
     values: tuple[Rational, ...]
     labels: Mapping[Label, Rational]
+    is_exact: ClassVar[bool] = True  # whether values are rationals; if not, `value` and `lowpoint` enclose them
 
     @property
     def count(self) -> int | None:
@@ -51,6 +53,10 @@ class Function(ABC):
     @abstractmethod
     def __call__(self, at: Value) -> Rational:
         """Return the exact value at a number or a label."""
+
+    def value(self, at: Value, bits: int) -> Real:
+        """Return the value at a number or a label: exact, or enclosed to about so many bits."""
+        return self(at)
 
     @abstractmethod
     def rescaled(self, center: Rational, scale: Rational) -> Function:

@@ -59,12 +59,12 @@ class RangeMinimum:
     """
 
     def __init__(self, candidates: Sequence[Infimum]) -> None:
-        self._candidates = candidates
+        self.candidates = candidates
         self._order = sorted(range(len(candidates)), key=self._key)
 
     def _key(self, k: int) -> tuple[float, tuple[bool, Rational, bool]]:
         # Rounding is monotone, so the float decides where it can; exact comparison decides where floats are equal.
-        return nearest_float(self._candidates[k].value), self._candidates[k].rank
+        return nearest_float(self.candidates[k].value), self.candidates[k].rank
 
     @cached_property
     def _windows(self) -> list[np.ndarray]:
@@ -81,4 +81,4 @@ class RangeMinimum:
         level = (last - first).bit_length() - 1
         window = self._windows[level]
         place = min(int(window[first]), int(window[last - 2**level]))
-        return self._candidates[self._order[place]]
+        return self.candidates[self._order[place]]

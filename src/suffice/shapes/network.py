@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,55 +18,30 @@ from suffice.shapes.shape import DEFAULT_BUDGET, PieceBudget, Shape, Support
 from suffice.shapes.tabulate import IntegerLayer, Lines, propagate, tabulate, to_pieces
 
 
-@dataclass(frozen=True, eq=False, init=False)
-class ReluNetwork(Shape):
-    """Network of one real input; the function it computes in exact arithmetic.
+class Network(Shape):
+    """What networks of one input have in common: layers of exact parameters that fit together.
 
-    Parameters
+    Attributes
     ----------
-    weights : sequence of arrays
-        One for each layer, in PyTorch's layout `(units out, units in)`; the first has one column.
-    biases : sequence of arrays
-        One for each layer, a number for each unit; None for a layer without bias.
-    activations : str, Activation, or sequence of these
-        After each layer but the last: one for all, or one for each ("relu", "relu1", "relu6", "leaky_relu",
-        "hard_tanh", "abs", "identity", or the constructors of `Activation`).
-    skips : mapping of int to int
-        `{to: source}` adds the output of layer `source` to that of layer `to`. Layer 0 is the input, layer `k` the
-        output of the k-th layer after its activation.
-    exu : bool
-        Whether the first layer has exponential units `exp(w) * (x - b)`. `exp(w)` counts at its correctly rounded
-        value in the type of the weights.
-
-    Raises
-    ------
-    ShapeError
-        If the arrays do not fit together, or hold anything but finite binary floats.
-
-    Examples
-    --------
-    `relu(x) - 2 relu(x - 1)`, a hat without a right brim:
-
-    >>> hat = ReluNetwork(weights=[[[1.0], [1.0]], [[1.0, -2.0]]], biases=[[0.0, -1.0], [0.0]])
-    >>> pieces, = hat.compile()
-    >>> pieces.knots, pieces.slopes
-    ((0, 1), (0, 1, -1))
+    weights, biases, activations, skips, exu
+        See `ReluNetwork`.
     """
 
     weights: tuple[NDArray[Any], ...]
     biases: tuple[NDArray[Any] | None, ...]
-    activations: tuple[Activation, ...]
+    activations: tuple[Any, ...]
     skips: Mapping[int, int]
     exu: bool
 
-    def __init__(
-        self,
-        weights: Sequence[ArrayLike],
-        biases: Sequence[ArrayLike | None],
-        activations: str | Activation | Sequence[str | Activation] = "relu",
-        skips: Mapping[int, int] | None = None,
-        exu: bool = False,
+    @staticmethod
+    @abstractmethod
+    def _activation(given: Any) -> Any:
+        """Return an activation, given by name or as it is."""
+
+    def _set(
+        self, weights: Any, biases: Any, activations: Any, skips: Mapping[int, int] | None, exu: bool = False
     ) -> None:
+        """Check and keep the parameters."""
         if not all(isinstance(part, (Sequence, np.ndarray)) for part in (weights, biases)):
             raise ShapeError("weights and biases must be lists with an array for each layer")
         if not len(weights) == len(biases) >= 1:
@@ -73,7 +49,7 @@ class ReluNetwork(Shape):
                 f"need weights and biases for the same 1 or more layers, got {len(weights)} and {len(biases)} "
                 "(None stands for a layer without bias)"
             )
-        if isinstance(activations, (str, Activation)):
+        if isinstance(activations, str) or hasattr(activations, "fits"):
             activations = [activations] * (len(weights) - 1)
         if not isinstance(activations, Sequence):
             raise ShapeError(f"activations must be a name, an Activation or a list of these, got {activations!r}")
@@ -85,15 +61,17 @@ class ReluNetwork(Shape):
         offsets = tuple(None if b is None else exact_array(f"biases[{k}]", b) for k, b in enumerate(biases))
         object.__setattr__(self, "weights", exact)
         object.__setattr__(self, "biases", offsets)
-        object.__setattr__(self, "activations", tuple(Activation.of(given) for given in activations))
+        object.__setattr__(self, "activations", tuple(self._activation(given) for given in activations))
         if not isinstance(skips or {}, Mapping):
             raise ShapeError(f"skips must be a mapping {{to: source}} of layer numbers, got {skips!r}")
         object.__setattr__(self, "skips", dict(skips or {}))
         object.__setattr__(self, "exu", bool(exu))
         self._check_widths()
         self._check_skips()
-        if exu:
-            self._check_exponents()
+
+    def __repr__(self) -> str:
+        units = "-".join(str(weight.shape[0]) for weight in self.weights)
+        return f"<{type(self).__name__}: 1-{units}>"
 
     @property
     def outputs(self) -> int:
@@ -102,34 +80,6 @@ class ReluNetwork(Shape):
     @property
     def support(self) -> Support:
         return Support(is_everywhere=True)
-
-    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
-        return to_pieces(self.lines(budget))
-
-    def lines(self, budget: PieceBudget) -> Lines:
-        """Return the outputs as exact lines; made once and kept, for shapes that share this network and for proofs.
-
-        Over an interval, if the budget has one, they are made anew.
-        """
-        if budget.is_restricted:
-            return tabulate(self._integer_layers(), self.skips, budget)
-        if "_lines" not in self.__dict__:
-            object.__setattr__(self, "_lines", tabulate(self._integer_layers(), self.skips, budget))
-        lines: Lines = self.__dict__["_lines"]
-        budget.check(len(lines.knots) + 1, len(self.weights))
-        return lines
-
-    def _integer_layers(self) -> list[IntegerLayer]:
-        activations = (*self.activations, Activation.identity())
-        layers = []
-        for k, (weight, bias, activation) in enumerate(zip(self.weights, self.biases, activations, strict=True)):
-            is_exu = self.exu and k == 0
-            whole, scale = as_integers(rounded_exp(weight) if is_exu else weight)
-            offset, offset_scale = as_integers(np.zeros(weight.shape[0]) if bias is None else bias)
-            if is_exu:  # exp(w) * (x - b) = exp(w) * x - exp(w) * b
-                offset, offset_scale = -whole[:, 0] * offset, scale + offset_scale
-            layers.append(IntegerLayer(whole, scale, offset, offset_scale, activation))
-        return layers
 
     def _check_widths(self) -> None:
         width = 1
@@ -164,6 +114,88 @@ class ReluNetwork(Shape):
                     "both layers need as many units"
                 )
 
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class ReluNetwork(Network):
+    """Network of one real input; the function it computes in exact arithmetic.
+
+    Parameters
+    ----------
+    weights : sequence of arrays
+        One for each layer, in PyTorch's layout `(units out, units in)`; the first has one column.
+    biases : sequence of arrays
+        One for each layer, a number for each unit; None for a layer without bias.
+    activations : str, Activation, or sequence of these
+        After each layer but the last: one for all, or one for each ("relu", "relu1", "relu6", "leaky_relu",
+        "hard_tanh", "abs", "identity", or the constructors of `Activation`).
+    skips : mapping of int to int
+        `{to: source}` adds the output of layer `source` to that of layer `to`. Layer 0 is the input, layer `k` the
+        output of the k-th layer after its activation.
+    exu : bool
+        Whether the first layer has exponential units `exp(w) * (x - b)`. `exp(w)` counts at its correctly rounded
+        value in the type of the weights.
+
+    Raises
+    ------
+    ShapeError
+        If the arrays do not fit together, or hold anything but finite binary floats.
+
+    Examples
+    --------
+    `relu(x) - 2 relu(x - 1)`, a hat without a right brim:
+
+    >>> hat = ReluNetwork(weights=[[[1.0], [1.0]], [[1.0, -2.0]]], biases=[[0.0, -1.0], [0.0]])
+    >>> pieces, = hat.compile()
+    >>> pieces.knots, pieces.slopes
+    ((0, 1), (0, 1, -1))
+    """
+
+    activations: tuple[Activation, ...]
+
+    def __init__(
+        self,
+        weights: Sequence[ArrayLike],
+        biases: Sequence[ArrayLike | None],
+        activations: str | Activation | Sequence[str | Activation] = "relu",
+        skips: Mapping[int, int] | None = None,
+        exu: bool = False,
+    ) -> None:
+        self._set(weights, biases, activations, skips, exu)
+        if exu:
+            self._check_exponents()
+
+    @staticmethod
+    def _activation(given: Any) -> Activation:
+        return Activation.of(given)
+
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
+        return to_pieces(self.lines(budget))
+
+    def lines(self, budget: PieceBudget) -> Lines:
+        """Return the outputs as exact lines; made once and kept, for shapes that share this network and for proofs.
+
+        Over an interval, if the budget has one, they are made anew.
+        """
+        if budget.is_restricted:
+            return tabulate(self._integer_layers(), self.skips, budget)
+        if "_lines" not in self.__dict__:
+            object.__setattr__(self, "_lines", tabulate(self._integer_layers(), self.skips, budget))
+        lines: Lines = self.__dict__["_lines"]
+        budget.check(len(lines.knots) + 1, len(self.weights))
+        return lines
+
+    def _integer_layers(self) -> list[IntegerLayer]:
+        activations = (*self.activations, Activation.identity())
+        layers = []
+        for k, (weight, bias, activation) in enumerate(zip(self.weights, self.biases, activations, strict=True)):
+            is_exu = self.exu and k == 0
+            whole, scale = as_integers(rounded_exp(weight) if is_exu else weight)
+            offset, offset_scale = as_integers(np.zeros(weight.shape[0]) if bias is None else bias)
+            if is_exu:  # exp(w) * (x - b) = exp(w) * x - exp(w) * b
+                offset, offset_scale = -whole[:, 0] * offset, scale + offset_scale
+            layers.append(IntegerLayer(whole, scale, offset, offset_scale, activation))
+        return layers
+
     def _check_exponents(self) -> None:
         grown = rounded_exp(self.weights[0])
         if not np.all(np.isfinite(grown)):
@@ -171,7 +203,7 @@ class ReluNetwork(Shape):
             raise ShapeError(f"weights[0][{unit}, 0] = {self.weights[0][unit, 0]} is too large: its exp overflows")
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Readout(Shape):
     """Linear combinations of the outputs of a network, which other shapes may share.
 
@@ -203,6 +235,9 @@ class Readout(Shape):
             )
         object.__setattr__(self, "basis", basis)
         object.__setattr__(self, "weights", exact)
+
+    def __repr__(self) -> str:
+        return f"<Readout of {repr(self.basis)[1:-1]}>"
 
     @property
     def outputs(self) -> int:

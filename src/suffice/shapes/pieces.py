@@ -13,10 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
+import numpy as np
 from flint import fmpq, fmpz
+from numpy.typing import NDArray
 
-from suffice.numbers.exact import ONE, ZERO, Rational
+from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
 from suffice.numbers.values import Label, Value
 from suffice.shapes.function import Function
 from suffice.shapes.infimum import Infimum, RangeMinimum
@@ -54,6 +57,32 @@ class Pieces(Function):
 
     def __post_init__(self) -> None:
         assert len(self.slopes) == len(self.offsets) == len(self.knots) + 1 == len(self.values) + 1
+
+    @cached_property
+    def negated(self) -> Pieces:
+        """The function times -1; what is worked out for one of the two serves the other (`mirrored`)."""
+        turned = ([-one for one in column] for column in (self.slopes, self.offsets, self.values))
+        slopes, offsets, values = map(tuple, turned)
+        found = Pieces(self.knots, slopes, offsets, values, {label: -value for label, value in self.labels.items()})
+        found.__dict__["mirrored"] = self
+        return found
+
+    @cached_property
+    def mirrored(self) -> Pieces | None:
+        """The function of which this one is the `negated`."""
+        return None
+
+    @cached_property
+    def near(self) -> tuple[NDArray[np.float64], ...]:
+        """The nearest floats of knots, slopes, offsets, and of the lowest at each knot and on either side of it."""
+        lowest = [one.value for one in self._lowest.candidates]
+        columns = (self.knots, self.slopes, self.offsets, lowest)
+        return tuple(np.array([nearest_float(one) for one in column], np.float64) for column in columns)
+
+    @cached_property
+    def on_spans(self) -> dict[Any, Any]:
+        """What many rows need of the function, by span; kept here by `batch.on_span`."""
+        return {}
 
     @classmethod
     def affine(cls, slope: Rational, offset: Rational) -> Pieces:

@@ -9,7 +9,7 @@ import numpy as np
 from suffice.errors import ShapeError
 from suffice.numbers.exact import ZERO, Rational
 from suffice.shapes.axis import Axis, Cut
-from suffice.shapes.curves import straight
+from suffice.shapes.combining import straight
 from suffice.shapes.pair_pieces import Grid, PairPieces
 from suffice.shapes.pair_shape import PairShape, Supports
 from suffice.shapes.pieces import Pieces

@@ -15,7 +15,7 @@ from typing import final
 from suffice.errors import CellBudgetError, PieceBudgetError, ShapeError
 from suffice.numbers.exact import ONE, Number, Rational, rational
 from suffice.numbers.values import Label
-from suffice.shapes.curves import combined
+from suffice.shapes.combining import combined
 from suffice.shapes.function import Function
 
 

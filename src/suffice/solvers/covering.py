@@ -57,8 +57,8 @@ def smallest_cover(
     -----
     Of several best sets it is the one that keeps the weightiest items: with the items sorted by the largest share of a
     margin that they use up, equal ones in the order of their features, each item in turn is kept if some best set keeps
-    it beside those kept before. With a limit on changes, pair terms, or a search of more than some 100,000 nodes, it is
-    some best set; which, may depend on the version of SciPy.
+    it beside those kept before. Where that search would take more than some 100,000 nodes, and with a limit on changes
+    where drops add up, it is some best set; which, may depend on the version of SciPy.
     """
     problem = Problem(constraints, choices)
     if not problem.adds_up:

@@ -20,6 +20,7 @@ from suffice.solvers.relaxation import Floats, Relaxed, relax
 
 _QUICK = 2_000  # nodes of the compiled search before a relaxation is asked
 _DEEP = 5_000  # and below one
+_FIRST = 200_000  # nodes of a search for the first of the best sets
 _STEP = 100  # so many of them count as one node of the budget
 _KEPT = 6  # surrogates of earlier relaxations that are tried again
 _DEEPEST = 100  # levels of relaxations
@@ -89,6 +90,20 @@ class Master:
         found = self._search((), everything, enough, _QUICK, self.surrogates[-_KEPT:])
         return self._grow((), everything, enough, 0, _DEEP) if found is None else found
 
+    def first(self, enough: int, order: Sequence[int]) -> tuple[int, ...] | None:
+        """Return items that cost more than `enough`: of all such sets the one that keeps the first items it can.
+
+        Each item in the order is kept if some set keeps it beside those kept before. None past a number of nodes, which
+        no budget changes, so that one row gets one answer.
+        """
+        clock, spent = self.clock, self.nodes
+        self.clock = Clock(2**62)
+        everything = tuple(range(len(self.costs)))
+        found = self._search((), everything, enough, _FIRST, self.surrogates[-_KEPT:], order)
+        self.clock, self.nodes = clock, spent
+        assert found is None or found.freed is not None, "one such set is known"
+        return None if found is None else found.freed
+
     def prove(self, enough: int) -> Tree:
         """Return a small tree that shows that no items cost more than `enough`, which must be so."""
         everything = tuple(range(len(self.costs)))
@@ -141,9 +156,13 @@ class Master:
         return relax(self._floats, self.costs, freed, open_)
 
     def _search(
-        self, freed: tuple[int, ...], open_: tuple[int, ...], enough: int, most: int, more: Sequence[Surrogate]
-    ) -> Outcome | None:
-        """Search below a node, with some surrogates beside the knapsacks themselves; None past so many nodes."""
+        self, freed: tuple[int, ...], open_: tuple[int, ...], enough: int, most: int, more: Sequence[Surrogate],
+        decided: Sequence[int] = (),
+    ) -> Outcome | None:  # fmt: skip
+        """Search below a node, with some surrogates beside the knapsacks themselves; None past so many nodes.
+
+        Items are decided in an order that may be given, first that they are kept; else as seems best.
+        """
         from suffice.solvers import knapsack_kernel as kernel
 
         self._check_budget()
@@ -154,6 +173,9 @@ class Master:
             order, is_freed = np.empty(len(open_), np.int64), np.empty(len(open_), np.bool_)
             record = np.empty(most, np.int32)
             knapsacks, shift = self._below(freed, open_, rows, bits)
+            if decided:
+                ranks = np.array([-float(decided.index(k)) for k in open_])
+                knapsacks = knapsacks._replace(appeal=np.tile(ranks, (len(rows), 1)))
             costs = np.array([self.costs[k] for k in open_], dtype=object if bits is None else np.int64)
             run = kernel.exact_search if bits is None else kernel.search
             missing = enough - sum(self.costs[k] for k in freed)

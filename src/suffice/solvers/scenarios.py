@@ -56,10 +56,12 @@ class ScenarioSearch:
         """Return a best set, or the best one known when the budget ends."""
         with suppress(BudgetEnded):
             self._search()
+        with suppress(BudgetEnded):
+            self._take_first()
         problem, master = self.problem, self.master
         everything = problem.cost([k for k in range(len(problem.costs)) if k not in problem.choices.free])
         freed = problem.choices.free.union(self.items[p] for p in self.best)
-        kept = sorted((k for k in range(len(problem.costs)) if k not in freed), key=lambda k: (-problem.weight(k), k))
+        kept = problem.ranked([k for k in range(len(problem.costs)) if k not in freed])
         proof = Scenarios(tuple(self.scenarios), tuple(self.wide), partial(self._tree, master.bound))
         fixed = tuple(problem.choices.features(kept))
         return Cover(fixed, everything - self.most, everything - master.bound, int(master.nodes), proof)
@@ -82,6 +84,20 @@ class ScenarioSearch:
             if len(left) < len(found) and rounds <= _EXTENDED:
                 self._extend(left)
         return None
+
+    def _take_first(self) -> None:
+        """Take of all best sets the one that keeps the weightiest items, in turn; if there is time to find it.
+
+        Scenarios allow what suffices, and more: if the first set that they allow suffices, it is the first of all.
+        """
+        if self.most < self.master.bound or not self.scenarios or not self.most:
+            return
+        place = {k: p for p, k in enumerate(self.items)}
+        order = [place[k] for k in self.problem.ranked(self.items)]
+        while (found := self.master.first(self.most - 1, order)) is not None:
+            if self._breaks(found) is None:
+                self.best = found
+                return
 
     # --- scenarios ----------------------------------------------------------------------------------------------------
 

@@ -1,29 +1,38 @@
-"""Tables as the command line gets them: CSV files, plain or gzipped, and Parquet files.
+"""Tables as the command line gets them: text (CSV, TSV, JSON lines), plain or gzipped, Parquet and Excel files.
 
 In comes a path. Out goes a `DataTable`. Guaranteed of it: no two columns have the same name, and every row has a cell
-for every column. The cells of a CSV file stay text, so that "0.1" is one tenth and not the float beside it. A table has
-`MOST_CELLS` cells and `MOST_BYTES` bytes once unpacked at most, for a small file can ask for all the memory there is.
+for every column. The cells of a CSV file stay text, so that "0.1" is one tenth and not the float beside it; numbers of
+JSON lines stay what they spell. A table has `MOST_CELLS` cells and `MOST_BYTES` bytes once unpacked at most, for a
+small file can ask for all the memory there is.
 """
 
 from __future__ import annotations
 
 import csv
+import difflib
 import gzip
 import importlib
 import io
+import json
 import os
+import sys
+import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
 from suffice.errors import DataError, FeatureNameError, SufficeError
+from suffice.model.domain import is_missing
 
 MOST_CELLS = 20_000_000  # a table is read whole, at about 100 bytes a cell
 MOST_BYTES = 1 << 30  # of text, or of a Parquet file's values, once unpacked
 MOST_CHARACTERS = 1 << 24  # of one row of a CSV file
 _CELLS_AT_ONCE = 1 << 16
+_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx")
+_SEPARATORS = ",;\t|"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +47,8 @@ class DataTable:
         Names of the columns, in order.
     rows : tuple of tuples
         The cells of each row; None where one is missing.
+    separator : str
+        What separates the cells of a line of text.
 
     Examples
     --------
@@ -49,6 +60,7 @@ class DataTable:
     path: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
+    separator: str = ","
 
     def __post_init__(self) -> None:
         twice = first_twice(self.columns)
@@ -66,6 +78,17 @@ class DataTable:
         """Return the cells of a column."""
         place = self.place(name)
         return [row[place] for row in self.rows]
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Raise an error if there is no column for each of the features of a model; it names a column that is near."""
+        absent = [name for name in names if name not in self.columns]
+        if not absent:
+            return
+        lower = {column.lower(): column for column in self.columns if column not in names}
+        near = difflib.get_close_matches(absent[0].lower(), lower, n=1)
+        hint = f"; is it {lower[near[0]]!r}?" if near else ""
+        more = f" ({len(absent)} are missing in all)" if len(absent) > 1 else ""
+        raise DataError(f"{self.path}: has no column {absent[0]!r}, a feature of the model{more}{hint}")
 
     def place(self, name: str) -> int:
         """Return the position of a column; `FeatureNameError` if there is none of that name."""
@@ -90,8 +113,9 @@ def read_table(path: str | os.PathLike[str]) -> DataTable:
     Parameters
     ----------
     path : str or path-like
-        A file that ends in .csv, .csv.gz or .parquet. The first line of a CSV file names its columns; an empty cell
-        is a missing one, an empty line is no row.
+        A file that ends in .csv, .tsv, .jsonl (all three also with .gz), .parquet or .xlsx; "-" for standard input, CSV
+        or JSON lines. The first line of a CSV file names its columns, and shows whether commas, semicolons, tabs or
+        bars separate them; an empty cell is a missing one, an empty line is no row.
 
     Raises
     ------
@@ -99,10 +123,13 @@ def read_table(path: str | os.PathLike[str]) -> DataTable:
         If there is no such file, or it is no table.
     """
     file = Path(path)
-    if not file.name.lower().endswith((".csv", ".csv.gz", ".parquet")):
-        raise DataError(f"{path}: the name must end in .csv, .csv.gz or .parquet, which says what format it is")
+    name = file.name.lower().removesuffix(".gz")
+    if str(path) != "-" and not name.endswith(_ENDINGS):
+        raise DataError(f"{path}: the name must end in {', '.join(_ENDINGS)}, which says what format it is")
     try:
-        return _read_parquet(file) if file.suffix.lower() == ".parquet" else _read_csv(file)
+        if name.endswith(".parquet"):
+            return _read_parquet(file)
+        return _read_excel(file) if name.endswith(".xlsx") else _read_text(file)
     except SufficeError:
         raise
     except FileNotFoundError:
@@ -113,7 +140,15 @@ def read_table(path: str | os.PathLike[str]) -> DataTable:
         raise DataError(f"{path}: is not a complete gzip file ({error}); compress it again") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({_line(error.strerror or error)})") from None
-    except (ValueError, TypeError, LookupError, ArithmeticError, NotImplementedError, MemoryError) as error:
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        zipfile.BadZipFile,
+        ArithmeticError,
+        NotImplementedError,
+        MemoryError,
+    ) as error:
         raise DataError(f"{path}: cannot be read as a table ({_line(error)})") from None
 
 
@@ -129,26 +164,71 @@ def _check_limit(file: Path, count: int, most: int, what: str) -> None:
         )
 
 
-def _read_csv(file: Path) -> DataTable:
+def _read_text(file: Path) -> DataTable:
+    name = file.name.lower().removesuffix(".gz")
     with _open_text(file) as text:
-        lines = _lines(file, text)
-        header = next(lines, None)
-        if header is None:
-            raise DataError(f"{file}: is empty; its first line must name the columns")
-        _, columns = header
-        _check_limit(file, len(columns), MOST_CELLS, "cells")
-        rows: list[tuple[str | None, ...]] = []
-        most_rows = MOST_CELLS // len(columns)
-        for number, cells in lines:
-            if len(cells) != len(columns):
-                raise DataError(f"{file}: line {number} has {len(cells)} cells, but there are {len(columns)} columns")
-            rows.append(tuple([cell or None for cell in cells]))
-            if len(rows) > most_rows:
-                _check_limit(file, len(rows) * len(columns), MOST_CELLS, "cells")
-    return DataTable(str(file), tuple(columns), tuple(rows))
+        first = text.readline(MOST_CHARACTERS + 1)
+        is_json = name.endswith((".jsonl", ".ndjson")) or (str(file) == "-" and first.lstrip().startswith("{"))
+        rest = chain([first] if first else [], iter(lambda: text.readline(MOST_CHARACTERS + 1), ""))
+        return _read_json_lines(file, rest) if is_json else _read_csv(file, rest, first)
+
+
+def _read_json_lines(file: Path, lines: Iterator[str]) -> DataTable:
+    """Read an object a line; a field that an object lacks is missing there."""
+    columns: dict[str, None] = {}
+    found: list[dict[str, Any]] = []
+    cells = 0
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            one = json.loads(line, parse_float=str, parse_int=str, parse_constant=str)
+        except ValueError as error:
+            raise DataError(f"{file}: line {number} is not JSON ({error})") from None
+        if not isinstance(one, dict) or any(isinstance(cell, (dict, list)) for cell in one.values()):
+            raise DataError(f'{file}: line {number} must be an object of plain values, such as {{"age": 42}}')
+        columns |= dict.fromkeys(one)
+        found.append(one)
+        cells += len(one)
+        _check_limit(file, cells, MOST_CELLS, "cells")
+    if not columns:
+        raise DataError(f"{file}: is empty; every line must be an object with the cells of a row")
+    _check_limit(file, len(found) * len(columns), MOST_CELLS, "cells")
+    rows = tuple(tuple(None if one.get(name) == "" else one.get(name) for name in columns) for one in found)
+    return DataTable(str(file), tuple(columns), rows)
+
+
+def _separator(file: Path, first: str) -> str:
+    """Return what separates cells: what the line of names has most of, outside quotes; a comma if in doubt."""
+    if file.name.lower().removesuffix(".gz").endswith(".tsv"):
+        return "\t"
+    plain = "".join(first.split('"')[::2])
+    return max(_SEPARATORS, key=plain.count)
+
+
+def _read_csv(file: Path, text: Iterator[str], first: str) -> DataTable:
+    separator = _separator(file, first)
+    lines = _lines(file, text, separator)
+    header = next(lines, None)
+    if header is None:
+        raise DataError(f"{file}: is empty; its first line must name the columns")
+    _, columns = header
+    _check_limit(file, len(columns), MOST_CELLS, "cells")
+    rows: list[tuple[str | None, ...]] = []
+    most_rows = MOST_CELLS // len(columns)
+    for number, cells in lines:
+        if len(cells) != len(columns):
+            raise DataError(f"{file}: line {number} has {len(cells)} cells, but there are {len(columns)} columns")
+        rows.append(tuple([cell or None for cell in cells]))
+        if len(rows) > most_rows:
+            _check_limit(file, len(rows) * len(columns), MOST_CELLS, "cells")
+    return DataTable(str(file), tuple(columns), tuple(rows), separator)
 
 
 def _open_text(file: Path) -> IO[str]:
+    if str(file) == "-":
+        raw = _Limited(file, open(sys.stdin.fileno(), "rb", buffering=0, closefd=False))  # noqa: SIM115
+        return io.TextIOWrapper(io.BufferedReader(raw, 1 << 16), encoding="utf-8-sig", newline="")
     # Spreadsheets put a byte order mark first; "utf-8-sig" reads UTF-8 with and without one.
     is_packed = file.suffix.lower() == ".gz"
     content: Any = gzip.open(file) if is_packed else open(file, "rb", buffering=0)  # noqa: SIM115 - the caller closes it
@@ -175,19 +255,19 @@ class _Limited(io.RawIOBase):
         super().close()
 
 
-def _lines(file: Path, text: IO[str]) -> Iterator[tuple[int, list[str]]]:
+def _lines(file: Path, text: Iterator[str], separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of every line that has some, with its number; a quoted line break makes one of several lines."""
     length = 0  # of the row that is being read
 
     def pieces() -> Iterator[str]:
         nonlocal length
-        while piece := text.readline(MOST_CHARACTERS + 1):
+        for piece in text:
             length += len(piece)
             if length > MOST_CHARACTERS:
                 _check_limit(file, length, MOST_CHARACTERS, "characters in one row")
             yield piece
 
-    reader = csv.reader(pieces(), strict=True)
+    reader = csv.reader(pieces(), strict=True, delimiter=separator)
     try:
         for cells in reader:
             length = 0
@@ -195,6 +275,22 @@ def _lines(file: Path, text: IO[str]) -> Iterator[tuple[int, list[str]]]:
                 yield reader.line_num, cells
     except csv.Error as error:
         raise DataError(f"{file}: line {reader.line_num} is not a valid line of a CSV file ({error})") from None
+
+
+def _read_excel(file: Path) -> DataTable:
+    try:
+        pandas = importlib.import_module("pandas")
+        importlib.import_module("openpyxl")
+    except ImportError as error:
+        raise DataError(
+            f"{file}: Excel files need pandas and openpyxl ({error}): pip install pandas openpyxl"
+        ) from None
+    with zipfile.ZipFile(file) as packed:
+        _check_limit(file, sum(one.file_size for one in packed.infolist()), MOST_BYTES, "bytes once unpacked")
+    frame = pandas.read_excel(file, dtype=object)
+    _check_limit(file, frame.shape[0] * frame.shape[1], MOST_CELLS, "cells")
+    rows = tuple(tuple(None if is_missing(cell) else cell for cell in row) for row in frame.itertuples(index=False))
+    return DataTable(str(file), tuple(map(str, frame.columns)), rows)
 
 
 def _read_parquet(file: Path) -> DataTable:

@@ -44,6 +44,7 @@ def training_data(
     target: str,
     drop: Sequence[str] = (),
     task: Literal["auto", "classification", "regression"] = "auto",
+    categories: Sequence[str] = (),
 ) -> TrainingData:
     """Return what there is to learn from a table.
 
@@ -55,6 +56,8 @@ def training_data(
         Columns to leave out.
     task : {"auto", "classification", "regression"}
         By itself a target is one of classes if it is names, or 20 different integers at most.
+    categories : sequence of str
+        Columns whose numbers are names.
 
     Raises
     ------
@@ -68,7 +71,7 @@ def training_data(
     >>> data.columns, data.names, data.target
     ({'age': [40.0, 0.5], 'sex': ['f', None]}, ('sex',), [1, 0])
     """
-    for name in (target, *drop):
+    for name in (target, *drop, *categories):
         table.place(name)
     kept = [name for name in table.columns if name != target and name not in drop]
     if target in drop:
@@ -81,7 +84,9 @@ def training_data(
     columns, names = {}, []
     for name in kept:
         cells = table.column(name)
-        read = _numbers(name, cells)
+        if name in categories:
+            cells = [None if is_missing(cell) else cell if isinstance(cell, bool) else str(cell) for cell in cells]
+        read = None if name in categories else _numbers(name, cells)
         columns[name] = cells if read is None else read
         names += [name] if read is None else []
     return TrainingData(columns, tuple(names), labels, is_classification)

@@ -1,93 +1,29 @@
-// The page: reads what is asked, sends it, shows the answer. Everything that comes from data goes in as text, never as
-// markup. All numbers shown are the server's.
+// The page: reads what is asked, sends it, shows the answer. All numbers shown are the server's.
 
-const get = (id) => document.getElementById(id);
+import { amount, get, make, short, visible } from "./elements.js";
+import { curvePicture, pairPicture, shapePicture } from "./pictures.js";
+import { showAll } from "./rows.js";
+import { ask, NoToken, Problem, takeToken, TOKEN } from "./server.js";
+
 const SHAPES = 6;
 const SHORT = 32; // letters that a table keeps in one line
 const PAUSE = 60; // milliseconds without a change before a question is sent
+const MANY = 12; // features from which on they can be searched
 
-const state = { model: null, features: [], answer: null, asking: null, timer: 0 };
+const state = { model: null, features: [], answer: null, current: null, asking: null, timer: 0, row: null, pinned: null, isFresh: true, view: "one" };
 
-// --- building elements ------------------------------------------------------------------------------------------------
-
-// Names may hold marks that hide or reorder what is beside them; these are shown as what they are, as in the terminal.
-const ENDS = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
-
-function visible(text) {
-  return String(text).replace(/(?! )[\p{C}\p{Z}]/gu, (mark) => {
-    const code = mark.codePointAt(0);
-    const [letter, digits] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
-    return ENDS[mark] ?? `\\${letter}${code.toString(16).padStart(digits, "0")}`;
-  });
-}
-
-function make(tag, properties = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties)) element[name] = name === "textContent" ? visible(value) : value;
-  element.append(...children);
-  return element;
-}
-
-function draw(tag, attributes = {}, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
-const short = (number, digits = 4) => Number(number.toPrecision(digits)).toString();
-const amount = (number) => {
-  if (number.exact === "inf") return "any amount";
-  if (number.float === null) return number.exact;
-  return number.float === 0 && number.exact !== "0" ? "next to 0" : short(number.float);
-};
-
-// --- talking to the server --------------------------------------------------------------------------------------------
-
-class Problem extends Error {}
-class NoToken extends Problem {}
-
-// A token comes from the address, after "#token=", where no server and no log sees it; or it is typed in. It is kept
-// until the tab is closed.
-const TOKEN = "suffice-token";
-
-function takeToken() {
-  const given = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (given === null) return;
-  sessionStorage.setItem(TOKEN, given);
-  history.replaceState(null, "", location.pathname);
-}
-
-async function ask(path, body, signal) {
-  const token = sessionStorage.getItem(TOKEN);
-  const headers = token === null ? {} : { Authorization: `Bearer ${token}` };
-  const options = body === undefined ? { headers } : {
-    method: "POST", body: JSON.stringify(body), headers: { ...headers, "Content-Type": "application/json" },
-  };
-  let response;
-  try {
-    response = await fetch(path, { ...options, signal });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    if (token !== null && !/^[\x20-\x7e]*$/.test(token)) throw new NoToken("This is not the server's token.");
-    throw new Problem("The server cannot be reached; is it still running?");
-  }
-  if (response.ok) return response;
-  if (response.status === 401) throw new NoToken(token === null ? "This server needs its token." : "This is not the server's token.");
-  const problem = await response.json().catch(() => ({}));
-  throw new Problem(problem.detail || `The server answered with ${response.status}.`);
-}
+// --- what is asked ----------------------------------------------------------------------------------------------------
 
 const roles = (role) => state.features.filter((one) => one.role.value === role).map((one) => one.name);
 
 // Everything the page says; each question is sent the fields that it takes.
 function question(name, own = {}) {
-  const row = Object.fromEntries(state.features.map((one) => [one.name, cell(one)]));
+  const { fields } = [...state.model.questions, ...state.model.portfolio_questions].find((one) => one.name === name);
   const said = {
-    row, radius: get("radius").value.trim(), unit: get("unit").value, claim: claim(),
+    row: Object.fromEntries(state.features.map((one) => [one.name, cell(one)])),
+    radius: get("radius").value.trim(), unit: get("unit").value, claim: claim(),
     fix: roles("fix"), free: roles("free"), immutable: roles("immutable"), ...own,
   };
-  const { fields } = state.model.questions.find((one) => one.name === name);
   return Object.fromEntries(Object.entries(said).filter(([field]) => fields.includes(field)));
 }
 
@@ -100,6 +36,41 @@ function cell(feature) {
 function claim() {
   const inputs = [...get("claim-fields").children];
   return Object.fromEntries([["kind", get("claim").value], ...inputs.map((one) => [one.name, one.value.trim()])]);
+}
+
+// --- the address: everything that is asked stands in it, so that it can be sent on and read again ------------------------
+
+function written() {
+  const said = new URLSearchParams();
+  if (state.view === "all") said.set("view", "all");
+  if (state.row !== null) said.set("row", state.row);
+  said.set("radius", get("radius").value.trim());
+  said.set("unit", get("unit").value);
+  for (const [name, value] of Object.entries(claim())) said.set(name === "kind" ? "claim" : `claim.${name}`, value);
+  for (const role of ["fix", "free", "immutable"]) for (const name of roles(role)) said.append(role, name);
+  for (const one of state.features) if (isEdited(one)) said.set(`set.${one.name}`, one.input.value);
+  return said;
+}
+
+function save() {
+  history.replaceState(null, "", `${location.pathname}${location.search}#${written()}`);
+}
+
+function restore(said) {
+  if (said.has("radius")) get("radius").value = get("slider").value = said.get("radius");
+  const has = (select, value) => [...select.options].some((one) => one.value === value);
+  if (has(get("unit"), said.get("unit"))) get("unit").value = said.get("unit");
+  if (has(get("claim"), said.get("claim"))) get("claim").value = said.get("claim");
+  if (said.has("claim")) state.isFresh = false;
+  claimFields();
+  for (const input of get("claim-fields").children) if (said.has(`claim.${input.name}`)) input.value = said.get(`claim.${input.name}`);
+  for (const role of ["fix", "free", "immutable"]) {
+    for (const name of said.getAll(role)) for (const one of state.features) if (one.name === name) one.role.value = role;
+  }
+}
+
+function restoreEdits(said) {
+  for (const one of state.features) if (said.has(`set.${one.name}`)) put(one, said.get(`set.${one.name}`));
 }
 
 // --- asking -----------------------------------------------------------------------------------------------------------
@@ -118,7 +89,10 @@ function changed() {
   busy(true);
   cancel(); // what is on its way answers an older question
   get("more").hidden = true;
-  state.timer = setTimeout(explain, PAUSE);
+  state.features.forEach(mark);
+  get("undo").hidden = !state.features.some(isEdited);
+  save();
+  state.timer = setTimeout(state.view === "all" ? explainAll : explain, PAUSE);
 }
 
 async function explain() {
@@ -133,17 +107,37 @@ async function explain() {
   if (state.asking !== asking) return; // a newer question was asked meanwhile
   if (answer !== null) show(answer);
   complain(problem);
+  withdraw(answer === null);
   busy(false);
+  if (answer !== null) suggest(answer);
+}
+
+async function explainAll() {
+  try {
+    await showAll(question("rows"), (row) => { look("one"); pickRow(row).catch(fail); });
+    complain(null);
+  } catch (error) {
+    if (error.name !== "AbortError") fail(error);
+  }
+  busy(false);
+}
+
+// An answer that is not that of what the page says now is not shown.
+function withdraw(isStale) {
+  for (const id of ["proof", "rest"]) get(id).hidden = isStale;
+  get("compared").hidden = isStale || state.pinned === null;
+  get("pin").disabled = isStale && state.pinned === null; // there is nothing to compare with
 }
 
 function complain(error) {
   if (error !== null && !(error instanceof Problem)) throw error;
   get("problem").hidden = error === null;
-  get("problem").textContent = error === null ? "" : error.message;
+  get("problem").textContent = error === null ? "" : visible(error.message);
 }
 
 function fail(error) {
   busy(false);
+  withdraw(true);
   complain(error);
 }
 
@@ -157,6 +151,19 @@ async function withButton(button, work) {
   } finally {
     button.disabled = false;
     button.focus();
+  }
+}
+
+// A regression has no class to keep: begin with a claim of a size that fits what it predicts.
+function suggest(answer) {
+  const isUntouched = state.isFresh && state.model.task === "regression" && get("claim").value === "within";
+  state.isFresh = false;
+  if (!isUntouched) return;
+  const [input] = get("claim-fields").children;
+  const tenth = String(Number((Math.abs(answer.prediction.float ?? 0) / 10).toPrecision(1)));
+  if (Number(tenth) > 0 && tenth !== input.value) {
+    input.value = tenth;
+    changed();
   }
 }
 
@@ -193,20 +200,51 @@ async function download(path, name, body) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
+function named() {
+  const isEditedRow = state.features.some(isEdited);
+  if (state.row === null) return "A row that was typed in";
+  return `Row ${state.row}${isEditedRow ? ", edited" : ""}`;
+}
+
+function titled() {
+  const table = state.model.table ? ` of ${state.model.table}` : "";
+  const day = new Date().toLocaleDateString("en-GB", { day: "numeric", month: "long", year: "numeric" });
+  return `${named()}${table}, ${day}`;
+}
+
 // --- showing ----------------------------------------------------------------------------------------------------------
 
 function show(answer) {
   state.answer = answer;
+  state.current = { name: named(), answer, values: Object.fromEntries(state.features.map((one) => [one.name, one.input.value])) };
   const end = answer.facts.findIndex((one) => one.label === "Proven") + 1; // so far it is read out when it changes
+  showVerdict(answer);
   get("said").replaceChildren(...answer.facts.slice(0, end).map(factElement));
   get("notes").replaceChildren(...answer.facts.slice(end).map(factElement));
   showDrops(answer);
+  showCompared();
   get("shapes").replaceChildren(...answer.outlines.map(shapePicture), ...answer.pair_outlines.map(pairPicture));
+}
+
+const predictionOf = (answer) => (typeof answer.prediction === "object" && answer.prediction !== null ? amount(answer.prediction) : visible(answer.prediction));
+const probabilityOf = ({ probability: p }) => (p === null ? "" : p >= 0.9995 ? "above 0.999" : p < 0.0005 ? "below 0.001" : p.toFixed(3));
+
+function showVerdict(answer) {
+  get("outcome").textContent = predictionOf(answer);
+  const { probability, probability_range: range } = answer;
+  get("chance").hidden = probability === null;
+  if (probability === null) return;
+  const [low, high] = range ?? [probability, probability];
+  const percent = (share) => `${100 * share}%`;
+  get("chance-range").style.left = percent(low);
+  get("chance-range").style.width = percent(high - low);
+  get("chance-now").style.left = percent(probability);
+  get("chance-said").textContent = `probability ${probabilityOf(answer)}`;
 }
 
 function factElement(fact) {
   if (fact.rows) return tableElement(fact);
-  const className = fact.label === "Proven" ? "proven" : "";
+  const className = { Proven: "proven", "In short": "short" }[fact.label] ?? "";
   return make("p", { className }, make("strong", { textContent: `${fact.label}:` }), ` ${fact.text}`);
 }
 
@@ -214,7 +252,8 @@ function tableElement({ heads, rows }) {
   const cell = (tag, textContent) => make(tag, { textContent, className: textContent.length <= SHORT ? "short" : "" });
   const row = (tag, cells) => make("tr", {}, ...cells.map((text) => cell(tag, text)));
   const head = heads.some(Boolean) ? [make("thead", {}, row("th", heads))] : [];
-  return make("div", { className: "wide" }, make("table", {}, ...head, make("tbody", {}, ...rows.map((one) => row("td", one)))));
+  const table = make("table", {}, ...head, make("tbody", {}, ...rows.map((one) => row("td", one))));
+  return make("div", { className: "wide", tabIndex: 0, role: "region", ariaLabel: heads.filter(Boolean).join(", ") || "Changes" }, table);
 }
 
 function showDrops(answer) {
@@ -256,142 +295,65 @@ function dropRow(row, answer, margin, reach) {
   return make("tr", { className: row.kind }, name, make("td", { textContent: row.said ?? amount(answer.drops[row.name]) }), make("td", {}, track));
 }
 
-// --- pictures ---------------------------------------------------------------------------------------------------------
+// --- two rows side by side --------------------------------------------------------------------------------------------
 
-const WIDTH = 300, HEIGHT = 170, LEFT = 54, RIGHT = 8, TOP = 8, BOTTOM = 26;
-
-function scale(low, high, from, to) {
-  const span = high - low || 1;
-  return (value) => from + ((value - low) / span) * (to - from);
+function pin() {
+  if (state.pinned !== null) state.pinned = null;
+  else state.pinned = state.current;
+  get("pin").textContent = state.pinned === null ? "Compare" : "Stop comparing";
+  showCompared();
+  withdraw(get("proof").hidden);
 }
 
-function frame(label) {
-  return draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": visible(label) });
+function showCompared() {
+  if (state.pinned === null) return;
+  const [was, is] = [state.pinned, { ...state.current, name: `${state.current.name} (shown)` }];
+  const said = (one, name) => `${one.values[name] === "" ? "missing" : one.values[name]}${one.answer.features.includes(name) ? " (fixed)" : ""}`;
+  const names = state.features.map((one) => one.name).filter((name) => said(was, name) !== said(is, name));
+  const line = (head, ...cells) => make("tr", {}, make("th", { scope: "row", textContent: head }), ...cells.map((textContent) => make("td", { textContent })));
+  const rows = [
+    line("Prediction", predictionOf(was.answer), predictionOf(is.answer)),
+    ...(is.answer.probability === null ? [] : [line("Probability", probabilityOf(was.answer), probabilityOf(is.answer))]),
+    line("Features needed", String(was.answer.size), String(is.answer.size)),
+    ...names.map((name) => line(name, said(was, name), said(is, name))),
+  ];
+  const head = make("tr", {}, make("td"), ...[was, is].map((one) => make("th", { scope: "col", textContent: one.name })));
+  const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
+  const same = names.length < state.features.length ? [make("p", { className: "hint", textContent: `The other ${state.features.length - names.length} features are the same in both.` })] : [];
+  get("compared").replaceChildren(make("h2", { textContent: "Side by side" }), make("div", { className: "wide" }, table), ...same);
 }
 
-function text(x, y, said, anchor = "middle") {
-  const element = draw("text", { x, y, "text-anchor": anchor });
-  element.textContent = visible(said);
-  return element;
-}
-
-function shapePicture(shape) {
-  const points = [...shape.lines.flat(), ...shape.dots, shape.row, ...(shape.worst ? [shape.worst] : [])];
-  const heights = points.map((point) => point[1]);
-  const low = Math.min(...heights), high = Math.max(...heights);
-  const x = scale(shape.window[0], shape.window[1], LEFT, WIDTH - RIGHT);
-  const y = scale(low, high === low ? low + 1 : high, HEIGHT - BOTTOM - 8, TOP + 8);
-  const told = `${shape.name}: ${shape.is_fixed ? "fixed" : "free"}, can take ${shape.takes} from the margin`;
-  const svg = frame(told);
-  const band = (from, to) => draw("rect", { class: "region", x: x(from), y: TOP, width: Math.max(x(to) - x(from), 1), height: HEIGHT - TOP - BOTTOM });
-  svg.append(...shape.region.map(([from, to]) => band(from, to)));
-  const half = (shape.window[1] - shape.window[0]) / 40;
-  svg.append(...shape.ticks.filter((tick) => tick.is_in_region).map((tick) => band(tick.x - half, tick.x + half)));
-  svg.append(draw("line", { class: "zero", x1: LEFT, x2: WIDTH - RIGHT, y1: y(0), y2: y(0) }));
-  for (const line of shape.lines) svg.append(draw("polyline", { class: "shape", points: line.map((p) => `${x(p[0])},${y(p[1])}`).join(" ") }));
-  for (const dot of shape.dots) svg.append(draw("circle", { class: "dot", cx: x(dot[0]), cy: y(dot[1]), r: 2.2 }));
-  svg.append(...heightTicks(low, high, y), ...placeTicks(shape, x));
-  svg.append(draw("circle", { class: "here", cx: x(shape.row[0]), cy: y(shape.row[1]), r: 4.5 }));
-  if (shape.worst && (shape.worst[0] !== shape.row[0] || shape.worst[1] !== shape.row[1])) {
-    const [a, b] = [x(shape.worst[0]), y(shape.worst[1])];
-    const kind = shape.is_attained ? "worst" : "worst open";
-    svg.append(draw("polygon", { class: kind, points: `${a - 5},${b - 4} ${a + 5},${b - 4} ${a},${b + 5}` }));
-  }
-  return make("figure", { className: shape.is_fixed ? "fixed" : "" }, svg, make("figcaption", { textContent: told }));
-}
-
-// What two features do together: the darker, the more they take from the margin beyond what each takes alone.
-function pairPicture(pair) {
-  const [first, second] = pair.sides;
-  const heights = pair.heights.flat();
-  const low = Math.min(...heights), high = Math.max(...heights);
-  const x = scale(first.window[0], first.window[1], LEFT, WIDTH - RIGHT);
-  const y = scale(second.window[0], second.window[1], HEIGHT - BOTTOM, TOP);
-  const role = (side) => `${side.name} (${side.is_fixed ? "fixed" : "free"})`;
-  const worst = pair.worst === null ? "" : `, ${short(pair.worst)} in the worst case of all`;
-  const told = `${role(first)} and ${role(second)}: change the margin by ${short(low)} to ${short(high)}${worst}`;
-  const svg = frame(told);
-  const box = (kind, [left, right], [bottom, top], more) =>
-    draw("rect", { class: kind, x: x(left), y: y(top), width: Math.max(x(right) - x(left), 0.5), height: Math.max(y(bottom) - y(top), 0.5), ...more });
-  const share = scale(low, high === low ? low + 1 : high, 1, 0.05);
-  first.edges.forEach((across, i) => second.edges.forEach((along, j) => svg.append(box("cell", across, along, { "fill-opacity": share(pair.heights[i][j]) }))));
-  for (const across of reached(first)) for (const along of reached(second)) svg.append(box("frame", across, along));
-  svg.append(...placeTicks({ ...first, lines: first.region }, x), ...sideTicks(second, y));
-  if (first.worst !== null && second.worst !== null) {
-    const [a, b] = [x(first.worst), y(second.worst)];
-    svg.append(draw("polygon", { class: pair.is_attained ? "worst" : "worst open", points: `${a - 5},${b - 4} ${a + 5},${b - 4} ${a},${b + 5}` }));
-  }
-  svg.append(draw("circle", { class: "here", cx: x(first.row), cy: y(second.row), r: 4.5 }));
-  return make("figure", {}, svg, make("figcaption", { textContent: told }));
-}
-
-function reached(side) {
-  const inside = side.ticks.filter((tick) => tick.is_in_region).map((tick) => tick.x);
-  return [...side.region, ...side.edges.filter(([from, to]) => inside.some((at) => from <= at && at <= to))];
-}
-
-function sideTicks(side, y) {
-  const ends = side.region.length || !side.ticks.length ? [[side.window[0], short(side.window[0], 3)]] : [];
-  if (!side.ticks.length) ends.push([side.window[1], short(side.window[1], 3)]);
-  const names = side.ticks.map((tick) => [tick.x, tick.text.length > 7 ? `${tick.text.slice(0, 6)}…` : tick.text]);
-  return [...ends, ...names].map(([at, said]) => text(LEFT - 4, y(at) + 4, said, "end"));
-}
-
-function heightTicks(low, high, y) {
-  const shown = high === low ? [low] : [low, high];
-  return shown.map((value) => text(LEFT - 4, y(value) + 4, short(value, 3), "end"));
-}
-
-function placeTicks(shape, x) {
-  const bottom = HEIGHT - BOTTOM + 14;
-  if (!shape.ticks.length) return [text(x(shape.window[0]), bottom, short(shape.window[0]), "start"), text(x(shape.window[1]), bottom, short(shape.window[1]), "end")];
-  const first = shape.lines.length || shape.region.length ? [text(LEFT, bottom, short(shape.window[0]), "start")] : [];
-  const room = Math.max(first.length ? 7 : 3, Math.floor((WIDTH - LEFT) / shape.ticks.length / 6.5));
-  return [...first, ...shape.ticks.map((tick, k) => {
-    const fits = first.length ? Math.min(room, 8) : room;
-    const said = tick.text.length > fits ? `${tick.text.slice(0, fits - 1)}…` : tick.text;
-    const label = text(x(tick.x), bottom + (first.length && k % 2 ? 10 : 0), said);
-    const full = draw("title");
-    full.textContent = visible(tick.text);
-    label.append(full);
-    return label;
-  })];
-}
-
-function curvePicture(steps) {
-  const size = (step) => (typeof step.cost === "number" ? step.cost : step.cost.float);
-  const finite = steps.map((step) => step.radius.float).filter((end) => end !== null);
-  const last = finite.length ? finite[finite.length - 1] * (finite.length < steps.length ? 1.15 : 1) || 1 : 1;
-  const most = Math.max(...steps.map(size), 1);
-  const x = scale(0, last, LEFT, WIDTH - RIGHT - 6), y = scale(0, most, HEIGHT - BOTTOM - 6, TOP + 6);
-  const svg = frame("Size of the smallest set against the radius");
-  let begin = 0;
-  for (const step of steps) {
-    const end = step.radius.float ?? last;
-    svg.append(draw("line", { class: "step", x1: x(begin), x2: x(end), y1: y(size(step)), y2: y(size(step)) }));
-    if (step.radius.float !== null) svg.append(draw("circle", { class: step.is_attained ? "end" : "end open", cx: x(end), cy: y(size(step)), r: 3 }));
-    begin = end;
-  }
-  svg.append(text(LEFT - 6, y(0) + 4, "0", "end"), text(LEFT - 6, y(most) + 4, String(most), "end"));
-  svg.append(text(LEFT, HEIGHT - 10, "0"), text(WIDTH - RIGHT, HEIGHT - 10, short(last), "end"), text(WIDTH / 2, HEIGHT - 10, "radius"));
-  return make("figure", {}, svg);
-}
-
-// --- starting ---------------------------------------------------------------------------------------------------------
+// --- features ---------------------------------------------------------------------------------------------------------
 
 const ROLES = [["", "may move"], ["fix", "fix"], ["free", "free"], ["immutable", "cannot change"]];
 
 function featureRow(feature, k) {
   const input = feature.domain.categories.length && !feature.domain.spans.length ? categoryInput(feature) : make("input", { type: "text", inputMode: "decimal", placeholder: "missing" });
   const role = make("select", {}, ...ROLES.map(([value, said]) => make("option", { value, textContent: said })));
+  const slide = slideInput(feature);
+  const undo = make("button", { type: "button", textContent: "undo", ariaLabel: `Undo the edit of ${visible(feature.name)}` });
+  const was = make("span");
   input.id = `value-${k}`;
   input.setAttribute("aria-label", `Value of ${visible(feature.name)}`);
   role.setAttribute("aria-label", `May ${visible(feature.name)} move?`);
-  input.addEventListener("input", changed);
+  const one = { name: feature.name, input, role, slide, was, cell: null, shown: null };
+  input.addEventListener("input", () => { if (slide) slide.value = input.value; changed(); });
+  slide?.addEventListener("input", () => { input.value = slide.value; changed(); });
   role.addEventListener("change", changed);
-  const one = { name: feature.name, input, role, cell: null, shown: null };
-  one.element = make("tr", {}, make("th", { scope: "row", textContent: feature.name }), make("td", {}, input), make("td", {}, role));
+  undo.addEventListener("click", () => { put(one, one.shown); changed(); input.focus(); });
+  const cell = make("td", {}, input, ...(slide ? [slide] : []), make("div", { className: "was" }, was, undo));
+  one.element = make("tr", {}, make("th", { scope: "row", textContent: feature.name }), cell, make("td", {}, role));
   return one;
+}
+
+// A number whose domain has two ends can be slid through it.
+function slideInput(feature) {
+  const { spans } = feature.domain;
+  const ends = spans.flatMap(({ low, high }) => [low?.float, high?.float]);
+  if (!spans.length || ends.some((end) => typeof end !== "number")) return null;
+  const slide = make("input", { type: "range", min: Math.min(...ends), max: Math.max(...ends), step: spans.every((span) => span.is_integers) ? 1 : "any" });
+  slide.setAttribute("aria-label", `Slide ${visible(feature.name)}`);
+  return slide;
 }
 
 function categoryInput(feature) {
@@ -400,53 +362,32 @@ function categoryInput(feature) {
   return make("select", {}, ...values.map((value) => make("option", { value: named(value), textContent: named(value) || "missing" })));
 }
 
-function claimOption({ kind, summary }) {
-  return make("option", { value: kind, textContent: summary });
+const isEdited = (one) => one.shown !== null && one.input.value !== one.shown;
+
+function mark(one) {
+  one.element.classList.toggle("edited", isEdited(one));
+  one.was.textContent = isEdited(one) ? `was ${one.shown === "" ? "missing" : visible(one.shown)}` : "";
 }
 
-function claimFields() {
-  const { fields } = state.model.claims.find((one) => one.kind === get("claim").value);
-  get("claim-fields").replaceChildren(...fields.map(claimField));
+function put(one, value) {
+  one.input.value = value;
+  if (one.slide && value !== "") one.slide.value = value;
 }
 
-function claimField(name) {
-  const input = name === "other" ? classInput() : make("input", { type: "text", size: 8, value: name === "p" ? "0.6" : "1" });
-  input.name = name;
-  input.setAttribute("aria-label", "Value of the claim");
-  input.addEventListener("input", changed);
-  return input;
+function fill(one, value) {
+  one.cell = value;
+  put(one, value === null ? "" : String(value));
+  one.shown = one.input.value; // a list of choices may not have it
 }
 
-function classInput() {
-  const names = state.model.classes.map(String);
-  const options = names.map((name) => make("option", { value: name, textContent: name }));
-  const rival = names.find((name) => name !== String(state.answer?.prediction));
-  return make("select", { className: "class" }, ...options.map((one) => Object.assign(one, { selected: one.value === rival })));
-}
-
-function questionButton({ name, title }) {
-  const said = TITLES[name] ?? title;
-  const button = make("button", { type: "button", id: `ask-${name}`, textContent: said });
-  button.addEventListener("click", () => withButton(button, () => showMore(name, said)));
-  return button;
-}
-
-async function pickRow(k) {
-  const last = state.model.rows - 1;
-  const wanted = Math.min(Math.max(Number.isInteger(k) ? k : 0, 0), last);
-  get("row").value = wanted;
-  busy(true);
-  cancel();
-  const { cells } = await (await ask(`v1/rows/${wanted}`)).json();
-  if (get("row").valueAsNumber !== wanted) return; // another row was picked meanwhile
-  for (const feature of state.features) fill(feature, cells[feature.name]);
+function undoAll() {
+  for (const one of state.features) put(one, one.shown);
   changed();
 }
 
-function fill(feature, value) {
-  feature.cell = value;
-  feature.input.value = value === null ? "" : String(value);
-  feature.shown = feature.input.value; // a list of choices may not have it
+function find() {
+  const text = get("find").value.toLowerCase();
+  for (const one of state.features) one.element.hidden = !one.name.toLowerCase().includes(text);
 }
 
 function typical(feature) {
@@ -464,17 +405,94 @@ function typical(feature) {
   return value;
 }
 
+// --- claims -----------------------------------------------------------------------------------------------------------
+
+function claimOption({ kind, summary }) {
+  return make("option", { value: kind, textContent: summary });
+}
+
+function claimFields() {
+  const { kind, fields } = state.model.claims.find((one) => one.kind === get("claim").value);
+  get("claim-fields").replaceChildren(...fields.map((name) => claimField(name, kind)));
+}
+
+function claimField(name, kind) {
+  const input = name === "other" ? classInput() : make("input", { type: "text", size: 8, value: name === "p" ? "0.6" : usual(kind) });
+  input.name = name;
+  input.setAttribute("aria-label", "Value of the claim");
+  input.addEventListener("input", () => { state.isFresh = false; changed(); });
+  return input;
+}
+
+// A threshold a tenth away from what is predicted, so that the claim is true here.
+function usual(kind) {
+  const here = state.model.task === "regression" ? state.answer?.prediction.float : null;
+  const side = { at_least: -1, at_most: 1 }[kind];
+  if (typeof here !== "number" || here === 0) return "1";
+  const tenth = Number((Math.abs(here) / 10).toPrecision(1));
+  return String(side === undefined ? tenth : Number((here + side * tenth).toPrecision(3)));
+}
+
+function classInput() {
+  const names = state.model.classes.map(String);
+  const options = names.map((name) => make("option", { value: name, textContent: name }));
+  const rival = names.find((name) => name !== String(state.answer?.prediction));
+  return make("select", { className: "class" }, ...options.map((one) => Object.assign(one, { selected: one.value === rival })));
+}
+
+// --- starting ---------------------------------------------------------------------------------------------------------
+
+function questionButton({ name, title }) {
+  const said = TITLES[name] ?? title;
+  const button = make("button", { type: "button", id: `ask-${name}`, textContent: said });
+  button.addEventListener("click", () => withButton(button, () => showMore(name, said)));
+  return button;
+}
+
+async function pickRow(wanted) {
+  const last = state.model.rows - 1, text = String(wanted).trim(), row = Number(text);
+  busy(true);
+  cancel();
+  if (!/^\d+$/.test(text) || row > last) {
+    fail(new Problem(`There is no row ${text || "without a number"}; rows count from 0 to ${last}.`));
+    return;
+  }
+  get("row").value = text;
+  const { cells } = await (await ask(`v1/rows/${row}`)).json();
+  if (get("row").value !== text) return; // another row was picked meanwhile
+  state.row = row;
+  for (const feature of state.features) fill(feature, cells[feature.name]);
+  changed();
+}
+
+function step(by) {
+  const last = state.model.rows - 1;
+  pickRow(Math.min(Math.max((state.row ?? 0) + by, 0), last)).catch(fail);
+}
+
+function look(view) {
+  state.view = view;
+  for (const one of ["one", "all"]) get(`view-${one}`).setAttribute("aria-pressed", String(one === view));
+  get("all").hidden = view !== "all";
+  document.querySelector("main").classList.toggle("all", view === "all");
+  for (const id of ["panel", "right"]) get(id).hidden = view === "all";
+}
+
 function listen() {
   get("slider").addEventListener("input", () => { get("radius").value = get("slider").value; changed(); });
   get("radius").addEventListener("input", () => { get("slider").value = get("radius").value; changed(); });
   get("unit").addEventListener("change", changed);
-  get("claim").addEventListener("change", () => { claimFields(); changed(); });
-  get("row").addEventListener("change", () => pickRow(get("row").valueAsNumber).catch(fail));
-  get("previous").addEventListener("click", () => pickRow(get("row").valueAsNumber - 1).catch(fail));
-  get("next").addEventListener("click", () => pickRow(get("row").valueAsNumber + 1).catch(fail));
+  get("claim").addEventListener("change", () => { state.isFresh = false; claimFields(); changed(); });
+  get("row").addEventListener("change", () => pickRow(get("row").value).catch(fail));
+  get("previous").addEventListener("click", () => step(-1));
+  get("next").addEventListener("click", () => step(1));
+  get("undo").addEventListener("click", undoAll);
+  get("find").addEventListener("input", find);
+  get("pin").addEventListener("click", pin);
+  for (const view of ["one", "all"]) get(`view-${view}`).addEventListener("click", () => { look(view); changed(); });
   get("ask").addEventListener("submit", (event) => event.preventDefault());
-  const files = { certificate: "certificate.json", report: "report.html" };
-  for (const [id, name] of Object.entries(files)) get(id).addEventListener("click", () => withButton(get(id), () => download(`v1/${id}`, name, question("explain"))));
+  get("certificate").addEventListener("click", () => withButton(get("certificate"), () => download("v1/certificate", "certificate.json", question("explain"))));
+  get("report").addEventListener("click", () => withButton(get("report"), () => download("v1/report", "report.html", { ...question("explain"), title: titled() })));
   get("file").addEventListener("click", (event) => {
     if (sessionStorage.getItem(TOKEN) === null) return; // a plain link will do
     event.preventDefault();
@@ -484,22 +502,28 @@ function listen() {
 
 async function start() {
   const model = (state.model = await (await ask("v1/model")).json());
-  get("model").textContent = `A ${model.task} model of ${model.features.length} features; SHA-256 ${model.sha256}`;
+  complain(null);
+  const said = new URLSearchParams(location.hash.slice(1));
+  get("model").textContent = `A ${model.task} model of ${model.features.length} features; SHA-256 ${model.sha256.slice(0, 12)}…`;
+  get("model").title = `SHA-256 ${model.sha256}`;
   state.features = model.features.map(featureRow);
   get("features").replaceChildren(...state.features.map((one) => one.element));
+  get("find").hidden = model.features.length <= MANY;
   get("claim").replaceChildren(...model.claims.map(claimOption));
   get("questions").replaceChildren(...model.questions.filter((one) => one.name !== "explain").map(questionButton));
   if (model.features.some((one) => one.domain.spans.length && !one.deviation)) get("unit").value = "model";
-  claimFields();
+  restore(said);
   listen();
   if (model.rows) {
-    get("pick").hidden = false;
-    get("row").max = model.rows - 1;
-    await pickRow(0);
+    get("pick").hidden = get("views").hidden = false;
+    get("rows").textContent = `0 to ${model.rows - 1}`;
+    if (said.get("view") === "all") look("all");
+    await pickRow(said.get("row") ?? 0);
   } else {
     state.features.forEach((one, k) => fill(one, typical(model.features[k])));
-    changed();
   }
+  restoreEdits(said);
+  if (!model.rows || state.row !== null) changed(); // else the row that the address names is not there
 }
 
 // The question for the token stands where the page begins, until the server takes it.

@@ -1,0 +1,64 @@
+"""How good a model that was just trained is, beside a linear one and the simplest guess."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from suffice.tables.quality import Score, classification_scores, regression_scores
+from suffice.tables.training import TrainingData
+
+
+class Compared(NamedTuple):
+    """A score of the model, of a linear model, and of the simplest guess."""
+
+    name: str
+    model: float
+    linear: float
+    guess: float
+
+
+def held_back_scores(estimator: Any, frame: Any, training: TrainingData) -> list[Compared]:
+    """Return scores on the rows that training held back to decide when to stop; none if it held back none.
+
+    They are no part of what the networks learned from, but chose among their epochs, which flatters a little.
+    """
+    held = estimator.validation_rows_
+    if not len(held):
+        return []
+    kept = np.setdiff1d(np.arange(len(frame)), held)
+    target = np.asarray(training.target, dtype=None if training.is_classification else float)
+    if training.is_classification and len(set(target[kept].tolist())) < 2:
+        return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a rival that does not converge, or meets a new category
+        rival = _linear(training).fit(frame.iloc[kept], target[kept])
+        own, other = (_scores(one, frame.iloc[held], target[held], training) for one in (estimator, rival))
+    return [Compared(a.name, a.model, b.model, a.guess) for a, b in zip(own, other, strict=True)]
+
+
+def _scores(model: Any, frame: Any, target: Any, training: TrainingData) -> list[Score]:
+    predictions = model.predict(frame)
+    if not training.is_classification:
+        return regression_scores(target.tolist(), predictions.tolist())
+    chances = model.predict_proba(frame)[:, 1] if len(model.classes_) == 2 else None
+    return classification_scores(target.tolist(), predictions.tolist(), chances, model.classes_.tolist())
+
+
+def _linear(training: TrainingData) -> Any:
+    """Return a linear model of all columns: numbers scaled, names one by one, missing cells filled in."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    numbers = [name for name in training.columns if name not in training.names]
+    fill = SimpleImputer(keep_empty_features=True)
+    columns = make_column_transformer(
+        (make_pipeline(fill, StandardScaler()), numbers),
+        (OneHotEncoder(handle_unknown="ignore"), list(training.names)),
+    )
+    return make_pipeline(columns, LogisticRegression(max_iter=1000) if training.is_classification else Ridge())

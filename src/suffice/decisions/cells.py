@@ -1,0 +1,181 @@
+"""A feature cut into cells: ranges of numbers and single labels, each with the exact bounds of what it adds to a score.
+
+In: the domain of a feature, its exact function, and the values of a table. Out: `Cell`s that cover the domain, and how
+many rows of the table lie in each. Between two neighbouring stations a function is affine, so that its bounds over a
+cell are those at the stations in it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from flint import fmpq
+
+from suffice.decisions.actions import is_number
+from suffice.decisions.stations import Station, stations
+from suffice.errors import CardError
+from suffice.model.domain import Domain, format_value
+from suffice.numbers.exact import Rational
+from suffice.numbers.values import Value
+from suffice.shapes.pieces import Pieces
+
+_MOST_CELLS = 128
+_QUANTILES = 64
+
+
+class Cell(NamedTuple):
+    """Numbers between two ends (None: without end), or labels; the least and the most that they add; how many rows."""
+
+    low: Rational | None
+    has_low: bool
+    high: Rational | None
+    has_high: bool
+    labels: tuple[Value, ...]
+    least: Rational
+    most: Rational
+    rows: int = 0
+
+    def holds(self, value: Value) -> bool:
+        """Whether a value of the domain is in the cell."""
+        if self.labels:
+            return value in self.labels
+        return isinstance(value, fmpq) and not (self._is_below(value) or self._is_above(value))
+
+    def _is_below(self, value: fmpq) -> bool:
+        return self.low is not None and (value < self.low or (value == self.low and not self.has_low))
+
+    def _is_above(self, value: fmpq) -> bool:
+        return self.high is not None and (value > self.high or (value == self.high and not self.has_high))
+
+    def __str__(self) -> str:
+        if self.labels:
+            return " or ".join(map(format_value, self.labels))
+        low, high = (None if end is None else format_value(end) for end in (self.low, self.high))
+        if low is None or high is None:
+            if low is not None:
+                return f"{low} or more" if self.has_low else f"more than {low}"
+            return "any number" if high is None else f"{high} or less" if self.has_high else f"less than {high}"
+        if self.low == self.high:
+            return low
+        return f"{'from' if self.has_low else 'above'} {low} to {'' if self.has_high else 'below '}{high}"
+
+
+def together(cells: Sequence[Cell]) -> Cell:
+    """Return neighbouring ranges, or some labels, as one cell."""
+    first, last = cells[0], cells[-1]
+    labels = tuple(label for cell in cells for label in cell.labels)
+    bounds = min(cell.least for cell in cells), max(cell.most for cell in cells)
+    return Cell(first.low, first.has_low, last.high, last.has_high, labels, *bounds, sum(cell.rows for cell in cells))
+
+
+def cells_of(name: str, domain: Domain, function: Pieces, values: Sequence[Value]) -> tuple[list[Cell], list[Cell]]:
+    """Return ranges of numbers in order, and labels from the one that adds least on; each with its rows of a table."""
+    counts = Counter(values)
+    labels = [_label(one, function(one), counts[one]) for one in (*domain.categories_, *domain.codes_)]
+    labels.sort(key=lambda cell: cell.least)
+    numbers = sorted(value for value in counts if isinstance(value, fmpq) and is_number(domain, value))
+    ranges = _ranges(name, domain, function, ())
+    if any(cell.least < cell.most for cell in ranges):  # it slopes: only cuts between the rows make it steps
+        every = [value for value in numbers for _ in range(counts[value])]
+        cuts = {every[len(every) * k // _QUANTILES] for k in range(_QUANTILES)} if every else set()
+        ranges = _ranges(name, domain, function, cuts)
+    ranges = _counted(ranges, [(value, counts[value]) for value in numbers])
+    return _coarse(ranges), labels
+
+
+def _label(label: Value, adds: Rational, rows: int) -> Cell:
+    return Cell(None, False, None, False, (label,), adds, adds, rows)
+
+
+def _ranges(name: str, domain: Domain, function: Pieces, cuts: Sequence[Rational] | set[Rational]) -> list[Cell]:
+    """Return the finest ranges: each a number, or what lies between two."""
+    found: list[Cell] = []
+    for span in domain.spans:
+        along = stations(Domain((span,)), {*function.knots, *cuts})
+        at = {station: sum((w * function(x) for w, x in station.weights), fmpq(0)) for station in along}
+        for is_endless, line in ((span.low is None, along), (span.high is None, along[::-1])):
+            # Beyond the last bend it is affine for ever: it stays as it is only if it does so up to the next station.
+            if is_endless and at[line[0]] != at[next(one for one in line if one.place != line[0].place)]:
+                raise CardError(f"{name!r} adds ever more to the score, without bound; give it a domain that ends")
+        made = _integers(along, at) if span.is_integers else _reals(along, at)
+        if span.low is None:
+            made[0] = made[0]._replace(low=None)
+        if span.high is None:
+            made[-1] = made[-1]._replace(high=None)
+        found += made
+    return _merged(found)
+
+
+def _integers(along: list[Station], at: dict[Station, Rational]) -> list[Cell]:
+    found = []
+    for one, other in zip(along, [*along[1:], None], strict=True):
+        if other is None:
+            found.append(Cell(one.place, True, one.place, True, (), at[one], at[one]))
+        else:
+            # Affine from one to the other: the last integer before the other has the other bound.
+            share = (other.place - 1 - one.place) / (other.place - one.place)
+            last = at[one] + (at[other] - at[one]) * share
+            found.append(Cell(one.place, True, other.place - 1, True, (), min(at[one], last), max(at[one], last)))
+    return found
+
+
+def _reals(along: list[Station], at: dict[Station, Rational]) -> list[Cell]:
+    found, k = list[Cell](), 0
+    while k < len(along):
+        one = along[k]
+        if one.side == 0:
+            found.append(Cell(one.place, True, one.place, True, (), at[one], at[one]))
+            k += 1
+        else:  # the limit above a number, then that below the next
+            other, both = along[k + 1], (at[one], at[along[k + 1]])
+            found.append(Cell(one.place, False, other.place, False, (), min(both), max(both)))
+            k += 2
+    return found
+
+
+def _merged(cells: list[Cell]) -> list[Cell]:
+    """Return the same without numbers of their own where a neighbour has what they add, the one above first."""
+    found: list[Cell] = []
+    for k, cell in enumerate(cells):
+        above = cells[k + 1] if k + 1 < len(cells) else None
+        is_number = cell.low is not None and cell.low == cell.high
+        if is_number and above is not None and _fits(cell, above) and above.low == cell.high:
+            cells[k + 1] = above._replace(low=cell.low, has_low=True)
+        elif is_number and found and _fits(cell, found[-1]) and found[-1].high == cell.low:
+            found[-1] = found[-1]._replace(high=cell.high, has_high=True)
+        elif found and found[-1].least == found[-1].most == cell.least == cell.most:
+            found[-1] = together([found[-1], cell])
+        else:
+            found.append(cell)
+    return found
+
+
+def _fits(cell: Cell, other: Cell) -> bool:
+    return other.least <= cell.least and cell.most <= other.most
+
+
+def _counted(cells: list[Cell], values: Sequence[tuple[Rational, int]]) -> list[Cell]:
+    lows = [cell.low for cell in cells]
+    starts = [low for low in lows if low is not None]
+    rows = [0] * len(cells)
+    for value, count in values:
+        k = max(0, bisect_right(starts, value) - 1 + len(lows) - len(starts))
+        while k and not cells[k].holds(value):  # an open end: it belongs to the one before
+            k -= 1
+        rows[k] += count
+    return [cell._replace(rows=count) for cell, count in zip(cells, rows, strict=True)]
+
+
+def _coarse(cells: list[Cell]) -> list[Cell]:
+    """Return at most so many cells, with about as many rows in each."""
+    if len(cells) <= _MOST_CELLS:
+        return cells
+    groups, seen = dict[int, list[Cell]](), 0
+    total = sum(cell.rows + 1 for cell in cells)
+    for cell in cells:
+        groups.setdefault(seen * _MOST_CELLS // total, []).append(cell)
+        seen += cell.rows + 1
+    return [together(some) for some in groups.values()]

@@ -1,0 +1,154 @@
+"""What `Explainer` answers for those who work with a model's decisions: what could be done about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from suffice.decisions.face import Decisions
+from suffice.errors import OptionError
+from suffice.numbers.exact import brief
+from suffice.question.budget import MAX_SECONDS
+from suffice.question.claim import NO_CLASS, Claim
+from suffice.question.claims import SAME, predicted_class
+from suffice.question.row import Row, read_row
+
+if TYPE_CHECKING:  # batches load a compiler of their own, which questions about one row do not need
+    from suffice.decisions.card import Card
+    from suffice.decisions.planner import Planner, Target
+    from suffice.decisions.recourse import Recourse, RecourseTable
+    from suffice.decisions.rows import Portfolio
+
+
+class Desk(Decisions):
+    """The questions of `Explainer` about what can be done, beside those about boxes, features and tables."""
+
+    def recourse(
+        self,
+        x: Any,
+        actions: Any,
+        outcome: Any = None,
+        *,
+        claim: Claim = SAME,
+        relations: Iterable[Any] = (),
+        alternatives: int = 0,
+        table: Any = None,
+        max_seconds: float = MAX_SECONDS,
+    ) -> Recourse:
+        """Return the cheapest changes of a row that lead to another decision.
+
+        Parameters
+        ----------
+        x : sequence, mapping, NumPy row or pandas Series
+            The row.
+        actions : mapping of feature names to actions
+            Features that are not named cannot change. An action is a mapping, of which everything may be left out:
+            `direction` ("up", "down", "any"), `step` (numbers move by multiples of it; needed but for integers),
+            `most` (how far), `low` and `high` (limits), `to` (a list of values that it can become, or a mapping from
+            values to such lists), and `cost` (default 1): a number for any change, a mapping of `fixed`, `each` (a unit
+            of distance) and `percentile` (of the table, a hundredth at least), one from values to numbers, or a
+            function of the old and the new value.
+        outcome : a class of the model
+            What it should be decided instead; by default the other of two.
+        claim : Claim
+            In place of a class: `AtLeast(value)` or `AtMost(value)`, a score.
+        relations : list of (name, sign, name)
+            What must hold after the changes if it holds now, such as `("satisfactory", "<=", "trades")`.
+        alternatives : int
+            How many other sets of changes to list.
+        table : table of rows, optional
+            For costs by percentile.
+        max_seconds : float
+            Budget.
+
+        Returns
+        -------
+        Recourse
+
+        Raises
+        ------
+        ActionError, ClaimError
+            If an action, a cost, a relation or the aim means nothing, or the model has terms over two features.
+        """
+        from suffice.decisions.recourse import recourse
+
+        if isinstance(alternatives, bool) or not isinstance(alternatives, int) or alternatives < 0:
+            raise OptionError(f"alternatives must be a whole number of sets of changes, got {brief(alternatives)}")
+        row = read_row(self.compiled.model, x)
+        planner = self._planner(actions, self._aim(row, outcome, claim), relations, self._portfolio(table))
+        return recourse(planner, row, alternatives, max_seconds)
+
+    def recourse_batch(
+        self,
+        table: Any,
+        actions: Any,
+        outcome: Any,
+        *,
+        relations: Iterable[Any] = (),
+        max_seconds: float = MAX_SECONDS,
+    ) -> RecourseTable:
+        """Return the cheapest changes that lead to a decision, for all rows of a table that are decided otherwise.
+
+        Parameters
+        ----------
+        table : NumPy array, pandas or Polars DataFrame, Arrow table
+            The rows; percentiles are those of its columns.
+        actions, outcome, relations
+            As `recourse` takes them.
+        max_seconds : float
+            Budget of each row.
+
+        Returns
+        -------
+        RecourseTable
+        """
+        from suffice.decisions.planner import Target
+        from suffice.decisions.recourse import recourse_batch
+
+        portfolio = self.portfolio(table)
+        target = Target(SAME, self._winner("recourse_batch", outcome, is_needed=True))
+        return recourse_batch(self._planner(actions, target, relations, portfolio), portfolio, max_seconds)
+
+    def card(self, table: Any, lines: int = 60) -> Card:
+        """Return a points card that decides with proof, or says to ask the model.
+
+        Parameters
+        ----------
+        table : NumPy array, pandas or Polars DataFrame, Arrow table
+            The rows for which the card is to decide as many as it can; its proofs hold for all inputs.
+        lines : int
+            How many lines it has at most.
+
+        Returns
+        -------
+        Card
+
+        Raises
+        ------
+        CardError
+            If there are not two classes, terms over two features, curves, or a feature that adds without bound.
+        """
+        from suffice.decisions.card import card
+
+        if isinstance(lines, bool) or not isinstance(lines, int) or lines < 0:
+            raise OptionError(f"lines must be a whole number of lines, got {brief(lines)}")
+        return card(self.portfolio(table), lines)
+
+    def _planner(self, actions: Any, target: Target, relations: Iterable[Any], portfolio: Portfolio | None) -> Planner:
+        from suffice.decisions.actions import read_actions, read_relations
+        from suffice.decisions.planner import Planner
+
+        model = self.compiled.model
+        return Planner(self.compiled, target, read_actions(model, actions, portfolio), read_relations(model, relations))
+
+    def _aim(self, row: Row, outcome: Any, claim: Claim) -> Target:
+        """Return what is to be reached from a row."""
+        from suffice.decisions.planner import Target
+        from suffice.decisions.words import class_index
+
+        model = self.compiled.model
+        if "regression" in claim.tasks and outcome is None:
+            return Target(claim, NO_CLASS)
+        if outcome is None and len(model.classes) == 2:
+            return Target(claim, 1 - predicted_class(model, self.compiled.scores(row)))
+        return Target(claim, class_index(model, outcome, "recourse"))

@@ -1,0 +1,201 @@
+"""The third kind of compiled function: smooth, known between rationals.
+
+In: chains of stages. Out: values, and infima over intervals with ends, each enclosed as closely as one likes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NoReturn
+
+from flint import fmpq
+
+from suffice.errors import ModelError
+from suffice.numbers.enclosure import Enclosure, of_ball, working
+from suffice.numbers.exact import ONE, ZERO, Rational, brief
+from suffice.numbers.values import Label, Value
+from suffice.shapes.chains import Chain, Chains
+from suffice.shapes.curves import curved_form
+from suffice.shapes.function import Function, Lowest
+from suffice.shapes.infimum import Infimum
+from suffice.shapes.monotone import GUARD_BITS, Lowpoint, Monotone
+
+_MOST_KEPT = 4_096  # values at places
+_FARTHEST = fmpq(*math.ldexp(1.0, 1023).as_integer_ratio())
+
+
+@dataclass(frozen=True, eq=False)
+class Enclosed(Function):
+    """A sum of chains of stages.
+
+    Parameters
+    ----------
+    chains : Chains
+    feature : str
+        Whose function it is, for messages.
+
+    Examples
+    --------
+    >>> from suffice import Smooth
+    >>> curve, = (Smooth("exp") - 2 * Smooth("tanh")).compile()
+    >>> found = curve.lowpoint(fmpq(-1), fmpq(1), bits=64)
+    >>> round(float(found.at), 6), round(float(found.high), 6), found.high - found.low < fmpq(1, 2**60)
+    (0.475281, 0.723553, True)
+    """
+
+    chains: Chains
+    feature: str = "x"
+    knots: tuple[Rational, ...] = ()  # what a function of other kinds has
+    values: tuple[Rational, ...] = ()
+    labels: Mapping[Label, Rational] = field(default_factory=dict)
+    _kept: dict[tuple[Value, int, int], Enclosure | None] = field(default_factory=dict, repr=False)
+
+    is_exact = False
+
+    @property
+    def count(self) -> None:
+        """How many pieces there are is not known."""
+
+    def __call__(self, at: Value) -> Rational:
+        """Return the exact value at a label that was given one; of a number only `value` tells."""
+        if isinstance(at, fmpq):
+            raise NotImplementedError
+        return sum((chain.factor * chain.labels[at] for chain in self.chains.each), ZERO)
+
+    def value(self, at: Value, bits: int) -> Enclosure:
+        """Return the value at a number or a label, enclosed."""
+        found = self._value(at, bits, 0)
+        if found is None:
+            self._has_none(brief(at))
+        return found
+
+    def limit(self, at: Rational, bits: int, side: int) -> Enclosure:
+        """Return the limit at a number from one side (-1 or 1), enclosed."""
+        found = self._value(at, bits, side if not self.chains.corners.get(at, True) else 0)
+        if found is None:
+            self._has_none(brief(at))
+        return found
+
+    def _value(self, at: Value, bits: int, side: int) -> Enclosure | None:
+        key = at, bits, side
+        if key not in self._kept:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            with working(bits + GUARD_BITS):
+                self._kept[key] = of_ball(self.chains.value(at, side))
+        return self._kept[key]
+
+    def has_value(self, at: Value) -> bool:
+        """Whether the function is known to have a value at a place."""
+        return self._value(at, 64, 0) is not None
+
+    @cached_property
+    def monotone(self) -> Monotone:
+        """The function, cell by cell."""
+        return Monotone(self.chains, self._value)
+
+    def lowpoint(
+        self, low: Rational | None, high: Rational | None, bits: int, *, is_integers: bool = False
+    ) -> Lowpoint:
+        """Return the infimum over a closed interval with ends, or over its integers, enclosed to about `2^-bits`."""
+        if low is None or high is None:
+            return self._beyond(low, high, bits, is_integers)
+        if is_integers:
+            low, high = fmpq(low.ceil()), fmpq(high.floor())
+        if low == high:
+            return Lowpoint.of(self.value(low, bits), low)
+        find = self.monotone.lowest_integer if is_integers else self.monotone.lowpoint
+        found = find(low, high, bits)
+        if found is None:
+            self._has_none(f"numbers from {brief(low)} to {brief(high)}")
+        return found
+
+    def _beyond(self, low: Rational | None, high: Rational | None, bits: int, is_integers: bool) -> Lowpoint:
+        """Return the infimum over an interval without an end, of a function whose way out is known."""
+        ends, is_unbounded = [low, high], False
+        for k, side in enumerate((-1, 1)):
+            if ends[k] is None:
+                start, way = self.chains.tail(side)
+                if way is None:
+                    self._refuse()
+                # One that never falls on the way out is lowest where that begins; of one that does, as far as floats go
+                # is as far as an input is looked for, and nothing is known from below.
+                is_unbounded |= way < 0
+                ends[k] = (
+                    side * _FARTHEST
+                    if way < 0
+                    else side * (max(side * one for one in (start, low, high) if one is not None) + 1)
+                )
+        found = self.lowpoint(ends[0], ends[1], bits, is_integers=is_integers)
+        return found._replace(low=None) if is_unbounded else found
+
+    def _has_none(self, where: str) -> NoReturn:
+        raise ModelError(
+            f"the shape of {self.feature!r} has no value at {where}; give the feature a domain where it has one, such "
+            "as Domain.interval(low, high)"
+        )
+
+    def _refuse(self) -> NoReturn:
+        raise ModelError(
+            f"the shape of {self.feature!r} is smooth and its domain has no end, so that it would have to be known "
+            "arbitrarily far away; give the feature a domain, such as Domain.interval(low, high), or ask with a radius"
+        )
+
+    # --- as other functions are ---------------------------------------------------------------------------------------
+
+    def infimum(self, low: Rational | None, high: Rational | None) -> Infimum:
+        """Refuse: an infimum is known as an enclosure only; see `lowpoint`."""
+        raise NotImplementedError
+
+    def point_below(self, infimum: Infimum, target: Rational, low: Rational | None, high: Rational | None) -> Rational:
+        """Return the place of an infimum that is known, where the function is at most `target`."""
+        assert isinstance(infimum.at, fmpq)
+        return infimum.at
+
+    @property
+    def on_integers(self) -> Lowest:
+        """The function itself: what is asked over integers is asked of `lowpoint`."""
+        return self
+
+    def falls_for_ever(self, to_left: bool, to_right: bool) -> int:
+        """Return a side on which the function may fall without end, of those that are asked about; 0 if on none."""
+        for is_asked, side in ((to_right, 1), (to_left, -1)):
+            way = self.chains.tail(side)[1] if is_asked else 0
+            if way is None:
+                self._refuse()
+            if way < 0:
+                return side
+        return 0
+
+    def rescaled(self, center: Rational, scale: Rational) -> Enclosed:
+        """Return `x -> self((x - center) / scale)` for a scale other than 0; labels keep their values."""
+        return replace(self, chains=Chains(one.rescaled(center, scale) for one in self.chains.each), _kept={})
+
+    def overwritten(self, points: Mapping[Rational, Rational], labels: Mapping[Label, Rational]) -> Enclosed:
+        """Return the function with other values at some numbers and labels."""
+        return replace(self, chains=self.chains.overwritten(points, labels), _kept={})
+
+    def with_labels(self, labels: Mapping[Label, Rational]) -> Enclosed:
+        """Return the function with these labels in place of its own."""
+        plain = Chains(replace(one, labels={}) for one in self.chains.each)
+        return replace(self, chains=plain.overwritten({}, labels), _kept={})
+
+
+def chains_of(function: Function) -> tuple[Chain, ...]:
+    """Return a compiled function as chains."""
+    if isinstance(function, Enclosed):
+        return function.chains.each
+    return (Chain(ONE, ZERO, ONE, curved_form(function), ()),)
+
+
+def summed(parts: Iterable[tuple[Rational, Function]]) -> Enclosed | None:
+    """Return a linear combination of functions of all kinds; None where every factor is 0."""
+    used = [(factor, part) for factor, part in parts if factor]
+    if not used:
+        return None
+    names = [part.feature for _, part in used if isinstance(part, Enclosed)]
+    chains = [replace(one, factor=factor * one.factor) for factor, part in used for one in chains_of(part)]
+    return Enclosed(Chains(chains), names[0] if names else "x")

@@ -1,0 +1,91 @@
+"""Falls in floats: they never say other than exact arithmetic, and mostly say something."""
+
+import random
+
+import numpy as np
+import pytest
+
+import suffice
+from suffice import Domain, Explainer, Feature, PiecewiseLinear, Steps, Table
+from suffice.core.case import Case
+from suffice.numbers.exact import rational
+
+NUMBERS = [-2, -1, 0, 1, 2, 0.5, -0.5, 1 / 3, 0.1, 1e-12, 1e9]
+
+
+def drawn(rng):
+    """A model with one or three scores, and a row that is often at a knot or an end of a domain."""
+    outputs = rng.choice([1, 3])
+
+    def value():
+        one = [rng.choice([0, 1, -1, 0.5, 1 / 3, rng.uniform(-1, 1), 1e-9, 1e7]) for _ in range(outputs)]
+        return one if outputs > 1 else one[0]
+
+    shapes, features, row = [], [], []
+    for i in range(rng.randint(1, 6)):
+        knots = sorted({rng.choice([*NUMBERS, rng.uniform(-2, 2)]) for _ in range(rng.randint(1, 5))})
+        line = PiecewiseLinear(knots, [value() for _ in knots], left_slope=value(), right_slope=value())
+        steps = Steps(knots, [value() for _ in range(len(knots) + 1)], closed=rng.choice(["left", "right"]))
+        domain = rng.choice(
+            [Domain.reals(), Domain.interval(-2, 2), Domain.interval(low=-2), Domain.categories("a", "b")]
+        )
+        if domain.labels:
+            shapes.append(Table({"a": value(), "b": value()}))
+            row.append("a")
+        else:
+            shapes.append(rng.choice([line, line, steps]))
+            row.append(rng.choice([-2, 2, 0, rng.uniform(-2, 2), *[one for one in knots if -2 <= one <= 2]]))
+        features.append(Feature(f"f{i}", domain, deviation=rng.choice([1, 0.1, 3])))
+    task = "multiclass" if outputs > 1 else "regression"
+    claim = suffice.Same() if outputs > 1 else suffice.Within(rng.choice([0.5, 1, 1e-9]))
+    intercept = [0] * outputs if outputs > 1 else 0
+    return Explainer(suffice.AdditiveModel(shapes, intercept, task, features)), row, claim
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_floats_tell_is_so(seed):
+    rng = random.Random(seed)
+    told, asked = 0, 0
+    for _ in range(40):
+        explainer, row, claim = drawn(rng)
+        question = explainer.question(1, unit="std", claim=claim).with_unit_radius(explainer.model)
+        try:
+            path = Case.of(explainer.compiled, question, row).path()
+        except suffice.ClaimError:
+            continue
+        if path._falls is None:  # no number among the features
+            continue
+        events = [event for some in path.events.values() for event in some]
+        radii = [rational(rng.uniform(0, 3)) for _ in range(6)] + rng.sample(events, min(6, len(events)))
+        radii += [radius + rational(1e-17) for radius in radii[-3:]] + [rational(1e-12), rational(50)]
+        for radius in radii:
+            freed = [i for i in range(len(row)) if rng.random() < 0.7]
+            said = path._falls.admits(radius, freed)
+            exactly = all(one.admits(freed) for one in path.at(radius, freed))
+            assert said in (None, exactly)
+            told, asked = told + (said is not None), asked + 1
+    assert told > asked / 2
+
+
+def test_radii_are_mostly_told_by_floats(monkeypatch):
+    rng = np.random.default_rng(0)
+    shapes = [PiecewiseLinear(np.sort(rng.normal(size=30)), rng.normal(size=30)) for _ in range(12)]
+    explainer = Explainer(suffice.AdditiveModel(shapes, 0.1))
+    row = rng.normal(size=12)
+    asked = []
+    plainly = type(Case.of(explainer.compiled, explainer.question(1, unit="raw"), row).path()).at
+    monkeypatch.setattr(
+        "suffice.core.radius_path.RadiusPath.at", lambda self, *given: asked.append(1) or plainly(self, *given)
+    )
+    found = explainer.radius(row, explainer.model.names[:3], unit="raw")
+    assert found.limit.radius > 0
+    assert len(asked) < 10
+
+
+@pytest.mark.parametrize("kind", ["integers", "limit", "gaps"])
+def test_other_questions_are_left_to_exact_arithmetic(kind):
+    domain = {"integers": Domain.integers(), "gaps": Domain.interval(0, 1) | Domain.interval(2, 3)}
+    features = [Feature("a", domain.get(kind, Domain.reals()), deviation=1)]
+    explainer = Explainer(suffice.AdditiveModel([PiecewiseLinear([0, 1], [0, 1])], 1, features=features))
+    options = {"max_changed": 1} if kind == "limit" else {}
+    assert Case.of(explainer.compiled, explainer.question(1, unit="raw", **options), [1]).path()._falls is None

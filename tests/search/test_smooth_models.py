@@ -1,0 +1,306 @@
+"""Questions about models with smooth shapes, against sampled minima and evaluation in another library."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from builders import sentence
+from oracles.smooth import CLOSE, FUNCTIONS, PlainNetwork, exactly, samples
+
+from suffice import (
+    AdditiveModel,
+    AtLeast,
+    CertificateError,
+    Domain,
+    Enclosure,
+    Explainer,
+    Feature,
+    ModelError,
+    PiecewisePolynomial,
+    ProbabilityAtLeast,
+    Smooth,
+    SmoothNetwork,
+    Status,
+    Steps,
+    UnsettledError,
+    Within,
+    load,
+)
+
+KINDS = ["tanh", "gelu", "silu", "elu", "softplus", "sine", "selu", "mish"]
+
+
+def network(activation, seed, outputs=1):
+    rng = np.random.default_rng(seed)
+    sizes = [1, 5, 4, outputs]
+    weights = [(rng.normal(size=(b, a)) * 1.5 / np.sqrt(a)).astype(np.float32) for a, b in pairwise(sizes)]
+    biases = [rng.normal(size=b).astype(np.float32) for b in sizes[1:]]
+    return SmoothNetwork(weights, biases, activation), PlainNetwork(weights, biases, [activation] * 2)
+
+
+class Scene:
+    """A model of smooth networks, its plain twin, and a row."""
+
+    def __init__(self, seed, margin=0.6):
+        rng = np.random.default_rng(seed)
+        pairs = [network(kind, 10 * seed + k) for k, kind in enumerate(rng.permutation(KINDS)[:5].tolist())]
+        self.plains = [plain for _, plain in pairs]
+        self.row = [Fraction(x).limit_denominator(64) for x in rng.uniform(-1.5, 1.5, size=5).tolist()]
+        here = sum(exactly(plain, x) for plain, x in zip(self.plains, self.row, strict=True))
+        self.intercept = Fraction(float(margin - here)).limit_denominator(2**20)
+        features = [Feature(f"x{k}", domain=Domain.interval(-3, 3)) for k in range(5)]
+        self.model = AdditiveModel([shape for shape, _ in pairs], self.intercept, features=features)
+        self.explainer = Explainer(self.model)
+
+    def score(self, point):
+        return self.intercept + sum(exactly(plain, Fraction(x)) for plain, x in zip(self.plains, point, strict=True))
+
+    def drops(self, radius, count=400):
+        """At least so much each feature lowers the score: the lowest of many samples."""
+        ends = [(max(x - radius, Fraction(-3)), min(x + radius, Fraction(3))) for x in self.row]
+        lowest = [
+            min(exactly(plain, place) for place in samples(*span, count))
+            for plain, span in zip(self.plains, ends, strict=True)
+        ]
+        return [exactly(plain, x) - low for plain, x, low in zip(self.plains, self.row, lowest, strict=True)]
+
+
+def fewest_fixed(drops, margin):
+    """How many features must be fixed if these are their drops."""
+    free, total = 0, Fraction(0)
+    for drop in sorted(drops):
+        total += drop
+        free += total <= margin
+    return len(drops) - free
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("radius", [Fraction(1, 4), Fraction(1)])
+def test_explanations_are_smallest(seed, radius):
+    scene = Scene(seed)
+    drops, margin = scene.drops(radius), scene.score(scene.row)
+    why = scene.explainer.explain(scene.row, radius=radius, unit="raw")
+    assert why.status is Status.PROVEN
+    assert 0 <= margin - why.margin <= Fraction(1, 2**60)
+    # Samples miss a minimum by little: drops are a little larger than theirs, and the sizes agree off ties.
+    for told, sampled in zip(why.drops.values(), drops, strict=True):
+        assert 0 <= told - sampled + CLOSE <= Fraction(1, 10**4)
+    assert why.size == fewest_fixed(drops, margin)
+    for name in why.features:
+        point = list(why.counterexample(name).values())
+        assert scene.score(point) < 0
+        assert all(abs(a - b) <= radius for a, b in zip(point, scene.row, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_in_the_region_breaks_an_explanation(seed):
+    scene = Scene(seed)
+    why = scene.explainer.explain(scene.row, radius=1, unit="raw")
+    rng = np.random.default_rng(seed)
+    for _ in range(200):
+        point = [
+            x if f"x{k}" in why.features else min(max(x + Fraction(float(move)), Fraction(-3)), Fraction(3))
+            for k, (x, move) in enumerate(zip(scene.row, rng.uniform(-1, 1, size=5), strict=True))
+        ]
+        assert scene.score(point) >= 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_contrasts_and_counterfactuals_break_the_claim(seed):
+    scene = Scene(seed)
+    radius = Fraction(1)
+    drops, margin = sorted(scene.drops(radius), reverse=True), scene.score(scene.row)
+    fewest = next((k for k in range(6) if sum(drops[:k]) > margin), None)
+    contrast = scene.explainer.contrast(scene.row, radius=radius, unit="raw")
+    assert contrast.is_possible == (fewest is not None)
+    if fewest is not None:
+        assert (contrast.size, contrast.status) == (fewest, Status.PROVEN)
+        assert scene.score(list(contrast.counterexample.values())) < 0
+        nearest = scene.explainer.counterfactual(scene.row, radius=radius, unit="raw")
+        assert nearest.size == fewest
+        assert scene.score(list(nearest.counterexample.values())) < 0
+        farthest = max(abs(a - b) for a, b in zip(nearest.counterexample.values(), scene.row, strict=True))
+        assert nearest.least_change <= farthest <= nearest.least_change + Fraction(1, 500)
+        below = sorted(scene.drops(radius * nearest.least_change * Fraction(999, 1000)), reverse=True)
+        assert sum(below[:fewest]) <= margin
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_radius_is_enclosed(seed):
+    scene = Scene(seed)
+    margin = scene.score(scene.row)
+    largest = scene.explainer.radius(scene.row, ["x0"], unit="raw")
+    if largest.radius == float("inf"):
+        assert sum(scene.drops(Fraction(6))[1:]) <= margin
+        return
+    assert "lies less than" in largest.caveat
+    assert sum(scene.drops(largest.radius)[1:]) <= margin
+    assert sum(scene.drops(largest.radius + Fraction(1, 100))[1:]) > margin
+    assert scene.explainer.sufficiency(scene.row, ["x0"], radius=largest.radius, unit="raw")
+    beyond = largest.radius + Fraction(1, 10**6)
+    broken = scene.explainer.sufficiency(scene.row, ["x0"], radius=beyond, unit="raw")
+    assert not broken
+    assert scene.score(list(broken.counterexample.values())) < 0
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_curve_agrees_with_explanations_inside_its_stretches(seed):
+    scene = Scene(seed)
+    curve = scene.explainer.curve(scene.row, until=1, unit="raw")
+    start = Fraction(0)
+    for step in curve.steps:
+        end = Fraction(step.limit.radius)
+        inside = scene.explainer.explain(scene.row, radius=(start + end) / 2, unit="raw")
+        assert inside.size == step.cost
+        start = end
+    assert start == 1
+
+
+def test_equal_drops_are_no_obstacle():
+    shape, _ = network("tanh", 1)
+    model = AdditiveModel(
+        [shape, shape, shape], 1, features=[Feature(f"x{k}", domain=Domain.interval(-2, 2)) for k in "abc"]
+    )
+    why = Explainer(model).explain([1, 1, 1], radius=1, unit="raw")
+    assert why.status is Status.PROVEN
+
+
+TIE = AdditiveModel(
+    [Smooth("tanh"), -1 * Smooth("tanh")], features=[Feature(name, domain=Domain.interval(-2, 2)) for name in "ab"]
+)
+
+
+def test_a_tie_is_bounded_and_said():
+    # At a = 1, b = 0 the score is tanh(1), which a uses up exactly; b at 1 does as well.
+    why = Explainer(TIE).explain([1, 0], radius={"a": 1, "b": 0}, unit="raw")
+    assert (why.status, why.size, why.lower_bound) == (Status.BOUNDED, 1, 0)
+    assert "a tie, as far as 512 bits" in why.caveat
+    assert "a tie, as far as 512 bits" in str(why)
+    contrast = Explainer(TIE).contrast([1, 0], radius={"a": 1, "b": 0}, unit="raw")
+    assert contrast.status is Status.BOUNDED
+    with pytest.raises(UnsettledError) as error:
+        Explainer(TIE).sufficiency([1, 0], ["b"], radius={"a": 1, "b": 0}, unit="raw")
+    assert "a tie" in sentence(error)
+
+
+def test_next_to_a_tie_all_is_proven():
+    near = Fraction(1) + Fraction(1, 10**40)
+    why = Explainer(TIE).explain([1, 0], radius={"a": near, "b": 0}, unit="raw")
+    assert (why.status, why.size) == (Status.PROVEN, 1)
+    why = Explainer(TIE).explain([1, 0], radius={"a": 2 - near, "b": 0}, unit="raw")
+    assert (why.status, why.size) == (Status.PROVEN, 0)
+
+
+def test_immutable_and_constant_features_have_no_drop():
+    dead = SmoothNetwork([[[0.0]], [[1.0]]], [[0.5], [0.0]], "gelu")
+    model = AdditiveModel([Smooth("tanh"), dead], 1)
+    why = Explainer(model).explain([1, 1], radius=3, unit="raw", immutable=["x0"])
+    assert why.drops["x0"] == 0
+    assert why.drops["x1"] < Fraction(1, 2**60)
+    assert why.size == 0
+
+
+def test_several_classes():
+    shapes = [network(kind, k, outputs=3)[0] for k, kind in enumerate(["tanh", "silu", "gelu"])]
+    features = [Feature(f"x{k}", domain=Domain.interval(-2, 2)) for k in range(3)]
+    model = AdditiveModel(shapes, [0, 0, 0], "multiclass", features, classes=["a", "b", "c"])
+    explainer = Explainer(model)
+    row = [Fraction(1, 2), 0, -1]
+    why = explainer.explain(row, radius=Fraction(1, 4), unit="raw")
+    assert why.status is Status.PROVEN
+    for name in why.features:
+        point = why.counterexample(name)
+        assert explainer.predict(point) != why.prediction
+
+
+def test_claims_about_scores_and_probabilities():
+    scene = Scene(1, margin=2.5)
+    row, explainer = scene.row, scene.explainer
+    for claim in (Within(1), AtLeast(1), ProbabilityAtLeast("0.6")):
+        why = explainer.explain(row, radius=1, unit="raw", claim=claim)
+        assert why.status is Status.PROVEN
+        for name in why.features:
+            point = list(why.counterexample(name).values())
+            score = scene.score(point)
+            if isinstance(claim, Within):
+                assert abs(score - scene.score(row)) > 1
+            elif isinstance(claim, AtLeast):
+                assert score < 1
+            else:
+                assert 1 / (1 + np.exp(-float(score))) < 0.6
+
+
+def test_a_regression_predicts_an_enclosure():
+    model = AdditiveModel([Smooth("exp")], 0, "regression", ["x"])
+    explainer = Explainer(model)
+    predicted = explainer.predict([1])
+    assert isinstance(predicted, Enclosure)
+    true = exactly(FUNCTIONS["exp"], 1)
+    assert Fraction(str(predicted.low)) <= true + CLOSE
+    assert true - CLOSE <= Fraction(str(predicted.high))
+    why = explainer.explain([1], radius=1, unit="raw", claim=AtLeast(0))
+    assert "Prediction: 2.71828" in str(why)
+    assert why.document()["prediction"]["float"] == pytest.approx(2.718281828459045)
+
+
+def test_smooth_beside_exact_shapes():
+    cubic = PiecewisePolynomial([], [[0, -2, 0, 1]])
+    model = AdditiveModel(
+        [Smooth("tanh"), cubic, Steps([0], [-1, 1])],
+        1,
+        features=[Feature(n, domain=Domain.interval(-2, 2)) for n in "abc"],
+    )
+    why = Explainer(model).explain([1, 1, 1], radius=2, unit="raw")
+    assert why.status is Status.PROVEN
+    assert why.drops["c"] == 2
+
+
+def test_preferences_groups_and_few_changes():
+    scene = Scene(2)
+    free = scene.explainer.explain(scene.row, radius=1, unit="raw", cost={"x0": 5})
+    assert free.status is Status.PROVEN
+    grouped = scene.explainer.explain(scene.row, radius=1, unit="raw", groups=[["x0", "x1"], ["x2", "x3"]])
+    assert grouped.status is Status.PROVEN
+    few = scene.explainer.explain(scene.row, radius=1, unit="raw", max_changed=1)
+    assert few.status is Status.PROVEN
+    assert few.size == sum(drop > scene.score(scene.row) for drop in scene.drops(Fraction(1)))
+
+
+def test_a_batch_answers_each_row_alone():
+    scene = Scene(3)
+    rows = np.array([[float(x) for x in scene.row], [0.5] * 5, [-1.25] * 5])
+    batch = scene.explainer.explain_batch(rows, radius=0.5, unit="raw")
+    for k, row in enumerate(rows.tolist()):
+        assert batch.sizes[k] == scene.explainer.explain(row, radius=0.5, unit="raw").size
+
+
+def test_a_model_is_written_and_read(tmp_path):
+    scene = Scene(4)
+    scene.model.save(tmp_path / "model.safetensors")
+    again = Explainer(load(tmp_path / "model.safetensors"))
+    one, other = (each.explain(scene.row, radius=1, unit="raw") for each in (scene.explainer, again))
+    assert one.document() == other.document()
+
+
+def test_what_cannot_be_asked_yet_is_refused():
+    explainer = Explainer(AdditiveModel([Smooth("tanh")], 1))
+    for ask in (
+        lambda: explainer.relevance([1], radius=1, unit="raw"),
+        lambda: explainer.inflate([1], radius=1, unit="raw"),
+        lambda: explainer.monotone("x0", 1),
+        lambda: explainer.explain([1], radius=1, unit="raw", arithmetic="float32"),
+    ):
+        with pytest.raises(ModelError) as error:
+            ask()
+        assert "smooth shapes" in sentence(error)
+    with pytest.raises(CertificateError):
+        explainer.explain([1], radius=1, unit="raw").certificate()
+
+
+def test_a_domain_needs_ends_or_the_question_a_radius():
+    explainer = Explainer(AdditiveModel([Smooth("tanh")], 1))
+    assert explainer.explain([1], radius=1, unit="raw").status is Status.PROVEN
+    with pytest.raises(ModelError) as error:
+        explainer.explain([1], radius="inf", unit="raw")
+    assert "give the feature a domain" in sentence(error)
