@@ -82,7 +82,7 @@ def test_the_model_inside_a_ransac_is_read():
 def test_an_imputer_of_text_comes_before_a_model_that_takes_text(fill):
     glassbox = pytest.importorskip("interpret.glassbox", reason="interpret is not installed")
     table, y, _ = frame()
-    table = table[["city", "size"]].assign(city=table.city.where(table.code != 0, None))
+    table = table[["city", "size"]].assign(city=table.city.where(table.code != 0, np.nan))
     fills = SimpleImputer(strategy="constant", fill_value=fill)
     before = ColumnTransformer([("fill", fills, ["city"])], remainder="passthrough", verbose_feature_names_out=False)
     ebm = glassbox.ExplainableBoostingClassifier(interactions=0, max_rounds=40, outer_bags=2, n_jobs=1)
@@ -91,6 +91,20 @@ def test_an_imputer_of_text_comes_before_a_model_that_takes_text(fill):
     row = {"size": 0.5}
     if fill == "Ulm":
         assert explainer.score({**row, "city": None}) == explainer.score({**row, "city": fill})
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_none_where_the_original_does_not_take_it_for_missing_is_refused():
+    glassbox = pytest.importorskip("interpret.glassbox", reason="interpret is not installed")
+    table, y, _ = frame()
+    city = table.city.astype(object).where(table.code != 0, None)  # the imputer below fills NaN, and lets None pass
+    table = pandas.DataFrame({"city": pandas.Series(city, dtype=object), "size": table["size"]})
+    fills = SimpleImputer(strategy="constant", fill_value="Ulm")
+    before = ColumnTransformer([("fill", fills, ["city"])], remainder="passthrough", verbose_feature_names_out=False)
+    ebm = glassbox.ExplainableBoostingClassifier(interactions=0, max_rounds=40, outer_bags=2, n_jobs=1)
+    fitted = make_pipeline(before.set_output(transform="pandas"), ebm).fit(table, y)
+    with pytest.raises(AdapterError, match="write missing cells as NaN|alone and among other rows"):
+        suffice.from_model(fitted, table)
 
 
 # --- categories of boosted trees --------------------------------------------------------------------------------------

@@ -115,7 +115,12 @@ def table_maker(
         if names is not None:
             import pandas
 
-            return pandas.DataFrame(dict(zip(names, columns, strict=True)))
+            # As Series, for pandas would read a None among objects as NaN.
+            return pandas.DataFrame(
+                {name: pandas.Series(one, dtype=one.dtype) for name, one in zip(names, columns, strict=True)}
+                if any(one.dtype == object and None in one.tolist() for one in columns)
+                else dict(zip(names, columns, strict=True))
+            )
         is_mixed = any(column.dtype == object for column in columns)
         return np.stack([column.astype(object if is_mixed else np.float64) for column in columns], axis=1)
 

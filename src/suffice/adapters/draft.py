@@ -16,7 +16,8 @@ from suffice.numbers.values import UNSEEN as UNSEEN
 from suffice.numbers.values import Label
 
 Cell: TypeAlias = float | Label  # a value as the original model gets it: a float, a name, MISSING or UNSEEN
-Rows: TypeAlias = list[list[Cell]] | NDArray[Any]  # NaN in an array is a missing cell
+# NaN in an array is a missing cell. One that a user wrote as None is None in a list, for the original may tell the two apart.
+Rows: TypeAlias = list[list[Cell]] | NDArray[Any]
 Live: TypeAlias = Callable[[Any], NDArray[Any]]  # of `Rows`
 Saturation: TypeAlias = Literal["above", "both"]
 Link: TypeAlias = Literal["score", "sigmoid", "softmax", "exp"]

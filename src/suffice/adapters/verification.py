@@ -13,6 +13,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,6 +60,8 @@ _HINT = (
 )
 _OWN = "a subclass may have changed them; convert the model that it derives from, or the one inside"
 
+_NONE = ", or a step that fills NaN and not None: write missing cells as NaN"
+
 
 def verify(draft: Draft, reference: Any = None, domains: Sequence[Domain] | None = None) -> Check:
     """Compare a draft with its original, and with the user's reference.
@@ -86,7 +89,8 @@ def verify(draft: Draft, reference: Any = None, domains: Sequence[Domain] | None
         given = _table(predictions, len(own), draft.model)
         checks.append(_compare(draft, _exact(compiled, own), own, given, links, "the reference predictions"))
     asked = [own, _probes(draft, compiled, domains or draft.model.domains)] if draft.live is not None else []
-    checks += [_compare_live(draft, compiled, some) for some in asked if some]
+    written = [read_cells(draft.model, rows) if own else None, None]
+    checks += [_compare_live(draft, compiled, *some) for some in zip(asked, written, strict=False) if some[0]]
     if not checks and draft.doubt is not None:
         raise AdapterError(
             f"{draft.source} {draft.doubt}; give reference rows and predictions: from_model(obj, (rows, scores))"
@@ -118,10 +122,19 @@ def _each(read: Callable[[Any], Any], rows: Any) -> list[Any]:
     return values
 
 
-def _compare_live(draft: Draft, compiled: Compiled, rows: Sequence[Row]) -> Check:
-    """Ask the original about some rows, all that it can be asked."""
+def _compare_live(
+    draft: Draft, compiled: Compiled, rows: Sequence[Row], written: Sequence[Sequence[Any]] | None
+) -> Check:
+    """Ask the original about some rows, all that it can be asked; about a missing cell as it is written."""
     assert draft.live is not None
-    cells = [[_cell(value) for value in row] for row in rows]
+    cells: list[list[Any]] = [[_cell(value) for value in row] for row in rows]
+    if written is not None:
+        cells = [
+            [None if raw is None else cell for cell, raw in zip(*both, strict=True)]
+            for both in zip(cells, written, strict=True)
+        ]
+        if any(None in row for row in cells):
+            draft = replace(draft, hint=draft.hint + _NONE)
     given = _table(_ask(draft.live, cells, draft.source), len(rows), draft.model)
     exact = _exact(compiled, rows)
     _check_is_function(draft, cells, given, _unit(draft.link, given, exact.size))
