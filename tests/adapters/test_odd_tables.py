@@ -103,7 +103,7 @@ def test_none_where_the_original_does_not_take_it_for_missing_is_refused():
     before = ColumnTransformer([("fill", fills, ["city"])], remainder="passthrough", verbose_feature_names_out=False)
     ebm = glassbox.ExplainableBoostingClassifier(interactions=0, max_rounds=40, outer_bags=2, n_jobs=1)
     fitted = make_pipeline(before.set_output(transform="pandas"), ebm).fit(table, y)
-    with pytest.raises(AdapterError, match="write missing cells as NaN|alone and among other rows"):
+    with pytest.raises(AdapterError, match=r"write missing cells as NaN|alone and among other rows"):
         suffice.from_model(fitted, table)
 
 

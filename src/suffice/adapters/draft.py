@@ -16,7 +16,7 @@ from suffice.numbers.values import UNSEEN as UNSEEN
 from suffice.numbers.values import Label
 
 Cell: TypeAlias = float | Label  # a value as the original model gets it: a float, a name, MISSING or UNSEEN
-# NaN in an array is a missing cell. One that a user wrote as None is None in a list, for the original may tell the two apart.
+# NaN in an array is a missing cell. One that a user wrote as None is None in a list: the original may tell them apart.
 Rows: TypeAlias = list[list[Cell]] | NDArray[Any]
 Live: TypeAlias = Callable[[Any], NDArray[Any]]  # of `Rows`
 Saturation: TypeAlias = Literal["above", "both"]

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from suffice.adapters.cells import listed
 from suffice.adapters.draft import FLOAT32, UNSEEN, Cell, Draft, Live
+from suffice.adapters.links import LINKS, probability_links
 from suffice.adapters.probes import probes
 from suffice.errors import AdapterError, RowError
 from suffice.model.additive import AdditiveModel
@@ -85,7 +86,7 @@ def verify(draft: Draft, reference: Any = None, domains: Sequence[Domain] | None
     checks = []
     if predictions is not None:
         predicts = draft.predicts or draft.link
-        links = {"score": _score, predicts: _LINKS[predicts], **_probability(draft.model)}
+        links = {"score": LINKS["score"], predicts: LINKS[predicts], **probability_links(draft.model)}
         given = _table(predictions, len(own), draft.model)
         checks.append(_compare(draft, _exact(compiled, own), own, given, links, "the reference predictions"))
     asked = [own, _probes(draft, compiled, domains or draft.model.domains)] if draft.live is not None else []
@@ -138,14 +139,16 @@ def _compare_live(
     given = _table(_ask(draft.live, cells, draft.source), len(rows), draft.model)
     exact = _exact(compiled, rows)
     _check_is_function(draft, cells, given, _unit(draft.link, given, exact.size))
-    check = _compare(draft, exact, rows, given, {draft.link: _LINKS[draft.link]}, draft.source)
+    check = _compare(draft, exact, rows, given, {draft.link: LINKS[draft.link]}, draft.source)
     if draft.chances is not None:
         given = _table(_ask(draft.chances, cells, draft.source), len(rows), draft.model)
-        _compare(draft, exact, rows, given, _probability(draft.model), f"the probabilities of {draft.source}", _OWN)
+        _compare(
+            draft, exact, rows, given, probability_links(draft.model), f"the probabilities of {draft.source}", _OWN
+        )
     if draft.answers is not None and draft.model.task == "regression":
         given = _table(_ask(draft.answers, cells, draft.source), len(rows), draft.model)
         link = draft.predicts or draft.link
-        _compare(draft, exact, rows, given, {link: _LINKS[link]}, f"the predictions of {draft.source}", _OWN)
+        _compare(draft, exact, rows, given, {link: LINKS[link]}, f"the predictions of {draft.source}", _OWN)
     elif draft.answers is not None:
         _compare_labels(draft, exact, rows, np.ravel(_ask(draft.answers, cells, draft.source)))
     return check
@@ -283,7 +286,7 @@ def _probes(draft: Draft, compiled: Compiled, domains: Sequence[Domain]) -> list
 
 def _told_as_chances(draft: Draft, exact: _Exact, given: NDArray[np.float64]) -> str:
     """Return what to do with an original that returns probabilities where scores are expected; nothing otherwise."""
-    for name, link in _probability(draft.model).items() if draft.link == "score" else ():
+    for name, link in probability_links(draft.model).items() if draft.link == "score" else ():
         expected = link(exact.scores)
         if expected.shape == given.shape and np.abs(expected - given).max() <= FLOAT32:
             return (
@@ -340,38 +343,6 @@ def _unit(link: str, expected: NDArray[np.float64], size: NDArray[np.float64]) -
         return np.maximum(expected, 1e-300) * np.maximum(size, 1.0)
     # A probability changes less than its score, and by 1 at most.
     return size if link == "score" else np.clip(size, 1.0, 100.0)
-
-
-# --- links ------------------------------------------------------------------------------------------------------------
-
-
-def _score(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    return scores
-
-
-def _sigmoid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    small = np.exp(-np.abs(scores))
-    return np.where(scores >= 0, 1 / (1 + small), small / (1 + small))
-
-
-def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    grown = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(grown / grown.sum(axis=1, keepdims=True))
-
-
-_LINKS: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
-    "score": _score,
-    "sigmoid": _sigmoid,
-    "softmax": _softmax,
-    "exp": np.exp,
-}
-
-
-def _probability(model: AdditiveModel) -> dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
-    if model.task == "binary":
-        offset = 0.0 if model.logit_offset is None else nearest_float(model.logit_offset)
-        return {"sigmoid": lambda scores: _sigmoid(scores + offset)}
-    return {"softmax": _softmax} if model.task == "multiclass" else {}
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------
