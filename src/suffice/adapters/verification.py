@@ -127,7 +127,6 @@ def _compare_live(
     draft: Draft, compiled: Compiled, rows: Sequence[Row], written: Sequence[Sequence[Any]] | None
 ) -> Check:
     """Ask the original about some rows, all that it can be asked; about a missing cell as it is written."""
-    assert draft.live is not None
     cells: list[list[Any]] = [[_cell(value) for value in row] for row in rows]
     if written is not None:
         cells = [
@@ -136,6 +135,7 @@ def _compare_live(
         ]
         if any(None in row for row in cells):
             draft = replace(draft, hint=draft.hint + _NONE)
+    assert draft.live is not None
     given = _table(_ask(draft.live, cells, draft.source), len(rows), draft.model)
     exact = _exact(compiled, rows)
     _check_is_function(draft, cells, given, _unit(draft.link, given, exact.size))
