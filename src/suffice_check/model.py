@@ -11,7 +11,7 @@ from suffice_check.ordered import Number
 from suffice_check.pair_reading import read_pair
 from suffice_check.pairs import PairTerm
 from suffice_check.reading import MISTAKES, Value, fields, has_repeats, items, number, unreadable, whole
-from suffice_check.shape_reading import read_network, read_shape
+from suffice_check.shape_reading import is_curved, read_network, read_shape
 from suffice_check.shapes import Changed, Outputs, Remembered, Shape
 from suffice_check.tensors import Tensors, open_file
 
@@ -71,6 +71,8 @@ def _model(document: Any, tensors: Tensors) -> Model:
     mains, rest = items(terms)[: len(items(features))], items(terms)[len(features) :]
     if bool(rest) != (version == 2):
         raise ValueError("there are terms over two features in version 2, and in no other")
+    if rest and is_curved(terms):
+        raise ValueError("terms over two features are not checked beside curved shapes")
     for i, (term, feature) in enumerate(zip(mains, features, strict=True)):
         over, shape = fields(term, "features", "shape")
         if [whole(place, 10**6) for place in items(over)] != [i]:

@@ -22,6 +22,14 @@ def kind_of(document: Any) -> tuple[Any, dict[str, Any]]:
     return document["kind"], {name: content for name, content in document.items() if name != "kind"}
 
 
+def is_curved(document: Any) -> bool:
+    """Whether a document describes a curved shape somewhere."""
+    inside = document.values() if isinstance(document, dict) else document if isinstance(document, list) else ()
+    return (isinstance(document, dict) and document.get("kind") == "piecewise_polynomial") or any(
+        map(is_curved, inside)
+    )
+
+
 def bits_left(bits: int, numbers: Iterable[Fraction]) -> int:
     """Return how many bits more the numbers of shapes inside others may have."""
     bits -= sum(part.bit_length() for one in numbers for part in one.as_integer_ratio())
@@ -46,7 +54,8 @@ def read_shape(document: Any, tensors: Tensors, bases: list[Network], bits: int 
         knots, values, slopes = fields(rest, "knots", "values", "slopes")
         return shapes.broken_line(tensors.row(knots), tensors.numbers(values), tensors.numbers(slopes))
     if kind == "piecewise_polynomial":
-        raise ValueError("this model has curved shapes, of which certificates are not checked yet")
+        knots, coefficients, values = fields(rest, "knots", "coefficients", "values")
+        return shapes.polynomials(tensors.row(knots), tensors.numbers(coefficients), tensors.numbers(values))
     if kind == "smooth" or kind == "smooth_network" or kind == "composed":
         raise ValueError("this model has smooth shapes, of which certificates are not checked yet")
     if kind == "table":

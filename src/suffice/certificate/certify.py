@@ -10,12 +10,13 @@ from collections.abc import Collection, Mapping, Sequence
 from flint import fmpq
 
 from suffice.certificate import joint
-from suffice.certificate.document import Certificate, PathLike, without_curves, write
+from suffice.certificate.document import Certificate, PathLike, closely, write
 from suffice.certificate.trees import CoverTree, change_tree
-from suffice.certificate.witnesses import NOTHING, Ordered, loose_limits, place_document, shown_at
+from suffice.certificate.witnesses import NOTHING, NotShownError, Ordered, loose_limits, place_document, shown_at
 from suffice.core.case import Case
 from suffice.core.constraint import NO_DROP, Constraint
 from suffice.errors import CertificateError
+from suffice.numbers.surd import upper
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
 from suffice.solvers.problem import Problem
@@ -23,7 +24,7 @@ from suffice.solvers.proofs import Cover, Proof
 from suffice.solvers.roles import set_that_needs
 
 
-@without_curves
+@closely
 def certify_explanation(
     case: Case,
     fixed: Sequence[int],
@@ -54,13 +55,12 @@ def cover_of(case: Case) -> tuple[CoverTree, list[list[Json | None]]]:
     return CoverTree(shown, limits, case.question.choices, few), [list(row) for row in shown.places]
 
 
-@without_curves
 def certify_sufficient(case: Case, fixed: Sequence[int], model_file: PathLike | None) -> Certificate:
     """Return the proof that a set suffices."""
     return certify_explanation(case, fixed, 0, None, model_file)
 
 
-@without_curves
+@closely
 def certify_insufficient(
     case: Case, fixed: Sequence[int], point: Sequence[Value], model_file: PathLike | None
 ) -> Certificate:
@@ -69,7 +69,7 @@ def certify_insufficient(
     return write(case, result={"kind": "insufficient", "fixed": list(fixed)}, evidence=evidence, model_file=model_file)
 
 
-@without_curves
+@closely
 def certify_contrast(
     case: Case, changed: Sequence[int], point: Sequence[Value] | None, lower_bound: int, model_file: PathLike | None
 ) -> Certificate:
@@ -104,16 +104,18 @@ def change_trees(case: Case, constraints: Sequence[Constraint], budget: int) -> 
     found = []
     for constraint, charge in zip(constraints, case.charges, strict=True):
         drops: list[Ordered] = [
-            (drop.value, fmpq(drop.edge)) if i in moving else NOTHING for i, drop in enumerate(constraint.drops)
+            (upper(drop.value, case.bits), fmpq(drop.edge)) if i in moving else NOTHING
+            for i, drop in enumerate(constraint.drops)
         ]
         margin = constraint.margin - charge, fmpq(-1 if constraint.is_strict else 0)
         tree = change_tree(drops, margin, choices, budget, most)
-        assert tree is not None, "changes that cost less than a proven bound break nothing"
+        if tree is None:
+            raise NotShownError("changes that cost less than a proven bound are not shown to break nothing")
         found.append(tree)
     return found
 
 
-@without_curves
+@closely
 def certify_sets(
     case: Case,
     problem: Problem,
@@ -143,7 +145,7 @@ def certify_sets(
     return write(case, result=result, evidence={"witnesses": witnesses, "tree": tree}, model_file=model_file)
 
 
-@without_curves
+@closely
 def certify_relevance(
     case: Case, problem: Problem, roles: Mapping[str, Sequence[int]], model_file: PathLike | None
 ) -> Certificate:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from suffice.certificate import joint_radii
 from suffice.certificate.certify import certify_contrast, change_trees, contrast_parts
-from suffice.certificate.document import Certificate, PathLike, beyond, radius_text, without_curves, write
+from suffice.certificate.document import Certificate, PathLike, beyond, closely, radius_text, write
 from suffice.certificate.trees import CoverTree
-from suffice.certificate.witnesses import breaking_places, loose_limits, shown_beyond, shown_within
+from suffice.certificate.witnesses import NotShownError, breaking_places, loose_limits, shown_beyond, shown_within
 from suffice.core.case import Case
 from suffice.core.radius_path import Extent
 from suffice.numbers.exact import ZERO, Rational
@@ -17,7 +17,7 @@ from suffice.question.documents import Json
 from suffice.solvers.radii import Stretch
 
 
-@without_curves
+@closely
 def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: PathLike | None) -> Certificate:
     """Return the proof that a set suffices up to a radius, and no further."""
     if case.model.pairs:
@@ -32,15 +32,16 @@ def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: 
     elif reach.radius is not None or not reach.is_attained:
         limits = loose_limits(case.constraints, [ZERO] * len(case.constraints))
         radius, edge = beyond(reach)
-        shown = shown_beyond(path, radius) if edge and radius is not None else shown_within(path, radius)
+        shown = shown_beyond(path, radius) if edge and radius is not None else shown_within(path, radius, case.bits)
         places = breaking_places(shown, limits, case.row, free, case.question.max_changed)
         if places is None:
-            raise AssertionError("nothing breaks the claim beyond its largest radius")
+            raise NotShownError("nothing is shown to break the claim beyond its largest radius")
         result["fails_at"], evidence["input"] = radius_text(radius, edge), places
-    return write(case, result=result, evidence=evidence, model_file=model_file, charges=charges)
+    region = path.region(reach.radius if reach.radius is None else reach.radius + 2 * reach.more)
+    return write(case, result=result, evidence=evidence, model_file=model_file, charges=charges, region=region)
 
 
-@without_curves
+@closely
 def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike | None) -> Certificate:
     """Return the proof of each stretch: a set suffices up to its end, and from its start on no cheaper one does."""
     if case.model.pairs:
@@ -60,15 +61,22 @@ def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike
         proof: Json = {"witnesses": [], "tree": []}
         if cover.cost > least:
             radius, edge = start
-            shown = shown_beyond(path, radius) if edge and radius is not None else shown_within(path, radius)
+            shown = shown_beyond(path, radius) if edge and radius is not None else shown_within(path, radius, case.bits)
             tree = CoverTree(shown, limits, choices, case.question.max_changed).cheapest(cover.cost, stretch.proof)
             proof = {"witnesses": [list(row) for row in shown.places], "tree": tree}
         proofs.append(proof)
         start = beyond(reach)
-    return write(case, result={"kind": "curve", "steps": steps}, evidence={"proofs": proofs}, model_file=model_file)
+    last = stretches[-1].reach.radius
+    return write(
+        case,
+        result={"kind": "curve", "steps": steps},
+        evidence={"proofs": proofs},
+        model_file=model_file,
+        region=path.region(last),
+    )
 
 
-@without_curves
+@closely
 def certify_counterfactual(
     case: Case,
     changed: Sequence[int],
