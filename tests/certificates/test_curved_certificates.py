@@ -12,11 +12,10 @@ from math import inf, isqrt
 
 import numpy as np
 import pytest
-from builders import sentence
 from oracles.curves import PlainCurve, decimal
 from oracles.sets import subsets
 
-from suffice import AdditiveModel, CertificateError, Explainer, PairSteps, PiecewisePolynomial, ReluNetwork, Steps
+from suffice import AdditiveModel, Explainer, PairSteps, PiecewisePolynomial, ReluNetwork, Steps
 from suffice.model.writing import to_bytes
 from suffice_check import RejectedError, UnreadableError, check
 from suffice_check.checker import Checker
@@ -228,12 +227,3 @@ def test_terms_over_two_features_beside_curves_are_refused_by_the_checker():
     text = json.dumps(header).encode()
     with pytest.raises(UnreadableError, match="beside curved shapes"):
         Checker(len(text).to_bytes(8, "little") + text)
-
-
-def test_a_smooth_model_has_no_certificate_and_says_so():
-    from suffice import Smooth
-
-    asked = Explainer(AdditiveModel([Smooth("tanh")], 3))
-    with pytest.raises(CertificateError) as error:
-        asked.explain([0], 1, unit="raw").certificate()
-    assert sentence(error)

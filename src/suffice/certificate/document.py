@@ -11,6 +11,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeAlias
 
+from suffice.certificate.cells import Seen
 from suffice.certificate.limits import check_bends
 from suffice.certificate.witnesses import NotShownError, place_document
 from suffice.core.case import Case
@@ -24,6 +25,7 @@ from suffice.question.region import Region, region_around
 VERSION = 3
 _TOO_LONG = re.compile("[0-9]{4001}")
 _MOST_BYTES = 2**24
+_MOST_SMOOTH_BITS = 2**8
 _MOST_BITS = 2**13  # how closely least values are looked for that no number attains
 PathLike: TypeAlias = str | os.PathLike[str]
 P = ParamSpec("P")
@@ -75,14 +77,13 @@ def closely(function: Callable[Concatenate[Case, P], Certificate]) -> Callable[C
 
     @wraps(function)
     def tried(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> Certificate:
-        case.compiled.refuse_smooth("certificates", CertificateError)
         while True:
             try:
                 return _accepted(case, function(case, *args, **kwargs))
             except NotShownError as error:
                 if not case.compiled.is_curved:
                     raise AssertionError(str(error)) from None
-                if case.bits >= _MOST_BITS:
+                if case.bits >= (_MOST_SMOOTH_BITS if case.compiled.is_enclosed else _MOST_BITS):
                     raise CertificateError(
                         f"drops that are not rational, and a margin, agree to {case.bits} bits, so that no certificate "
                         f"tells them apart: {error}"
@@ -143,7 +144,7 @@ def write(
             "enclosure": _enclosure(case),
             "charges": [str(charge) for charge in charges] if any(charges) else None,
             "result": result,
-            "evidence": evidence,
+            "evidence": {**evidence, "cells": Seen.of(case).document} if case.compiled.is_enclosed else evidence,
         }
     )
     _check_readable(certificate)

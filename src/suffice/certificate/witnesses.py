@@ -11,9 +11,11 @@ from typing import NamedTuple, TypeAlias
 
 from flint import fmpq, fmpz
 
+from suffice.certificate.cells import Seen
 from suffice.core.case import Case
 from suffice.core.constraint import Constraint, Drop
-from suffice.core.drops import Worst, bound_drops
+from suffice.core.drops import Worst, bound_drops, enclose_drops
+from suffice.core.enclosed_path import EnclosedPath
 from suffice.core.radius_path import RadiusPath, goes_on
 from suffice.numbers.enclosure import FIRST_BITS
 from suffice.numbers.exact import ONE, ZERO, Rational
@@ -60,6 +62,8 @@ def loose_limits(constraints: Sequence[Constraint], charges: Sequence[Rational])
 
 def shown_at(case: Case) -> Shown:
     """Return what is in reach at the question's own radius."""
+    if case.compiled.is_enclosed:
+        return _enclosed(Seen.of(case), [one.outer.drops for one in case.constraints], case.worst, case.row, case.bits)
     found = []
     for constraint, cases, (enough, _) in zip(
         case.constraints, case.worst, loose_limits(case.constraints, case.charges), strict=True
@@ -72,6 +76,30 @@ def shown_at(case: Case) -> Shown:
 def shown_within(path: RadiusPath, radius: Rational | None, bits: int) -> Shown:
     """Return what is in reach at a radius, least values that no number attains to so many bits."""
     return _shown([[_by(path, way, bits) for way in ways] for ways in _ways(path, path.region(radius))])
+
+
+def shown_smooth(case: Case, path: EnclosedPath, radius: Rational | None) -> Shown:
+    """Return what is in reach at a radius, for a model with smooth shapes."""
+    each = zip(path.functions, path.known, strict=True)
+    found = [enclose_drops(functions, here, path.row, path.region(radius), path.bits) for functions, here in each]
+    return _enclosed(Seen.of(case), [one.floors for one in found], [one.worst for one in found], path.row, path.bits)
+
+
+def _enclosed(
+    seen: Seen, drops: Sequence[Sequence[Drop]], worst: Sequence[Sequence[Worst]], row: Sequence[Value], bits: int
+) -> Shown:
+    """Return falls at places as the checker counts them, whose numbers are not quite those of the search."""
+    found = []
+    for c, (some, cases) in enumerate(zip(drops, worst, strict=True)):
+        falls: list[Fall] = []
+        for i, (drop, case, x) in enumerate(zip(some, cases, row, strict=True)):
+            if case.function.is_exact:
+                falls.append(_inside(drop, case, x, ZERO, len(row), bits))
+                continue
+            fall, place = seen.fall(c, i, case.infimum.at), place_document(case.infimum.at)
+            falls.append((fall, place) if fall > NOTHING else (NOTHING, None))
+        found.append(falls)
+    return _shown(found)
 
 
 def shown_beyond(path: RadiusPath, radius: Rational) -> Shown:
