@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
+from typing import NamedTuple
 
 from suffice_check.balls import ONE, Ball
 from suffice_check.certificate import Certificate
@@ -70,6 +71,14 @@ def ends_of(inequality: Inequality, ends: Ends) -> tuple[Fraction, Fraction]:
     return sum((a for a, _ in chosen), Fraction(0)), sum((b for _, b in chosen), Fraction(0))
 
 
+class Bound(NamedTuple):
+    """What an inequality is not below in a cell; where it is monotone there, the end at which it is lowest."""
+
+    least: Fraction
+    end: Fraction | None
+    inside: Fraction
+
+
 class SmoothPart(Part):
     """One feature whose shape is known between two numbers."""
 
@@ -121,26 +130,37 @@ class SmoothPart(Part):
                 values = self.smooth.values(at)
                 for c in self.count:
                     least[c].append(self._ends(c, values)[0])
+        first: list[list[Bound]] = [[] for _ in self.count]
         for left, right in pairwise(stops):
             if not span.is_integers or left.__floor__() + 1 < right:  # else no integer is in between
                 for c, bound in enumerate(self.bounds(left, right)):
-                    least[c].append(bound)
-        return [Number(self.high[c] - min(least[c])) for c in self.count]
+                    first[c].append(bound)
+        return [Number(self.high[c] - self._lowest(c, first[c], least[c])) for c in self.count]
 
-    def bounds(self, left: Fraction, right: Fraction) -> list[Fraction]:
+    def _lowest(self, c: int, cells: list[Bound], least: list[Fraction]) -> Fraction:
+        """Return the least of some numbers and of bounds of cells; the lowest are made closer, until one stays so."""
+        open_ = sorted(cells, key=lambda bound: bound.least, reverse=True)
+        while open_ and (not least or open_[-1].least < min(least)):
+            least.append(self.closer(c, open_.pop()))
+        return min(least)
+
+    def bounds(self, left: Fraction, right: Fraction) -> list[Bound]:
         """Return for each inequality what it is not below between two numbers, without a knot between them."""
         inside = (left + right) / 2
         jets, found = self.smooth.jets(Cell(left, right, inside)), []
-        for c, inequality in enumerate(self.inequalities):
+        for inequality in self.inequalities:
             jet = _combined(inequality, jets)
             steep, off = jet.cell[1]
-            least = Fraction(jet.at_least(), ONE)
-            if abs(steep) >= off:  # it never falls, or never rises
-                end = left if steep > 0 else right
-                limits = [one.middle[0] for one in self.smooth.jets(Cell(end, end, inside))]
-                least = max(least, self._ends(c, limits)[0])
-            found.append(least)
+            end = None if abs(steep) < off else left if steep > 0 else right  # it never falls, or never rises
+            found.append(Bound(Fraction(jet.at_least(), ONE), end, inside))
         return found
+
+    def closer(self, c: int, bound: Bound) -> Fraction:
+        """Return what an inequality is not below in a cell: its limit where it is lowest, if that is known."""
+        if bound.end is None:
+            return bound.least
+        limits = [one.middle[0] for one in self.smooth.jets(Cell(bound.end, bound.end, bound.inside))]
+        return max(bound.least, self._ends(c, limits)[0])
 
 
 def _combined(inequality: Inequality, jets: Sequence[Jet]) -> Jet:

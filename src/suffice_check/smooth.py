@@ -59,8 +59,9 @@ class Jet(NamedTuple):
     def through(self, formula: Formula) -> Jet:
         """Return a function of the function."""
         (value, slope), cell, h = self
-        at, steep, _ = formula(value)
-        return Jet((at, times(steep, slope)), chained(formula(cell[0]), cell), h).cut_down()
+        here = formula(value)
+        over = here if cell[0] == value else formula(cell[0])
+        return Jet((here[0], times(here[1], slope)), chained(over, cell), h).cut_down()
 
     def plus(self, other: Jet) -> Jet:
         """Return the sum of two functions over one cell."""

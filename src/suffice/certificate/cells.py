@@ -104,7 +104,8 @@ class Seen:
             if is_integers and left.__floor__() + 1 >= right:
                 continue
             try:
-                if all(one >= target for one, target in zip(part.bounds(left, right), targets, strict=True)):
+                found = zip(part.bounds(left, right), targets, strict=True)
+                if all(one.least >= goal or part.closer(c, one) >= goal for c, (one, goal) in enumerate(found)):
                     continue
             except UnknownError:
                 pass
