@@ -22,6 +22,7 @@ from suffice import (
     Feature,
     PiecewiseLinear,
     PiecewisePolynomial,
+    ProbabilityAtLeast,
     Smooth,
     SmoothNetwork,
     Steps,
@@ -276,6 +277,19 @@ def test_shapes_of_shapes_tables_jumps_integers_and_several_classes():
     classes = AdditiveModel([network(rng, "gelu", 3), network(rng, "tanh", 3)], [0, "1/2", 0], "multiclass")
     why = Explainer(classes).explain([0, 1], 1, unit="raw")
     check(to_bytes(classes), why.certificate().text.encode())
+
+
+def test_smooth_shapes_beside_curves_whose_minima_are_roots():
+    model = AdditiveModel([Smooth("tanh"), PiecewisePolynomial([], [[0, -2, 0, 1]]), Steps([0], [0, 1])], 2)
+    asked, checker, row = Explainer(model), Checker(to_bytes(model)), [0, 0, 1]
+    for answer in (
+        asked.explain(row, 1, unit="raw"),
+        asked.explain(row, 1, unit="raw", claim=ProbabilityAtLeast(0.6)),
+        asked.contrast(row, 3, unit="raw", cost={"x1": 2}),
+        asked.counterfactual(row, 3, unit="raw"),
+        asked.radius(row, ["x0"], unit="raw"),
+    ):
+        checker.check(answer.certificate().text.encode())
 
 
 @pytest.mark.parametrize("cells", [None, [[]], [["1", "0"], []], [["x"], []], [[str(k) for k in range(20_001)], []]])

@@ -19,6 +19,7 @@ from suffice.core.constraint import Drop
 from suffice.errors import CertificateError
 from suffice.model.domain import Domain
 from suffice.numbers.exact import Rational, rational, to_fraction
+from suffice.numbers.surd import lower
 from suffice.numbers.values import Missing, Value
 from suffice.question.region import Region
 
@@ -85,7 +86,7 @@ class Seen:
                 continue
             if any(row[i].is_infinite for row in drops):
                 raise CertificateError(f"certificates need a region with ends, and {part.name!r} has none")
-            allowed = [Fraction(to_fraction(row[i].value + share)) for row, share in zip(drops, shares, strict=True)]
+            allowed = [to_fraction(lower(row[i].value + share)) for row, share in zip(drops, shares, strict=True)]
             targets = [high - most for high, most in zip(part.high, allowed, strict=True)]
             for span in region[i].spans:
                 if span.low is not None and span.high is not None and span.low < span.high:
