@@ -89,7 +89,7 @@ def test_fit_makes_shapes_monotone(people):
     explainer = Explainer(suffice.load("new.safetensors"))
     assert explainer.monotone("age", "down", "good")
     assert explainer.monotone("debt", "up", "good")
-    assert "such as income=up" in words(call(*FIT, "--target", "y", "--monotone", "age").stderr)
+    assert call(*FIT, "--target", "y", "--monotone", "age").exit_code == 2
 
 
 @needs_nam
