@@ -292,6 +292,11 @@ def test_smooth_shapes_beside_curves_whose_minima_are_roots():
         checker.check(answer.certificate().text.encode())
 
 
+def test_nothing_times_a_smooth_shape_is_exactly_nothing():
+    model = AdditiveModel([Smooth("tanh") * 0, Steps([0], [0, 1])], 1)
+    check(to_bytes(model), Explainer(model).explain([0, 1], 2, unit="raw").certificate().text.encode())
+
+
 @pytest.mark.parametrize("cells", [None, [[]], [["1", "0"], []], [["x"], []], [[str(k) for k in range(20_001)], []]])
 def test_malformed_cells_are_refused(cells):
     model = AdditiveModel([Smooth("tanh"), Smooth("tanh")], 1)
