@@ -16,7 +16,6 @@ BITS = 80
 ONE = 1 << BITS
 FAR = 60 << BITS  # e^60 is taken for too large
 _MORE = 40  # digits more, inside of the exponential function
-_FINE = BITS + _MORE
 Ball = tuple[int, int]
 
 
@@ -176,6 +175,7 @@ def root(a: Ball) -> Ball:
 
 _PI = 0x3243F6A8885A308D313198A2E03707344A4093822299F31D0082EFA98EC4E6C89  # π · 2^256, rounded down
 _LONG = BITS + 100
+_LAST = 2  # a sum ends at a term that is no larger, over 2^_LONG
 
 
 def _density(bits: int) -> Ball:
@@ -208,7 +208,7 @@ def _above(x: int) -> Ball:
     power, power_up = x * x >> _LONG, -(-x * x >> _LONG)
     low = low_term = high = high_term = x
     k = 1
-    while high_term > 2 or power_up > k << (_LONG - 1):
+    while high_term > _LAST or power_up > k << (_LONG - 1):
         k += 2
         low_term, up = (low_term * power >> _LONG) // k, (high_term * power_up >> _LONG) + 1
         high_term = up // k + 1

@@ -38,7 +38,10 @@ class Roots:
         return plus(-self, other)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Roots) and not isinstance(plus(self, -other), Roots)
+        if not isinstance(other, Roots):
+            return False  # a sum that has roots left is no fraction
+        rest = plus(self, -other)
+        return not isinstance(rest, Roots) and rest == 0
 
     __hash__ = None  # type: ignore[assignment]
 

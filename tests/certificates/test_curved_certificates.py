@@ -6,6 +6,7 @@ What is true is told by an oracle that tries all sets, with minima in 150 digits
 import copy
 import json
 import random
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations, pairwise
 from math import inf, isqrt
@@ -15,10 +16,12 @@ import pytest
 from oracles.curves import PlainCurve, decimal
 from oracles.sets import subsets
 
-from suffice import AdditiveModel, Explainer, PairSteps, PiecewisePolynomial, ReluNetwork, Steps
+from suffice import AdditiveModel, Domain, Explainer, Feature, PairSteps, PiecewisePolynomial, ReluNetwork, Steps
 from suffice.model.writing import to_bytes
 from suffice_check import RejectedError, UnreadableError, check
 from suffice_check.checker import Checker
+from suffice_check.ordered import Number
+from suffice_check.roots import with_root
 
 NEAR = decimal(Fraction(1, 10**24))  # sums in the oracle are rounded to 28 digits
 
@@ -156,6 +159,44 @@ def test_equal_drops_with_roots_and_margins_next_to_their_sum_are_told_apart():
         check(to_bytes(model), costly.certificate().text.encode())
 
 
+def test_of_two_turns_that_share_a_root_the_lower_one_counts():
+    # t³ - 2t turns at √(2/3), and the same from 3 on, lower by 1/20: both least values have the root √6.
+    shape = PiecewisePolynomial(["3/2"], [[0, -2, 0, 1], ["-421/20", 25, -9, 1]], [5])
+    model = AdditiveModel([shape], "11/10", features=[Feature("a", domain=Domain.interval("-1/2", 4))])
+    document = json.loads(Explainer(model).explain([0], 4, unit="raw").certificate().text)
+    assert document["result"]["fixed"] == [0]  # between the two drops, 1.0887 and 1.1387
+    said = {"kind": "explanation", "fixed": [], "lower_bound": "0"}
+    forged = document | {"result": said, "evidence": {"witnesses": [], "tree": []}}
+    with pytest.raises(RejectedError, match="sufficiency"):
+        check(to_bytes(model), json.dumps(forged).encode())
+
+
+def test_sums_of_roots_compare_as_their_decimals_do():
+    rng = random.Random(5)
+    squares = [Fraction(one) for one in ("2", "8", "1/2", "3", "12", "3/4", "6", "2/3", "4", "0")]
+    with localcontext(prec=120):
+
+        def one():
+            found, plain = number(rng), Decimal(0)
+            plain += decimal(found)
+            for _ in range(rng.randint(0, 3)):
+                whole, factor, square = number(rng), number(rng), rng.choice(squares)
+                found = found + with_root(whole, factor, square)
+                plain += decimal(whole) + decimal(factor) * decimal(square).sqrt()
+            return found, plain
+
+        for _ in range(1500):
+            (a, x), (b, y) = one(), one()
+            if rng.random() < 0.5:  # the same roots, written differently
+                more = rng.choice([Fraction(0), Fraction(1, 7)])
+                b, y = (a + b) - (b + more), x - decimal(more)
+            sign = 0 if abs(x - y) < Decimal(10) ** -90 else 1 if x > y else -1
+            assert (a == b, a != b, a < b, a <= b, a > b, a >= b) == (
+                not sign, bool(sign), sign < 0, sign <= 0, sign > 0, sign >= 0,
+            ), (x, y)  # fmt: skip
+            assert (Number(a, 1) > Number(b, -1)) == (sign >= 0)
+
+
 def test_the_least_value_is_never_reached_from_below():
     """The checker's own infimum against 150 digits: it must not say that a margin suffices which does not."""
     rng = random.Random(7)
@@ -182,8 +223,6 @@ def test_the_least_value_is_never_reached_from_below():
 
 
 def test_integers_jumps_and_ways_without_end():
-    from suffice import Domain, Feature
-
     shape = PiecewisePolynomial(["1/2"], [[1, -1, 0, 1], [0, 0, -3, 1]], [5])
     for domain in (Domain.integers(-4, 7), Domain.interval(-inf, 9), Domain.interval(-3, 2), Domain.integers(-5, inf)):
         features = [Feature("a", domain=domain), Feature("b")]

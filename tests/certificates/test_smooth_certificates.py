@@ -79,6 +79,23 @@ def test_balls_hold_what_many_digits_say(name):
                 assert found[1] <= 64 + (abs(found[0]) >> (balls.BITS - 20)), "a ball around one number is tight"
 
 
+def test_errors_are_counted_where_they_are_not_covered_by_spare_digits(monkeypatch):
+    """With 40 digits to spare, and sums of 180, what is off never shows: so without spare ones, and with shorter sums."""
+    rng = random.Random(3)
+    with mpmath.workprec(600):
+        monkeypatch.setattr(balls, "_MORE", 0)
+        for bits in (24, 80, 250):
+            for _ in range(150):
+                x = rng.randint(0, rng.choice([1, 6]) << bits)
+                middle, off = balls.exp_minus(x, bits)
+                assert abs(mpmath.exp(-mpmath.mpf(x) / 2**bits) * 2**bits - middle) <= off, (x, bits)
+        monkeypatch.undo()
+        monkeypatch.setattr(balls, "_LAST", 1 << 110)
+        for _ in range(150):
+            x = rng.randint(0, 10 * balls.ONE - 1)
+            assert holds(balls.normal((x, 0)), mpmath.ncdf(real(x))), x
+
+
 def mp_softplus(x):
     return mpmath.log1p(mpmath.exp(x))
 
