@@ -59,6 +59,8 @@ class Jet(NamedTuple):
     def through(self, formula: Formula) -> Jet:
         """Return a function of the function."""
         (value, slope), cell, h = self
+        if most(cell[0]).bit_length() > MOST_BITS:
+            raise UnknownError
         here = formula(value)
         over = here if cell[0] == value else formula(cell[0])
         return Jet((here[0], times(here[1], slope)), chained(over, cell), h).cut_down()

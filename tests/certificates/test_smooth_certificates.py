@@ -32,8 +32,10 @@ from suffice import (
 from suffice.model.writing import to_bytes
 from suffice_check import RejectedError, UnreadableError, balls, check
 from suffice_check.checker import Checker
+from suffice_check.shape_reading import read_any
 from suffice_check.smooth import Cell
 from suffice_check.smooth_functions import function
+from suffice_check.tensors import Tensors
 
 DIGITS = 300  # bits
 
@@ -307,6 +309,16 @@ def test_smooth_shapes_beside_curves_whose_minima_are_roots():
         asked.radius(row, ["x0"], unit="raw"),
     ):
         checker.check(answer.certificate().text.encode())
+
+
+def test_numbers_that_grow_too_long_are_refused_before_they_do():
+    cube = {"kind": "piecewise_polynomial", "knots": [[]], "coefficients": [["0", "0", "0", "1"]], "values": []}
+    cube = {key: content if key == "kind" else {"numbers": content} for key, content in cube.items()}
+    deep = cube
+    for _ in range(30):  # x^(3^31), whose digits no memory holds
+        deep = {"kind": "composed", "outer": cube, "inner": deep}
+    with pytest.raises(RejectedError):
+        read_any(deep, Tensors({}, memoryview(b"")), []).values(Fraction(3))
 
 
 def test_nothing_times_a_smooth_shape_is_exactly_nothing():
