@@ -99,9 +99,8 @@ def _smooth(shape: Shape | SmoothShape) -> SmoothShape:
 
 def changed(shape: Shape | SmoothShape, **change: Fraction) -> Changed | smooth.SmoothChanged:
     """Return a multiple of a shape, or a shape of a changed variable."""
-    if isinstance(shape, SmoothShape) and change.get("factor") == 0:  # 0 everywhere, and known to be
-        zeros = (Fraction(0),) * shape.outputs
-        return Changed(shapes.broken_line([Fraction(0)], [zeros], [zeros, zeros]))
+    if isinstance(shape, SmoothShape) and change.get("factor") == 0:
+        return Changed(smooth.Nothing(shape))
     if isinstance(shape, SmoothShape):
         return smooth.SmoothChanged(shape, None, **change)
     return Changed(shape, **change)

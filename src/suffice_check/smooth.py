@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from suffice_check.balls import BITS, ONE, Ball, UnknownError, most, narrower, of, plus, times
 from suffice_check.network import Activation, Dyadic, Tensor
-from suffice_check.shapes import NoValueError, Outputs, Pieces, Shape, Table
+from suffice_check.shapes import NoValueError, Outputs, Pieces, Shape, Table, constant
 from suffice_check.smooth_functions import NONE, Formula, Taylor, chained, joined, line, negative, zones
 
 MOST_BITS = 2**12  # of a number over a cell
@@ -127,6 +127,21 @@ class SmoothShape:
     def pieces(self, low: Fraction | None, high: Fraction | None) -> Pieces:
         """Fail: there are no pieces."""
         raise ValueError("a smooth shape has no pieces")
+
+
+class Nothing:
+    """0 times a smooth shape: 0 everywhere, exactly, and at the labels of the shape."""
+
+    def __init__(self, shape: SmoothShape) -> None:
+        self.shape, self.outputs = shape, shape.outputs
+
+    def pieces(self, low: Fraction | None, high: Fraction | None) -> Pieces:
+        """Return one piece."""
+        return Pieces([], [constant((Fraction(0),) * self.outputs)])
+
+    def label(self, value: str | None) -> Outputs:
+        """Return 0, if there is a value at a label."""
+        return tuple(0 * one for one in self.shape.label(value))
 
 
 class Function(SmoothShape):

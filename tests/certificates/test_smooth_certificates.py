@@ -82,7 +82,7 @@ def test_balls_hold_what_many_digits_say(name):
 
 
 def test_errors_are_counted_where_they_are_not_covered_by_spare_digits(monkeypatch):
-    """With 40 digits to spare, and sums of 180, what is off never shows: so without spare ones, and with shorter sums."""
+    """With 40 bits to spare, and sums of 180, what is off never shows: so without spare ones, and in shorter sums."""
     rng = random.Random(3)
     with mpmath.workprec(600):
         monkeypatch.setattr(balls, "_MORE", 0)
@@ -324,6 +324,10 @@ def test_numbers_that_grow_too_long_are_refused_before_they_do():
 def test_nothing_times_a_smooth_shape_is_exactly_nothing():
     model = AdditiveModel([Smooth("tanh") * 0, Steps([0], [0, 1])], 1)
     check(to_bytes(model), Explainer(model).explain([0, 1], 2, unit="raw").certificate().text.encode())
+    features = [Feature("a", domain=Domain.interval(-3, 3) | Domain.codes(MISSING)), "b"]
+    model = AdditiveModel([Table({MISSING: 1, 2: 3}, Smooth("tanh")) * 0, Steps([0], [0, 1])], 1, features=features)
+    for row in ([MISSING, 1], [0, 1], [2, 1]):
+        check(to_bytes(model), Explainer(model).explain(row, "inf").certificate().text.encode())
 
 
 @pytest.mark.parametrize("cells", [None, [[]], [["1", "0"], []], [["x"], []], [[str(k) for k in range(20_001)], []]])
@@ -335,6 +339,14 @@ def test_malformed_cells_are_refused(cells):
         del document["evidence"]["cells"]
     with pytest.raises(UnreadableError):
         check(to_bytes(model), json.dumps(document).encode())
+
+
+def test_a_row_at_which_a_function_has_no_derivative_has_no_certificate_and_says_why():
+    features = [Feature("a", domain=Domain.interval(0, 1)), "b"]
+    model = AdditiveModel([Smooth("sqrt"), Steps([0], [0, 1])], 1, features=features)
+    with pytest.raises(CertificateError) as error:
+        Explainer(model).explain([0, 1], "1/4", unit="raw").certificate()
+    assert "no derivative" in sentence(error)
 
 
 def test_functions_that_the_checker_does_not_know_are_refused_in_one_sentence():

@@ -77,6 +77,8 @@ def closely(function: Callable[Concatenate[Case, P], Certificate]) -> Callable[C
 
     @wraps(function)
     def tried(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> Certificate:
+        from suffice_check.balls import UnknownError
+
         while True:
             try:
                 return _accepted(case, function(case, *args, **kwargs))
@@ -89,6 +91,11 @@ def closely(function: Callable[Concatenate[Case, P], Certificate]) -> Callable[C
                         f"tells them apart: {error}"
                     ) from None
                 case = case.refined()
+            except UnknownError:
+                raise CertificateError(
+                    "the checker does not know a smooth shape at the row, or where an answer goes: a function may have "
+                    "no derivative there, as the square root at 0; ask about another row or region"
+                ) from None
 
     return tried
 

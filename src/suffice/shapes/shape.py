@@ -13,10 +13,11 @@ from itertools import chain
 from typing import final
 
 from suffice.errors import CellBudgetError, PieceBudgetError, ShapeError
-from suffice.numbers.exact import ONE, Number, Rational, rational
+from suffice.numbers.exact import ONE, ZERO, Number, Rational, rational
 from suffice.numbers.values import Label
 from suffice.shapes.combining import combined
 from suffice.shapes.function import Function
+from suffice.shapes.pieces import Pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +197,11 @@ class Scaled(Shape):
         return self.shape.support
 
     def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
-        return tuple(combined([(self.factor, pieces)]) for pieces in self.shape.compile(budget))
+        compiled = tuple(combined([(self.factor, pieces)]) for pieces in self.shape.compile(budget))
+        if self.factor:
+            return compiled
+        zeros = dict.fromkeys(self.support.labels, ZERO)  # nothing times a smooth shape has no labels of its own
+        return tuple(one.with_labels(zeros) if isinstance(one, Pieces) and not one.labels else one for one in compiled)
 
 
 @dataclass(frozen=True, slots=True)
