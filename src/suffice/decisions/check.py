@@ -114,8 +114,8 @@ class Verdict(Told):
         Raises
         ------
         CertificateError
-            If the format cannot say it: a condition that joins ranges with other values, a probability below 1/2, a
-            proven assertion about a model with terms over two features.
+            If the format cannot say it: a condition that joins ranges with other values, a probability below 1/2; or if
+            the proof is not found, which can be where a term over two features has slopes.
         """
         if self.point is not None:
             question = Question.read(self.compiled.model, 0, unit="raw", claim=self._told_of_point())
@@ -125,7 +125,6 @@ class Verdict(Told):
             and predicted_class(self.compiled.model, self.compiled.scores(self.anchor)) != self.winner
         ):
             raise CertificateError("a probability below 1/2 has no certificate; claim more than that, or a score")
-        self.compiled.model.refuse_pairs("certificates of proven assertions", CertificateError)
         case = Case.of(self.compiled, self.question, self.anchor)
         ranges = [(i, _as_range(self.box.names[i], self.box.region[i])) for i in self.box.conditions]
         return certify_ranges(case, ranges, False, model_file)
