@@ -1,11 +1,12 @@
 """Smooth and curved shapes: how much they cost beside the same networks with ReLU, and what is proven.
 
-    python benchmarks/smooth.py [--rows 20] [--sets breast heloc] [--data FOLDER] [--units 64 64 32]
+    python benchmarks/smooth.py [--rows 20] [--certificates 3] [--sets breast heloc] [--data FOLDER] [--units 64 64 32]
 
 NAMs of one network a feature are trained with each activation on two data sets, and logistic regressions on cubic
 splines of 5 to 50 knots. For rows of the table, at a radius of half a standard deviation, each line says how many cells
 of a feature were looked at in all, the CPU time of the first row (which finds most cells) and of each later one, the
-share of rows proven and the mean size. A network of 4 x 256 ReLU units is tabulated over regions and as a whole.
+share of rows proven and the mean size; then, for some rows, the CPU time of writing and of checking a certificate, and
+its bytes. A network of 4 x 256 ReLU units is tabulated over regions and as a whole.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from suffice import AdditiveModel, Domain, Explainer, Feature, ReluNetwork, Smoo
 from suffice.datasets import load_breast_cancer, load_heloc
 from suffice.shapes import PieceBudget
 from suffice.shapes.lazy import Lazy
+from suffice_check.checker import Checker
 
 ACTIVATIONS = {
     "relu": torch.relu,
@@ -109,7 +111,19 @@ def ask_rows(explainer: Explainer, rows: np.ndarray) -> tuple[float, float, floa
     return times[0], float(np.mean(times[1:])), float(proven), float(np.mean([why.size for why in answers]))
 
 
-def networks(name: str, inputs: np.ndarray, y: np.ndarray, units: list[int], count: int) -> None:
+def certified(explainer: Explainer, rows: np.ndarray) -> str:
+    """CPU time of writing and of checking a certificate, and its bytes, on average over rows."""
+    checker, told = Checker(explainer.compiled.content), []
+    for row in rows.tolist():
+        why = explainer.explain(row, radius=0.5)
+        written, certificate = spent(why.certificate)
+        checked, _ = spent(lambda: checker.check(certificate.text.encode()))  # noqa: B023
+        told.append((written, checked, len(certificate.text)))
+    written, checked, size = np.mean(told, axis=0)
+    return f"{written:6.2f} s {checked:6.2f} s {size:7,.0f}"
+
+
+def networks(name: str, inputs: np.ndarray, y: np.ndarray, units: list[int], count: int, certificates: int) -> None:
     scaled = (inputs - inputs.mean(axis=0)) / np.maximum(inputs.std(axis=0), 1e-9)
     chosen = scaled[np.random.default_rng(0).permutation(len(scaled))[:count]]
     usual = None
@@ -124,7 +138,8 @@ def networks(name: str, inputs: np.ndarray, y: np.ndarray, units: list[int], cou
         looked = [one.monotone.looked if hasattr(one, "monotone") else one.count for one in pieces]
         print(
             f"{name:7} {activation:9} {right:6.1%} {np.mean(looked):7.0f} {made + first:8.2f} s {later * 1e3:8.1f} ms "
-            f"{proven:7.0%} {size:6.2f} {(made + first) / usual[0]:8.1f} {later / usual[1]:8.1f}"
+            f"{proven:7.0%} {size:6.2f} {(made + first) / usual[0]:8.1f} {later / usual[1]:8.1f} "
+            f"{certified(explainer, chosen[:certificates])}"
         )
 
 
@@ -138,7 +153,7 @@ def splines(inputs: np.ndarray, y: np.ndarray, count: int) -> None:
         explainer = Explainer(model)
         first, later, proven, size = ask_rows(explainer, inputs[:count])
         told = f"{made:8.2f} s read {first * 1e3:8.1f} ms first {later * 1e3:8.1f} ms {proven:7.0%} {size:6.2f}"
-        print(f"splines {knots:3d} knots {told}")
+        print(f"splines {knots:3d} knots {told} {certified(explainer, inputs[:count])}")
 
 
 def deep(inputs: np.ndarray, y: np.ndarray) -> None:
@@ -159,6 +174,7 @@ def deep(inputs: np.ndarray, y: np.ndarray) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=20)
+    parser.add_argument("--certificates", type=int, default=3)
     parser.add_argument("--sets", nargs="+", default=["breast", "heloc"], choices=["breast", "heloc"])
     parser.add_argument("--data")
     parser.add_argument("--units", nargs="+", type=int, default=[64, 64, 32])
@@ -166,11 +182,11 @@ def main() -> None:
     torch.set_num_threads(1)
     print(
         f"{'data':7} {'network':9} {'right':>6} {'cells':>7} {'first row':>10} {'a row':>11} {'proven':>7} {'size':>6} "
-        f"{'/ relu':>8} {'/ relu':>8}"
+        f"{'/ relu':>8} {'/ relu':>8} {'written':>8} {'checked':>8} {'bytes':>7}"
     )
     for name in asked.sets:
         inputs, y = table(name, asked.data)
-        networks(name, inputs, y, asked.units, asked.rows)
+        networks(name, inputs, y, asked.units, asked.rows, asked.certificates)
     inputs, y = table("breast", asked.data)
     splines(inputs, y, asked.rows)
     deep(inputs, y)

@@ -15,10 +15,11 @@ ROOT = Path(__file__).resolve().parent.parent
 PARTS = {  # what each file is for; files that are not named are counted at the end
     "the core": ["ordered", "tree", "core", "alone", "ranges", "verdict"],
     "the question": ["claims", "exponential", "question", "domain"],
-    "shapes as pieces": ["shapes", "network"],
+    "shapes as pieces": ["roots", "curves", "shapes", "network"],
     "files": ["reading", "tensors", "shape_reading", "model", "certificate", "checker"],
     "words": ["sentence", "words", "api", "__main__", "__init__"],
     "terms over two features": ["pairs", "pair_reading", "joint", "scenarios", "together"],
+    "smooth shapes": ["balls", "smooth_functions", "smooth", "cells"],
 }
 SKIPPED = tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER
 

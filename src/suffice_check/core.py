@@ -15,10 +15,12 @@ from math import ceil, floor
 from typing import NamedTuple
 
 from suffice_check.claims import Inequality
+from suffice_check.curves import lowest, value, way
 from suffice_check.domain import Domain, Span
 from suffice_check.model import Feature, Model
 from suffice_check.ordered import ZERO, Number
 from suffice_check.reading import RejectedError, Value
+from suffice_check.roots import Exact
 from suffice_check.shapes import Line, Outputs, Pieces
 from suffice_check.tree import Choices
 
@@ -48,16 +50,16 @@ class Part:
             return Number(self.here[c] - self.inequalities[c].of(self.shape.label(at)))
         low, high = sorted([at.value, at.value + at.edge])  # some way on to its side
         line = self.shape.pieces(low, high).cell(at.value, int(at.edge))
-        return self._fall(c, at, *map(self.inequalities[c].of, line))
+        powers = [self.inequalities[c].of(row) for row in line.powers]
+        return self._fall(c, value(powers, at.value), way(powers, at))
 
-    def _fall(self, c: int, at: Number, slope: Fraction, offset: Fraction) -> Number:
-        """Return by how much an inequality falls at a place, given its line there.
+    def _fall(self, c: int, low: Exact, way: int) -> Number:
+        """Return by how much an inequality falls at a place, given its value there and whether values rise from there.
 
         One that comes close from below loses an ε, and one that goes beyond gains as many as there are features: where
         one goes beyond, others that come close enough do not make up for it.
         """
-        value, growth = self.here[c] - offset - slope * at.value, -at.edge * slope
-        return Number(value, self.many if growth > 0 else -1 if growth < 0 else 0)
+        return Number(self.here[c] - low, -way if way >= 0 else self.many)  # type: ignore[arg-type]
 
     def drops(self, region: Domain) -> list[Number | None]:
         """Return the largest fall of each inequality over a region; None where there is none."""
@@ -74,12 +76,11 @@ class Part:
         endless = set[int]()
         for first, last, line in _stretches(span, pieces):
             for c, inequality in enumerate(self.inequalities):
-                slope, offset = map(inequality.of, line)
-                lowest = first if slope > 0 else last if slope < 0 else first or last or ZERO
-                if lowest is None:
+                found = lowest([inequality.of(row) for row in line.powers], first, last, span.is_integers)
+                if found is None:
                     endless.add(c)
                 else:
-                    falls[c].append(self._fall(c, lowest, slope, offset))
+                    falls[c] += [self._fall(c, low, way) for low, way in found]
         return [None if c in endless else max(falls[c], default=ZERO) for c in self.count]
 
 

@@ -6,13 +6,15 @@ import struct
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from suffice_check.balls import ONE
 from suffice_check.domain import Domain, read_domain
 from suffice_check.ordered import Number
 from suffice_check.pair_reading import read_pair
 from suffice_check.pairs import PairTerm
 from suffice_check.reading import MISTAKES, Value, fields, has_repeats, items, number, unreadable, whole
-from suffice_check.shape_reading import read_network, read_shape
+from suffice_check.shape_reading import changed, is_curved, read_any, read_network
 from suffice_check.shapes import Changed, Outputs, Remembered, Shape
+from suffice_check.smooth import SmoothChanged, SmoothShape
 from suffice_check.tensors import Tensors, open_file
 
 
@@ -21,14 +23,24 @@ class Feature(NamedTuple):
 
     name: str
     domain: Domain
-    shape: Remembered
+    shape: Remembered | SmoothChanged
     deviation: Fraction | None
 
     def part(self, x: Value) -> Outputs:
         """Return the feature's part of each score at a value."""
         if not isinstance(x, Number):
             return self.shape.label(x)
+        if isinstance(self.shape, SmoothChanged):
+            raise TypeError("a smooth shape is known between two numbers only")
         return self.shape.pieces(x.value, x.value).cell(x.value, 0).at(x.value)
+
+    def ends(self, x: Value) -> tuple[Outputs, Outputs]:
+        """Return what the feature's part of each score is not below, and not above, at a value."""
+        if isinstance(self.shape, SmoothChanged) and isinstance(x, Number):
+            balls = self.shape.values(x.value)
+            return tuple(Fraction(m - r, ONE) for m, r in balls), tuple(Fraction(m + r, ONE) for m, r in balls)
+        exact = self.part(x)
+        return exact, exact
 
 
 class Model(NamedTuple):
@@ -71,12 +83,17 @@ def _model(document: Any, tensors: Tensors) -> Model:
     mains, rest = items(terms)[: len(items(features))], items(terms)[len(features) :]
     if bool(rest) != (version == 2):
         raise ValueError("there are terms over two features in version 2, and in no other")
+    if rest and is_curved(terms):
+        raise ValueError("terms over two features are not checked beside curved shapes")
     for i, (term, feature) in enumerate(zip(mains, features, strict=True)):
         over, shape = fields(term, "features", "shape")
         if [whole(place, 10**6) for place in items(over)] != [i]:
             raise ValueError(f"term {i} is not over feature {i} alone")
-        read.append(_feature(feature, read_shape(shape, tensors, shared)))
-    pairs = [read_pair(term, tensors, shared, [feature.shape for feature in read]) for term in rest]
+        read.append(_feature(feature, read_any(shape, tensors, shared)))
+    pairs = [
+        read_pair(term, tensors, shared, [one.shape for one in read if isinstance(one.shape, Remembered)])
+        for term in rest
+    ]
     if len({pair.features for pair in pairs}) < len(pairs):
         raise ValueError("two terms are over the same two features, in the same order")
     outputs = {feature.shape.outputs for feature in read} | {pair.shape.outputs for pair in pairs}
@@ -88,10 +105,10 @@ def _model(document: Any, tensors: Tensors) -> Model:
     return Model(task, ties, classes, scores, read, pairs, logit_offset)
 
 
-def _feature(document: Any, shape: Shape) -> Feature:
+def _feature(document: Any, shape: Shape | SmoothShape) -> Feature:
     name, center, scale, deviation, domain = fields(document, "name", "center", "scale", "deviation", "domain")
     spread = None if deviation is None else number(deviation)
     if not isinstance(name, str) or not name or (spread is not None and spread < 0):
         raise ValueError("a feature needs a name, and no deviation below 0")
-    changed = Changed(shape, center=number(center), scale=number(scale))
-    return Feature(name, read_domain(domain), Remembered(changed), spread)
+    own = changed(shape, center=number(center), scale=number(scale))
+    return Feature(name, read_domain(domain), Remembered(own) if isinstance(own, Changed) else own, spread)

@@ -267,7 +267,8 @@ def as_pieces(units: Bundle) -> Pieces:
     below, slopes, offsets = 2**units.scale, list(units.slopes), list(units.offsets)
 
     def line() -> Line:
-        return Line(*(tuple([Fraction(one, below) for one in each]) for each in (slopes, offsets)))
+        steep, start = (tuple([Fraction(one, below) for one in each]) for each in (slopes, offsets))
+        return Line(steep, start)
 
     cells: list[Line | None] = [line()]
     for t, changes in units.bends:

@@ -1,18 +1,21 @@
 """This shape is these pieces: the layer that knows kinds of shapes. Networks are in `network.py`.
 
-Every shape becomes `Pieces`: knots, and an affine function on each knot and on each open interval between them. The
-pieces are computed here from the model file; nothing about them is taken on trust. A shape offers `pieces(low, high)`,
-right for all numbers from `low` to `high` (None: without end), and `label(value)`, its value at what is no number.
+Every shape becomes `Pieces`: knots, and an affine function, or a polynomial of degree 3 or less, on each knot and on
+each open interval between them. The pieces are computed here from the model file; nothing about them is taken on trust.
+A shape offers `pieces(low, high)`, right for all numbers from `low` to `high` (None: without end), and `label(value)`,
+its value at what is no number.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from operator import add
 from typing import NamedTuple, Protocol
+
+from suffice_check import curves
 
 Outputs = tuple[Fraction, ...]
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -23,14 +26,27 @@ class NoValueError(Exception):
 
 
 class Line(NamedTuple):
-    """`slopes · t + offsets`, an entry for each output."""
+    """`slopes · t + offsets`, an entry for each output; and `more[k] · t^(k + 2)`, where it is curved."""
 
     slopes: Outputs
     offsets: Outputs
+    more: tuple[Outputs, ...] = ()
+
+    @property
+    def powers(self) -> tuple[Outputs, ...]:
+        """The coefficients of 1, t and so on."""
+        return (self.offsets, self.slopes, *self.more)
 
     def at(self, t: Fraction) -> Outputs:
         """Return the value at a number."""
-        return tuple([slope * t + offset if slope else offset for slope, offset in zip(*self, strict=True)])
+        if self.more:
+            return tuple(curves.value(column, t) for column in zip(*self.powers, strict=True))
+        return tuple([slope * t + offset if slope else offset for slope, offset in zip(*self[:2], strict=True)])
+
+
+def of_powers(powers: Sequence[Outputs]) -> Line:
+    """Return a polynomial given by the coefficients of 1, t and so on."""
+    return Line(powers[1], powers[0], tuple(powers[2:]))
 
 
 def constant(value: Outputs) -> Line:
@@ -101,7 +117,7 @@ class Listed:
     def __init__(self, pieces: Pieces, labels: dict[str | None, Outputs]) -> None:
         self.listed, self.labels = pieces, labels
         (self.outputs,) = {len(row) for row in labels.values()} | {
-            len(part) for line in pieces.cells if line is not None for part in line
+            len(part) for line in pieces.cells if line is not None for part in line.powers
         }
         if not self.outputs or any(a >= b for a, b in pairwise(pieces.knots)):
             raise ValueError("cuts, knots and keys must differ and be in order, and have outputs")
@@ -139,6 +155,21 @@ def broken_line(knots: list[Fraction], values: list[Outputs], slopes: list[Outpu
         Line(each, tuple(v - s * t for v, s in zip(value, each, strict=True))) for each, t, value in through
     ]
     return Listed(Pieces(knots, [line for line in lines for _ in range(2)][1:]), {})
+
+
+def polynomials(knots: list[Fraction], coefficients: list[Outputs], values: list[Outputs]) -> Listed:
+    """Return polynomials between knots, output by output and piece by piece; the value at a knot is given."""
+    outputs, rest = divmod(len(coefficients), len(knots) + 1)
+    widths = {len(row) for row in coefficients}
+    if rest or not outputs or len(widths) != 1 or not 1 <= max(widths) <= curves.MOST_POWERS:
+        raise ValueError("polynomials need as many coefficients of each power, 4 or fewer, on every piece")
+    if [len(row) for row in values] != [outputs] * len(knots):
+        raise ValueError("polynomials need a value for each knot and output")
+    cells: list[Line | None] = []
+    for k in range(len(knots) + 1):
+        rows = [*zip(*coefficients[k * outputs : (k + 1) * outputs], strict=True), (ZERO,) * outputs]
+        cells += [of_powers(rows[:-1] if len(rows) > 2 else rows), *map(constant, values[k : k + 1])]
+    return Listed(Pieces(knots, cells), {})
 
 
 class Table:
@@ -190,7 +221,9 @@ class Sum:
 def _plus(one: Line | None, other: Line | None) -> Line | None:
     if one is None or other is None:
         return None
-    return Line(*(tuple(map(add, a, b)) for a, b in zip(one, other, strict=True)))
+    zeros = (ZERO,) * len(one.offsets)
+    rows = zip_longest(one.powers, other.powers, fillvalue=zeros)
+    return of_powers([tuple(map(add, a, b)) for a, b in rows])
 
 
 class Changed:
@@ -210,6 +243,8 @@ class Changed:
         steep, factor, center = self.factor / self.scale, self.factor, self.center
 
         def line(one: Line) -> Line:
+            if one.more:
+                return of_powers(curves.composed(one.powers, factor, center, self.scale))
             slopes = tuple(steep * slope for slope in one.slopes)
             return Line(slopes, tuple(factor * b - a * center for a, b in zip(slopes, one.offsets, strict=True)))
 

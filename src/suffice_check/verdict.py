@@ -12,9 +12,10 @@ from itertools import pairwise
 from typing import Any
 
 from suffice_check.alone import Alone
+from suffice_check.cells import check_known, ends_of, part_of, split_cells
 from suffice_check.certificate import Certificate, Radius, Range, Step, read_evidence
 from suffice_check.claims import inequalities
-from suffice_check.core import Case, Constraint, Part
+from suffice_check.core import Case, Constraint
 from suffice_check.domain import Domain
 from suffice_check.model import Model
 from suffice_check.ordered import ZERO, Number
@@ -52,6 +53,7 @@ class Proven:
         self.model, self.certificate, self.question = model, certificate, certificate.question
         self.row, self.result, self.kind = certificate.row, certificate.result, certificate.kind
         self.count, self.acting = len(model.features), Together if model.pairs else Alone
+        self.cells, certificate = split_cells(certificate, model)
         evidence = read_evidence(certificate, self.acting.EVIDENCE)
         for option in sorted(self.question.given() - TAKES[self.kind]):
             raise RejectedError("question", f"{option!r} has no meaning for a result of kind {self.kind!r}")
@@ -74,18 +76,25 @@ class Proven:
     def _case(self) -> tuple[str, Case]:
         """Return what is claimed, in words and seen from the row."""
         model, most = self.model, self.question.max_changed
-        here = [feature.part(x) for feature, x in zip(model.features, self.row, strict=True)]
+        here = [feature.ends(x) for feature, x in zip(model.features, self.row, strict=True)]
         both = [term.at(self.row) for term in model.pairs]
-        scores = [sum(column, start) for start, *column in zip(model.intercept, *here, *both, strict=True)]
-        parts, text = inequalities(self.question.claim, self.certificate.enclosure, model, scores)
+        low, high = (
+            [sum(column, start) for start, *column in zip(model.intercept, *side, *both, strict=True)]
+            for side in zip(*here, strict=True)
+        )
+        parts, text = inequalities(self.question.claim, self.certificate.enclosure, model, low)
+        check_known(self.question.claim, model, low, high)
         constraints = []
         for part, charge in zip(parts, self._charges(len(parts)), strict=True):
-            margin, edge = part.constant + part.of(scores), -1 if part.is_strict else 0
+            (least, largest), edge = ends_of(part, (tuple(low), tuple(high))), -1 if part.is_strict else 0
+            margin, loose = part.constant + least, part.constant + largest + part.gap
             if margin < 0:
                 raise RejectedError("claim", "it is false at the row itself")
-            loose = margin + part.gap + charge
-            constraints.append(Constraint(part, Number(margin - charge, edge), Number(loose, edge)))
-        each = [Part(feature, at, parts, self.count) for feature, at in zip(model.features, here, strict=True)]
+            constraints.append(Constraint(part, Number(margin - charge, edge), Number(loose + charge, edge)))
+        each = [
+            part_of(feature, at, parts, self.count, cuts)
+            for feature, at, cuts in zip(model.features, here, self.cells, strict=True)
+        ]
         # Changes of one feature lie in the ball of any norm; more at once need not.
         few = most if self.question.norm == "inf" else 1
         return text, Case(model, self.row, each, constraints, self.choices, most, few)

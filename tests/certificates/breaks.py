@@ -28,8 +28,10 @@ TESTS = (
     "test_checker_core.py",
     "test_checker_pieces.py",
     "test_corpus.py",
+    "test_curved_certificates.py",
     "test_pair_attacks.py",
     "test_pair_certificates.py",
+    "test_smooth_certificates.py",
 )
 
 
@@ -43,11 +45,11 @@ class Break(NamedTuple):
 
 BREAKS = {
     # limits, edges and ends
-    "a limit is taken from the other side": Break(
-        "core.py", "slope * at.value, -at.edge * slope", "slope * at.value, at.edge * slope"
-    ),
-    "what only comes close counts as reached": Break("core.py", "else -1 if growth < 0 else 0)", "else 0)"),
-    "what goes beyond only comes close": Break("core.py", "self.many if growth > 0", "-1 if growth > 0"),
+    "a limit is taken from the other side": Break("curves.py", "return sign if steep > 0", "return -sign if steep > 0"),
+    "what only comes close counts as reached": Break("core.py", "-way if way >= 0", "0 if way >= 0"),
+    "what goes beyond only comes close": Break("core.py", "else self.many)", "else -1)"),
+    "the turn of a curve is left out": Break("curves.py", "return [*found, (least,", "return found or [(least,"),
+    "a distribution function is flat": Break("balls.py", "(r * steep >> BITS) + 1", "1"),
     "a limit from the right is a value": Break("core.py", "Number(left.value, 1)", "Number(left.value)"),
     "a limit from the left is a value": Break("core.py", "Number(right.value, -1)", "Number(right.value)"),
     "falling without end is no fall": Break("core.py", "endless.add(c)", "pass"),
@@ -155,9 +157,9 @@ BREAKS = {
     "options mean nothing": Break("verdict.py", "sorted(self.question.given() - TAKES[self.kind])", "()"),
     # what is asked
     "charges are not kept to spare": Break("verdict.py", "Number(margin - charge, edge)", "Number(margin, edge)"),
-    "charges do not loosen": Break("verdict.py", "loose = margin + part.gap + charge", "loose = margin + part.gap"),
+    "charges do not loosen": Break("verdict.py", "Number(loose + charge, edge)", "Number(loose, edge)"),
     "a logarithm is its upper bound": Break(
-        "verdict.py", "loose = margin + part.gap + charge", "loose = margin + charge"
+        "verdict.py", "part.constant + largest + part.gap", "part.constant + largest"
     ),
     "a logarithm is its lower bound": Break("claims.py", "sign * offset - high", "sign * offset - low"),
     "enclosures are believed": Break(

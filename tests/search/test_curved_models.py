@@ -13,7 +13,6 @@ from oracles.sets import subsets
 
 from suffice import (
     AdditiveModel,
-    CertificateError,
     ClaimError,
     Domain,
     Explainer,
@@ -297,7 +296,6 @@ def test_pictures_follow_the_curve():
 def test_what_is_not_there_yet_is_refused_in_one_sentence():
     asked = Explainer(AdditiveModel([SURD, CUBIC], 3))
     refused = [
-        (CertificateError, lambda: asked.explain([0, 0], 1, unit="raw").certificate()),
         (ClaimError, lambda: asked.inflate([0, 0], 1, unit="raw")),
         (ClaimError, lambda: asked.explain([0, 0], 1, unit="raw", arithmetic="float32")),
         (ModelError, lambda: Explainer(_with_pairs(PairSteps([0], [0], [[0, 1], [1, 0]])))),

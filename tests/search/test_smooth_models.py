@@ -11,7 +11,6 @@ from oracles.smooth import CLOSE, FUNCTIONS, PlainNetwork, exactly, samples
 from suffice import (
     AdditiveModel,
     AtLeast,
-    CertificateError,
     Domain,
     Enclosure,
     Explainer,
@@ -294,8 +293,6 @@ def test_what_cannot_be_asked_yet_is_refused():
         with pytest.raises(ModelError) as error:
             ask()
         assert "smooth shapes" in sentence(error)
-    with pytest.raises(CertificateError):
-        explainer.explain([1], radius=1, unit="raw").certificate()
 
 
 def test_a_domain_needs_ends_or_the_question_a_radius():

@@ -12,7 +12,6 @@ from strategies import networks, small_rationals
 
 from suffice import (
     AdditiveModel,
-    CertificateError,
     ClaimError,
     Domain,
     Explainer,
@@ -180,7 +179,6 @@ def test_what_cannot_be_asked_is_refused_in_one_sentence():
     pairs = {("x0", "x1"): PairSteps([0], [0], [[0, 1], [1, 0]])}
     refused = [
         (PieceBudgetError, lambda: lazy.explain(row, "inf", unit="raw")),
-        (CertificateError, lambda: lazy.explain(row, "1/20", unit="raw").certificate()),
         (ClaimError, lambda: lazy.inflate(row, "1/20", unit="raw")),
         (ModelError, lambda: Explainer(AdditiveModel([zigzag(3, 3), zigzag(3, 3)], pairs=pairs), max_pieces=9)),
     ]

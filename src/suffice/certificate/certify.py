@@ -10,20 +10,23 @@ from collections.abc import Collection, Mapping, Sequence
 from flint import fmpq
 
 from suffice.certificate import joint
-from suffice.certificate.document import Certificate, PathLike, without_curves, write
+from suffice.certificate.cells import Seen
+from suffice.certificate.document import Certificate, PathLike, closely, write
 from suffice.certificate.trees import CoverTree, change_tree
-from suffice.certificate.witnesses import NOTHING, Ordered, loose_limits, place_document, shown_at
+from suffice.certificate.witnesses import NOTHING, NotShownError, Ordered, loose_limits, place_document, shown_at
 from suffice.core.case import Case
 from suffice.core.constraint import NO_DROP, Constraint
 from suffice.errors import CertificateError
+from suffice.numbers.surd import upper
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
+from suffice.question.region import Region
 from suffice.solvers.problem import Problem
 from suffice.solvers.proofs import Cover, Proof
 from suffice.solvers.roles import set_that_needs
 
 
-@without_curves
+@closely
 def certify_explanation(
     case: Case,
     fixed: Sequence[int],
@@ -39,11 +42,32 @@ def certify_explanation(
         "fixed": list(fixed),
         "lower_bound": str(case.question.choices.unit * lower_bound),
     }
+    cover_sets(case, [fixed])
     evidence: Json = {"witnesses": [], "tree": []}
     if lower_bound:
         cover, witnesses = cover_of(case)
         evidence = {"witnesses": witnesses, "tree": cover.cheapest(lower_bound, proof)}
     return write(case, result=result, evidence=evidence, model_file=model_file)
+
+
+def cover_sets(case: Case, sets: Sequence[Sequence[int]]) -> None:
+    """Find cells over which the checker sees that some sets suffice, where shapes are smooth."""
+    if not case.compiled.is_enclosed:
+        return
+    for fixed in sets:
+        free, shares = [i for i in case.features if i not in set(fixed)], []
+        for constraint in case.inner:
+            fall = constraint.fall(free)
+            shares.append((constraint.margin - fall.value) / (2 * len(free) + 2))
+        Seen.of(case).cover(case.region, free, [one.drops for one in case.inner], shares)
+
+
+def cover_changes(case: Case, region: Region, constraints: Sequence[Constraint]) -> None:
+    """Find cells over which the checker sees what changes of any features can do, where shapes are smooth."""
+    if case.compiled.is_enclosed:
+        inner = [one.inner for one in constraints]
+        shares = [one.margin / (len(case.row) << (case.bits // 8)) for one in inner]
+        Seen.of(case).cover(region, case.features, [one.drops for one in inner], shares)
 
 
 def cover_of(case: Case) -> tuple[CoverTree, list[list[Json | None]]]:
@@ -54,13 +78,12 @@ def cover_of(case: Case) -> tuple[CoverTree, list[list[Json | None]]]:
     return CoverTree(shown, limits, case.question.choices, few), [list(row) for row in shown.places]
 
 
-@without_curves
 def certify_sufficient(case: Case, fixed: Sequence[int], model_file: PathLike | None) -> Certificate:
     """Return the proof that a set suffices."""
     return certify_explanation(case, fixed, 0, None, model_file)
 
 
-@without_curves
+@closely
 def certify_insufficient(
     case: Case, fixed: Sequence[int], point: Sequence[Value], model_file: PathLike | None
 ) -> Certificate:
@@ -69,7 +92,7 @@ def certify_insufficient(
     return write(case, result={"kind": "insufficient", "fixed": list(fixed)}, evidence=evidence, model_file=model_file)
 
 
-@without_curves
+@closely
 def certify_contrast(
     case: Case, changed: Sequence[int], point: Sequence[Value] | None, lower_bound: int, model_file: PathLike | None
 ) -> Certificate:
@@ -85,12 +108,13 @@ def certify_contrast(
 
 def contrast_parts(case: Case, changed: Sequence[int], point: Sequence[Value], lower_bound: int) -> tuple[Json, Json]:
     """Return what a contrast says, and its evidence."""
-    fewer = change_trees(case, case.constraints, lower_bound - 1)
+    cover_changes(case, case.region, case.constraints)
+    fewer = change_trees(case, case.region, case.constraints, lower_bound - 1)
     result = {"changed": list(changed), "lower_bound": str(case.question.choices.unit * lower_bound)}
     return result, {"input": [place_document(x) for x in point], "fewer": fewer}
 
 
-def change_trees(case: Case, constraints: Sequence[Constraint], budget: int) -> list[list[Json]]:
+def change_trees(case: Case, region: Region, constraints: Sequence[Constraint], budget: int) -> list[list[Json]]:
     """Return for each constraint a proof that changes within a budget do not break it; none where the sum is plain."""
     choices, most = case.question.choices, case.question.max_changed
     if budget < 0 or (choices.is_counting and not (choices.has_groups and most is not None)):
@@ -102,18 +126,23 @@ def change_trees(case: Case, constraints: Sequence[Constraint], budget: int) -> 
         for i in item
     }
     found = []
-    for constraint, charge in zip(constraints, case.charges, strict=True):
+    for c, (constraint, charge) in enumerate(zip(constraints, case.charges, strict=True)):
         drops: list[Ordered] = [
-            (drop.value, fmpq(drop.edge)) if i in moving else NOTHING for i, drop in enumerate(constraint.drops)
+            (upper(drop.value, case.bits), fmpq(drop.edge)) if i in moving else NOTHING
+            for i, drop in enumerate(constraint.drops)
         ]
+        if case.compiled.is_enclosed:
+            seen = Seen.of(case)
+            drops = [seen.drops(i, region[i])[c] or NOTHING if i in moving else NOTHING for i in case.features]
         margin = constraint.margin - charge, fmpq(-1 if constraint.is_strict else 0)
         tree = change_tree(drops, margin, choices, budget, most)
-        assert tree is not None, "changes that cost less than a proven bound break nothing"
+        if tree is None:
+            raise NotShownError("changes that cost less than a proven bound are not shown to break nothing")
         found.append(tree)
     return found
 
 
-@without_curves
+@closely
 def certify_sets(
     case: Case,
     problem: Problem,
@@ -143,7 +172,7 @@ def certify_sets(
     return write(case, result=result, evidence={"witnesses": witnesses, "tree": tree}, model_file=model_file)
 
 
-@without_curves
+@closely
 def certify_relevance(
     case: Case, problem: Problem, roles: Mapping[str, Sequence[int]], model_file: PathLike | None
 ) -> Certificate:

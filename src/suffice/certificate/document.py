@@ -11,19 +11,22 @@ from functools import wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeAlias
 
+from suffice.certificate.cells import Seen
 from suffice.certificate.limits import check_bends
-from suffice.certificate.witnesses import place_document
+from suffice.certificate.witnesses import NotShownError, place_document
 from suffice.core.case import Case
 from suffice.core.radius_path import Extent
 from suffice.errors import CertificateError
 from suffice.model.domain import Domain
 from suffice.numbers.exact import Rational
 from suffice.question.documents import Json
-from suffice.question.region import region_around
+from suffice.question.region import Region, region_around
 
 VERSION = 3
 _TOO_LONG = re.compile("[0-9]{4001}")
 _MOST_BYTES = 2**24
+_MOST_SMOOTH_BITS = 2**8
+_MOST_BITS = 2**13  # how closely least values are looked for that no number attains
 PathLike: TypeAlias = str | os.PathLike[str]
 P = ParamSpec("P")
 
@@ -69,21 +72,39 @@ class Certificate:
         return f"<Certificate: {self.document['result']['kind']}, {len(self.text)} bytes>"
 
 
-def without_curves(
-    function: Callable[Concatenate[Case, P], Certificate],
-) -> Callable[Concatenate[Case, P], Certificate]:
-    """Make a function that writes certificates refuse models that the checker cannot compute pieces of."""
+def closely(function: Callable[Concatenate[Case, P], Certificate]) -> Callable[Concatenate[Case, P], Certificate]:
+    """Make a function that writes certificates look ever closer to least values that no number attains."""
 
     @wraps(function)
-    def checked(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> Certificate:
-        if case.compiled.is_curved:
-            raise CertificateError(
-                "certificates cannot deal yet with curved shapes or networks of more than max_pieces pieces, and this "
-                "model has some"
-            )
-        return function(case, *args, **kwargs)
+    def tried(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> Certificate:
+        while True:
+            try:
+                return _accepted(case, function(case, *args, **kwargs))
+            except NotShownError as error:
+                if not case.compiled.is_curved:
+                    raise AssertionError(str(error)) from None
+                if case.bits >= (_MOST_SMOOTH_BITS if case.compiled.is_enclosed else _MOST_BITS):
+                    raise CertificateError(
+                        f"drops that are not rational, and a margin, agree to {case.bits} bits, so that no certificate "
+                        f"tells them apart: {error}"
+                    ) from None
+                case = case.refined()
 
-    return checked
+    return tried
+
+
+def _accepted(case: Case, certificate: Certificate) -> Certificate:
+    """Return a certificate that the checker accepts: where drops are not rational it is asked itself."""
+    if case.compiled.is_rational:
+        return certificate
+    from suffice_check import RejectedError, check
+
+    document = {**certificate.document, "model": case.compiled.file_hash()}
+    try:
+        check(case.compiled.content, json.dumps(document).encode())
+    except RejectedError as error:
+        raise NotShownError(str(error)) from None
+    return certificate
 
 
 def radius_text(radius: Rational | None, edge: int) -> str:
@@ -109,9 +130,10 @@ def write(
     evidence: Json,
     model_file: PathLike | None,
     charges: Sequence[Rational] | None = None,
+    region: Region | None = None,
 ) -> Certificate:
-    """Return the certificate of a result; charges are those of the case, if no others are given."""
-    check_bends(case.model)
+    """Return the certificate of a result; charges and region are those of the case, if no others are given."""
+    check_bends(case.compiled, case.region if region is None else region)
     charges = case.charges if charges is None else charges
     certificate = Certificate(
         {
@@ -122,7 +144,7 @@ def write(
             "enclosure": _enclosure(case),
             "charges": [str(charge) for charge in charges] if any(charges) else None,
             "result": result,
-            "evidence": evidence,
+            "evidence": {**evidence, "cells": Seen.of(case).document} if case.compiled.is_enclosed else evidence,
         }
     )
     _check_readable(certificate)

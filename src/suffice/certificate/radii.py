@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suffice.certificate import joint_radii
-from suffice.certificate.certify import certify_contrast, change_trees, contrast_parts
-from suffice.certificate.document import Certificate, PathLike, beyond, radius_text, without_curves, write
+from suffice.certificate.cells import Seen
+from suffice.certificate.certify import certify_contrast, change_trees, contrast_parts, cover_changes
+from suffice.certificate.document import Certificate, PathLike, beyond, closely, radius_text, write
 from suffice.certificate.trees import CoverTree
-from suffice.certificate.witnesses import breaking_places, loose_limits, shown_beyond, shown_within
+from suffice.certificate.witnesses import (
+    NotShownError,
+    Shown,
+    breaking_places,
+    loose_limits,
+    shown_beyond,
+    shown_smooth,
+    shown_within,
+)
 from suffice.core.case import Case
-from suffice.core.radius_path import Extent
+from suffice.core.enclosed_path import EnclosedPath
+from suffice.core.radius_path import Extent, RadiusPath
 from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
 from suffice.solvers.radii import Stretch
 
 
-@without_curves
+@closely
 def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: PathLike | None) -> Certificate:
     """Return the proof that a set suffices up to a radius, and no further."""
     if case.model.pairs:
@@ -27,20 +37,37 @@ def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: 
     holds_at = radius_text(reach.radius, 0 if reach.is_attained else -1)
     result: Json = {"kind": "radius", "fixed": list(fixed), "holds_at": holds_at, "fails_at": None}
     evidence: Json = {"input": None}
+    _cover(case, path, reach.radius, fixed)
     if case.question.arithmetic != "exact":  # how much further is not known
         charges = case.charges_over(path.region(path.reach(free).radius))
     elif reach.radius is not None or not reach.is_attained:
         limits = loose_limits(case.constraints, [ZERO] * len(case.constraints))
         radius, edge = beyond(reach)
-        shown = shown_beyond(path, radius) if edge and radius is not None else shown_within(path, radius)
+        shown = _shown(case, path, radius, edge)
         places = breaking_places(shown, limits, case.row, free, case.question.max_changed)
         if places is None:
-            raise AssertionError("nothing breaks the claim beyond its largest radius")
+            raise NotShownError("nothing is shown to break the claim beyond its largest radius")
         result["fails_at"], evidence["input"] = radius_text(radius, edge), places
-    return write(case, result=result, evidence=evidence, model_file=model_file, charges=charges)
+    region = path.region(reach.radius if reach.radius is None else reach.radius + 2 * reach.more)
+    return write(case, result=result, evidence=evidence, model_file=model_file, charges=charges, region=region)
 
 
-@without_curves
+def _shown(case: Case, path: RadiusPath, radius: Rational | None, edge: int) -> Shown:
+    """Return what is in reach at a radius, or just beyond it."""
+    if isinstance(path, EnclosedPath):
+        return shown_smooth(case, path, radius)
+    return shown_beyond(path, radius) if edge and radius is not None else shown_within(path, radius, case.bits)
+
+
+def _cover(case: Case, path: RadiusPath, radius: Rational | None, fixed: Sequence[int]) -> None:
+    """Find cells over which the checker sees that a set suffices at a radius, where shapes are smooth."""
+    if isinstance(path, EnclosedPath):
+        inner, free = path.on("inner").at(radius), [i for i in case.features if i not in set(fixed)]
+        shares = [(one.margin - one.fall(free).value) / (2 * len(free) + 2) for one in inner]
+        Seen.of(case).cover(path.region(radius), free, [one.drops for one in inner], shares)
+
+
+@closely
 def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike | None) -> Certificate:
     """Return the proof of each stretch: a set suffices up to its end, and from its start on no cheaper one does."""
     if case.model.pairs:
@@ -57,18 +84,26 @@ def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike
             start = reach.radius, 0  # the curve ends before what is surely beyond the last stretch
         end = radius_text(reach.radius, 0 if reach.is_attained else -1)
         steps.append({"from": radius_text(*start), "holds_at": end, "fixed": list(cover.fixed)})
+        _cover(case, path, reach.radius, cover.fixed)
         proof: Json = {"witnesses": [], "tree": []}
         if cover.cost > least:
             radius, edge = start
-            shown = shown_beyond(path, radius) if edge and radius is not None else shown_within(path, radius)
+            shown = _shown(case, path, radius, edge)
             tree = CoverTree(shown, limits, choices, case.question.max_changed).cheapest(cover.cost, stretch.proof)
             proof = {"witnesses": [list(row) for row in shown.places], "tree": tree}
         proofs.append(proof)
         start = beyond(reach)
-    return write(case, result={"kind": "curve", "steps": steps}, evidence={"proofs": proofs}, model_file=model_file)
+    last = stretches[-1].reach.radius
+    return write(
+        case,
+        result={"kind": "curve", "steps": steps},
+        evidence={"proofs": proofs},
+        model_file=model_file,
+        region=path.region(last),
+    )
 
 
-@without_curves
+@closely
 def certify_counterfactual(
     case: Case,
     changed: Sequence[int],
@@ -87,9 +122,10 @@ def certify_counterfactual(
     choices, path = case.question.choices, case.path()
     spent = choices.cost(i for i in changed if i not in choices.features(choices.free))
     near = path.below(least) if is_attained else path.at(least)
+    cover_changes(case, path.region(least), near)
     return write(
         case,
         result={"kind": "counterfactual", **result, "least": radius_text(least, -1 if is_attained else 0)},
-        evidence={**evidence, "nearer": change_trees(case, near, spent)},
+        evidence={**evidence, "nearer": change_trees(case, path.region(least), near, spent)},
         model_file=model_file,
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from flint import fmpq
 
 from suffice.certificate import joint
-from suffice.certificate.document import Certificate, PathLike, without_curves, write
+from suffice.certificate.document import Certificate, PathLike, closely, write
 from suffice.certificate.joint_ranges import Place, range_evidence, varies_along
 from suffice.certificate.witnesses import Ordered, Shown, loose_limits, place_document, shown_at, total
 from suffice.core.case import Case
@@ -19,7 +19,7 @@ from suffice.shapes.pieces import Pieces
 from suffice.solvers.ranges import AllowedRange
 
 
-@without_curves
+@closely
 def certify_ranges(
     case: Case, ranges: Sequence[tuple[int, AllowedRange]], is_widest: bool, model_file: PathLike | None
 ) -> Certificate:

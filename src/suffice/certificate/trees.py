@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from flint import fmpq
 
-from suffice.certificate.witnesses import NOTHING, Ordered, Shown, total
+from suffice.certificate.witnesses import NOTHING, NotShownError, Ordered, Shown, total
 from suffice.errors import CertificateError
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
 from suffice.question.documents import Json
@@ -108,7 +108,7 @@ class CoverTree:
                 nodes.add("bound", [str(one) for one in found])
                 continue
             if not open_:
-                raise AssertionError("a set that would refute the bound is not shown to be insufficient")
+                raise NotShownError("a set that would refute the bound is not shown to be insufficient")
             item = max(open_, key=lambda k: (max(nearest_float(row[k][0]) for row in self.sums), -k))
             kept, more = self._decide(item, freed, open_)
             is_fixed = self.breaks(more)
@@ -203,7 +203,7 @@ class CoverTree:
                     nodes.add("bound", [str(one) for one in found])
                     continue
             if not open_:
-                raise CertificateError("the list of sets is not complete")
+                raise NotShownError("the list of sets is not shown to be complete")
             pool = min(undecided.values(), key=len) if left else open_
             item = max(pool, key=lambda k: (max(nearest_float(row[k][0]) for row in self.sums), -k))
             more = freed | {item}
@@ -236,6 +236,8 @@ class CoverTree:
             if fits([*self.base, *self.choices.features([*freed, *order[place:], item])]):
                 nodes.add("fits", True)
                 continue
+            if place == len(order):
+                raise NotShownError("an item that no set needs is not shown to be such")
             more = freed | {order[place]}
             is_fixed = self.breaks(more)
             nodes.add("fix" if is_fixed else "branch", order[place])

@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from flint import fmpq
+from flint import fmpq, fmpz
 
+from suffice.certificate.cells import Seen
 from suffice.core.case import Case
 from suffice.core.constraint import Constraint, Drop
-from suffice.core.drops import Worst, bound_drops
+from suffice.core.drops import Worst, bound_drops, enclose_drops
+from suffice.core.enclosed_path import EnclosedPath
 from suffice.core.radius_path import RadiusPath, goes_on
+from suffice.numbers.enclosure import FIRST_BITS
 from suffice.numbers.exact import ONE, ZERO, Rational
+from suffice.numbers.surd import upper
 from suffice.numbers.values import Missing, Value
 from suffice.question.documents import Json
 from suffice.question.region import Region
@@ -23,6 +27,10 @@ from suffice.shapes.pieces import Pieces
 
 Ordered: TypeAlias = tuple[Rational, Rational]  # value + edge · ε
 NOTHING: Ordered = (ZERO, ZERO)
+
+
+class NotShownError(Exception):
+    """Something is so, but no place that was looked at shows it: closer ones may."""
 
 
 def total(numbers: Sequence[Ordered]) -> Ordered:
@@ -54,18 +62,44 @@ def loose_limits(constraints: Sequence[Constraint], charges: Sequence[Rational])
 
 def shown_at(case: Case) -> Shown:
     """Return what is in reach at the question's own radius."""
+    if case.compiled.is_enclosed:
+        return _enclosed(Seen.of(case), [one.outer.drops for one in case.constraints], case.worst, case.row, case.bits)
     found = []
     for constraint, cases, (enough, _) in zip(
         case.constraints, case.worst, loose_limits(case.constraints, case.charges), strict=True
     ):
         row = zip(constraint.drops, cases, case.row, strict=True)
-        found.append([_inside(drop, worst, x, enough, len(case.row)) for drop, worst, x in row])
+        found.append([_inside(drop, worst, x, enough, len(case.row), case.bits) for drop, worst, x in row])
     return _shown(found)
 
 
-def shown_within(path: RadiusPath, radius: Rational | None) -> Shown:
-    """Return what is in reach at a radius."""
-    return _shown([[_by(path, way) for way in ways] for ways in _ways(path, path.region(radius))])
+def shown_within(path: RadiusPath, radius: Rational | None, bits: int) -> Shown:
+    """Return what is in reach at a radius, least values that no number attains to so many bits."""
+    return _shown([[_by(path, way, bits) for way in ways] for ways in _ways(path, path.region(radius))])
+
+
+def shown_smooth(case: Case, path: EnclosedPath, radius: Rational | None) -> Shown:
+    """Return what is in reach at a radius, for a model with smooth shapes."""
+    each = zip(path.functions, path.known, strict=True)
+    found = [enclose_drops(functions, here, path.row, path.region(radius), path.bits) for functions, here in each]
+    return _enclosed(Seen.of(case), [one.floors for one in found], [one.worst for one in found], path.row, path.bits)
+
+
+def _enclosed(
+    seen: Seen, drops: Sequence[Sequence[Drop]], worst: Sequence[Sequence[Worst]], row: Sequence[Value], bits: int
+) -> Shown:
+    """Return falls at places as the checker counts them, whose numbers are not quite those of the search."""
+    found = []
+    for c, (some, cases) in enumerate(zip(drops, worst, strict=True)):
+        falls: list[Fall] = []
+        for i, (drop, case, x) in enumerate(zip(some, cases, row, strict=True)):
+            if case.function.is_exact:
+                falls.append(_inside(drop, case, x, ZERO, len(row), bits))
+                continue
+            fall, place = seen.fall(c, i, case.infimum.at), place_document(case.infimum.at)
+            falls.append((fall, place) if fall > NOTHING else (NOTHING, None))
+        found.append(falls)
+    return _shown(found)
 
 
 def shown_beyond(path: RadiusPath, radius: Rational) -> Shown:
@@ -78,7 +112,7 @@ def shown_beyond(path: RadiusPath, radius: Rational) -> Shown:
     found = []
     for c, ways in enumerate(_ways(path, region)):
         best = [_further(path, c, i, way, radius) for i, way in enumerate(ways)]
-        found.append([_by(path, way) for way in best])
+        found.append([_by(path, way, FIRST_BITS) for way in best])
     return _shown(found)
 
 
@@ -128,15 +162,18 @@ def _further(path: RadiusPath, c: int, i: int, within: _Way, radius: Rational) -
     return max(ways, key=lambda way: way.drop)  # the first of equal ones
 
 
-def _by(path: RadiusPath, way: _Way) -> Fall:
+def _by(path: RadiusPath, way: _Way, bits: int) -> Fall:
     if isinstance(way.by, Worst):
-        return _inside(way.drop, way.by, way.x, way.enough, len(path.row))
+        return _inside(way.drop, way.by, way.x, way.enough, len(path.row), bits)
     fall = way.drop.value, _edge(way.drop.edge, len(path.row))
     return (fall, place_document(*way.by)) if fall > NOTHING else (NOTHING, None)
 
 
-def _inside(drop: Drop, worst: Worst, x: Value, enough: Rational, count: int) -> Fall:
-    """Return where a drop is attained or approached; for an infinite one, a value that lowers by more than `enough`."""
+def _inside(drop: Drop, worst: Worst, x: Value, enough: Rational, count: int, bits: int) -> Fall:
+    """Return where a drop is attained or approached; for an infinite one, a value that lowers by more than `enough`.
+
+    For one that is approached beside a number that is not rational: a value that lowers as much, to so many bits.
+    """
     if drop.is_infinite:  # any value that breaks the constraint all by itself
         here = worst.function(x)
         value = worst.value_at_most(here - enough - 1)
@@ -146,6 +183,9 @@ def _inside(drop: Drop, worst: Worst, x: Value, enough: Rational, count: int) ->
     if drop.is_attained:
         return (drop.value, ZERO), place_document(worst.value_at_most(worst.infimum.value))
     assert isinstance(worst.infimum.at, fmpq)
+    if not worst.infimum.side:
+        value = worst.value_at_most(upper(worst.infimum.value, bits) + fmpq(1, fmpz(1) << bits))
+        return (worst.function(x) - worst.function(value), ZERO), place_document(value)
     return (drop.value, _edge(drop.edge, count)), place_document(worst.infimum.at, worst.infimum.side)
 
 

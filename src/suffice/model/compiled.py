@@ -21,6 +21,7 @@ from suffice.numbers.exact import ONE, Rational, brief
 from suffice.numbers.values import Value
 from suffice.shapes.combining import combined, straight
 from suffice.shapes.function import Function
+from suffice.shapes.lazy import Lazy
 from suffice.shapes.pair_pieces import PairPieces, combine_pairs
 from suffice.shapes.pieces import Pieces
 
@@ -56,6 +57,7 @@ class Compiled:
         self.is_curved = straight(one for functions in self.pieces for one in functions) is None
         if self.is_curved:
             model.refuse_pairs("models with curved shapes, or with networks of more than max_pieces pieces,")
+        self.is_rational = all(isinstance(one, Pieces | Lazy) for functions in self.pieces for one in functions)
         self.is_enclosed = not all(one.is_exact for functions in self.pieces for one in functions)
         self._oriented: dict[tuple[int, ...], tuple[Function, ...]] = {}
         self._oriented_pairs: dict[tuple[int, ...], tuple[OrientedPair, ...]] = {}

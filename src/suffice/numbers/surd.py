@@ -210,9 +210,9 @@ def lower(value: Exact) -> Rational:
     return value.bounds(_BOUND_BITS)[0] if isinstance(value, Surd) else value
 
 
-def upper(value: Exact) -> Rational:
+def upper(value: Exact, bits: int = _BOUND_BITS) -> Rational:
     """Return a rational that is not below a number, and next to it; a rational itself."""
-    return value.bounds(_BOUND_BITS)[1] if isinstance(value, Surd) else value
+    return value.bounds(bits)[1] if isinstance(value, Surd) else value
 
 
 def exact(value: Number | Surd) -> Exact:

@@ -1,0 +1,243 @@
+"""Smooth functions by name: value, derivative and half the second derivative `(g, g', g''/2)` over a ball, as balls.
+
+The formulas are those of calculus; what they are made of is in `balls.py`. At a corner inside the ball a coefficient
+holds for both sides; where the derivative jumps, the second is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from suffice_check.balls import (
+    FAR,
+    ONE,
+    Ball,
+    density,
+    exp,
+    hull,
+    inverse,
+    logarithm,
+    minus,
+    normal,
+    of,
+    of_ends,
+    plus,
+    root,
+    square,
+    times,
+)
+
+Taylor = tuple[Ball, Ball, Ball | None]  # None: not bounded, or not known
+Formula = Callable[[Ball], Taylor]
+UNIT: Ball = (ONE, 0)
+NONE: Ball = (0, 0)
+SELU_ALPHA, SELU_SCALE = Fraction(1.6732632423543772848), Fraction(1.0507009873554804934)  # as PyTorch has them
+
+
+def half(a: Ball) -> Ball:
+    """Return a half."""
+    return a[0] >> 1, (a[1] >> 1) + 1
+
+
+def negative(a: Ball) -> Ball:
+    """Return the same with the other sign."""
+    return -a[0], a[1]
+
+
+def chained(outer: Taylor, inner: Taylor) -> Taylor:
+    """Return the coefficients of a function of a function."""
+    (g, slope, bend), (_, first, second) = outer, inner
+    if bend is None or second is None:
+        return g, times(slope, first), None
+    return g, times(slope, first), plus(times(slope, second), times(bend, square(first)))
+
+
+def times_itself(z: Ball, g: Taylor) -> Taylor:
+    """Return the coefficients of `z · g(z)`."""
+    bend = None if g[2] is None else plus(g[1], times(z, g[2]))
+    return times(z, g[0]), plus(g[0], times(z, g[1])), bend
+
+
+def sigmoid(z: Ball) -> tuple[Ball, Ball, Ball]:
+    """Return those of 1 / (1 + e^-z)."""
+    away = z if z[0] < 0 else negative(z)
+    if away[0] + away[1] > FAR:  # it rises from 0 to 1, its slope is at most 1/4 and its bend at most 1/10
+        return of_ends(0, ONE), of_ends(0, ONE >> 2), (0, ONE // 20)
+    small = minus(UNIT, inverse(plus(UNIT, exp(away))))  # e / (1 + e)
+    s, rest = (small, minus(UNIT, small)) if z[0] < 0 else (minus(UNIT, small), small)
+    u = times(s, rest)
+    return s, u, half(times(u, minus(rest, s)))
+
+
+def tanh(z: Ball) -> Taylor:
+    """Return those of the hyperbolic tangent, 2 / (1 + e^-2z) - 1."""
+    s, u, v = sigmoid((2 * z[0], 2 * z[1]))
+    return (2 * s[0] - ONE, 2 * s[1]), (4 * u[0], 4 * u[1]), (8 * v[0], 8 * v[1])
+
+
+def silu(z: Ball) -> Taylor:
+    """Return those of z / (1 + e^-z)."""
+    return times_itself(z, sigmoid(z))
+
+
+def gelu(z: Ball) -> Taylor:
+    """Return those of z · Φ(z)."""
+    dense = density(z)
+    return times_itself(z, (normal(z), dense, negative(half(times(z, dense)))))
+
+
+def gelu_tanh(z: Ball) -> Taylor:
+    """Return those of z times the sigmoid of 2 · √(2/π) · (z + 0.044715 · z³)."""
+    factor = times((4 * ONE, 0), density(NONE))  # 2 · √(2/π) = 4 / √(2π)
+    cubic = times(factor, of(Fraction(44715, 10**6)))
+    triple = (3 * cubic[0], 3 * cubic[1])
+    power = square(z)
+    inner = times(z, plus(factor, times(cubic, power))), plus(factor, times(triple, power)), times(triple, z)
+    return times_itself(z, chained(sigmoid(inner[0]), inner))
+
+
+def softplus(z: Ball, beta: Fraction) -> Taylor:
+    """Return those of log(1 + e^(beta · z)) / beta."""
+    factor = of(beta)
+    w = times(factor, z)
+    s, u, _ = sigmoid(w)
+    e = exp(w if w[0] < 0 else negative(w))
+    value = logarithm(plus(UNIT, e))
+    value = value if w[0] < 0 else plus(w, value)
+    return times(value, inverse(factor)), s, half(times(factor, u))
+
+
+def mish(z: Ball) -> Taylor:
+    """Return those of z · tanh(log(1 + e^z))."""
+    inner = softplus(z, Fraction(1))
+    return times_itself(z, chained(tanh(inner[0]), inner))
+
+
+def exponential(z: Ball) -> Taylor:
+    """Return those of e^z."""
+    e = exp(z)
+    return e, e, half(e)
+
+
+def log(z: Ball) -> Taylor:
+    """Return those of the natural logarithm."""
+    slope = inverse(z)
+    return logarithm(z), slope, negative(half(square(slope)))
+
+
+def sqrt(z: Ball) -> Taylor:
+    """Return those of the square root."""
+    value, below = root(z), inverse(z)
+    slope = half(times(value, below))
+    return value, slope, negative(half(half(times(slope, below))))
+
+
+def box_cox(z: Ball, exponent: Fraction) -> Taylor:
+    """Return those of (z^exponent - 1) / exponent, or log z."""
+    if not exponent:
+        return log(z)
+    power, below = of(exponent), inverse(z)
+    value = exp(times(power, logarithm(z)))
+    slope = times(value, below)
+    bend = half(times(times(slope, below), minus(power, UNIT)))
+    return times(minus(value, UNIT), inverse(power)), slope, bend
+
+
+def elu(alpha: Fraction, scale: Fraction = Fraction(1)) -> Formula:
+    """Return ELU: `scale · z` from 0 up, `scale · alpha · (e^z - 1)` below."""
+    steep = of(scale * alpha)
+
+    def below(z: Ball) -> Taylor:
+        e = exp(z)
+        return times(steep, minus(e, UNIT)), times(steep, e), half(times(steep, e))
+
+    return zones([Fraction(0)], [below, line(scale, Fraction(0))], is_smooth=alpha == 1)
+
+
+def celu(alpha: Fraction) -> Formula:
+    """Return CELU: `z` from 0 up, `alpha · (e^(z / alpha) - 1)` below."""
+    factor = of(alpha)
+
+    def below(z: Ball) -> Taylor:
+        e = exp(times(z, inverse(factor)))
+        return times(factor, minus(e, UNIT)), e, half(times(e, inverse(factor)))
+
+    return zones([Fraction(0)], [below, line(Fraction(1), Fraction(0))], is_smooth=True)
+
+
+def yeo_johnson(exponent: Fraction) -> Formula:
+    """Return Box-Cox of 1 + z from 0 up, and of 1 - z, with 2 - exponent and the other sign, below."""
+
+    def below(z: Ball) -> Taylor:
+        g = box_cox(minus(UNIT, z), 2 - exponent)
+        return negative(g[0]), g[1], None if g[2] is None else negative(g[2])
+
+    return zones([Fraction(0)], [below, lambda z: box_cox(plus(UNIT, z), exponent)], is_smooth=True)
+
+
+def line(slope: Fraction, offset: Fraction) -> Formula:
+    """Return an affine function."""
+    steep, start = of(slope), of(offset)
+    return lambda z: (plus(times(steep, z), start), steep, NONE)
+
+
+def joined(one: Taylor, other: Taylor) -> Taylor:
+    """Return coefficients that hold on either side."""
+    bend = None if one[2] is None or other[2] is None else hull(one[2], other[2])
+    return hull(one[0], other[0]), hull(one[1], other[1]), bend
+
+
+def zones(thresholds: Sequence[Fraction], formulas: Sequence[Formula], is_smooth: bool) -> Formula:
+    """Return formulas on either side of thresholds; smooth, if the derivative is continuous there."""
+    cuts = [of(threshold) for threshold in thresholds]
+
+    def formula(z: Ball) -> Taylor:
+        low, high = z[0] - z[1], z[0] + z[1]
+        first = sum(low >= cut[0] + cut[1] for cut in cuts)
+        last = sum(high > cut[0] - cut[1] for cut in cuts)
+        if first >= last:
+            return formulas[first](z)
+        ends = [low, *(cut[0] for cut in cuts[first:last]), high]
+        found: Taylor | None = None
+        for q in range(first, last + 1):
+            start, end = ends[q - first] - 1, ends[q - first + 1] + 1  # a cut may be off by 1
+            part = formulas[q](of_ends(start, max(start, end)))
+            found = part if found is None else joined(found, part)
+        assert found is not None
+        return found if is_smooth else (found[0], found[1], None)
+
+    return formula
+
+
+_PLAIN: dict[str, Formula] = {
+    "tanh": tanh,
+    "sigmoid": sigmoid,
+    "silu": silu,
+    "gelu": gelu,
+    "gelu_tanh": gelu_tanh,
+    "mish": mish,
+    "exp": exponential,
+    "log": log,
+    "sqrt": sqrt,
+    "selu": elu(SELU_ALPHA, SELU_SCALE),
+}
+_MADE: dict[str, Callable[[Fraction], Formula]] = {
+    "softplus": lambda beta: lambda z: softplus(z, beta),
+    "box_cox": lambda exponent: lambda z: box_cox(z, exponent),
+    "elu": elu,
+    "celu": celu,
+    "yeo_johnson": yeo_johnson,
+}
+
+
+def function(name: str, parameters: Sequence[Fraction]) -> Formula:
+    """Return the formula of a function by its name."""
+    if name in _PLAIN and not parameters:
+        return _PLAIN[name]
+    if name in _MADE and len(parameters) == 1:
+        (parameter,) = parameters
+        if name in ("softplus", "elu", "celu") and parameter <= 0:
+            raise ValueError(f"the parameter of {name!r} must be above 0")
+        return _MADE[name](parameter)
+    raise ValueError(f"{name!r} is not a smooth function that is checked, or has another number of parameters")

@@ -1,0 +1,316 @@
+"""Certificates about smooth shapes: the checker's integers against mpmath, and forged statements against sampling."""
+
+import copy
+import json
+import random
+from fractions import Fraction
+from itertools import pairwise
+
+import mpmath
+import numpy as np
+import pytest
+from builders import sentence
+
+from suffice import (
+    MISSING,
+    AdditiveModel,
+    AtLeast,
+    CertificateError,
+    Composed,
+    Domain,
+    Explainer,
+    Feature,
+    PiecewiseLinear,
+    PiecewisePolynomial,
+    ProbabilityAtLeast,
+    Smooth,
+    SmoothNetwork,
+    Steps,
+    Table,
+    Within,
+)
+from suffice.model.writing import to_bytes
+from suffice_check import RejectedError, UnreadableError, balls, check
+from suffice_check.checker import Checker
+from suffice_check.smooth import Cell
+from suffice_check.smooth_functions import function
+
+DIGITS = 300  # bits
+
+
+def real(integer):
+    return mpmath.mpf(integer) / 2**balls.BITS
+
+
+def holds(ball, value):
+    return abs(value - real(ball[0])) <= real(ball[1])
+
+
+def numbers(rng, low, high):
+    """Balls: thin and wide ones, near 0 and at the ends too."""
+    for _ in range(150):
+        near = rng.uniform(-0.01, 0.01) if low < 0 else rng.uniform(low, 1)
+        x = rng.choice([rng.uniform(low, high), near, low, high])
+        radius = rng.choice([0, 0, 1, 2**40, 2 ** (balls.BITS - 8), 2 ** (balls.BITS - 1)])
+        yield int(x * 2**60) << (balls.BITS - 60), radius
+
+
+BALLS = {
+    "exp": (balls.exp, mpmath.exp, -90, 40),
+    "logarithm": (balls.logarithm, mpmath.log, 0.6, 900),
+    "root": (balls.root, mpmath.sqrt, 0.6, 900),
+    "normal": (balls.normal, mpmath.ncdf, -15, 15),
+    "density": (balls.density, mpmath.npdf, -15, 15),
+    "inverse": (balls.inverse, lambda x: 1 / x, 0.6, 900),
+    "square": (balls.square, lambda x: x * x, -9, 9),
+}
+
+
+@pytest.mark.parametrize("name", BALLS)
+def test_balls_hold_what_many_digits_say(name):
+    enclose, exact, low, high = BALLS[name]
+    rng = random.Random(name)
+    with mpmath.workprec(DIGITS):
+        for m, r in numbers(rng, low, high):
+            found = enclose((m, r))
+            for at in (m, m - r, m + r, m + rng.randint(-r, r)):
+                assert holds(found, exact(real(at))), (m, r, at)
+            if not r:
+                assert found[1] <= 64 + (abs(found[0]) >> (balls.BITS - 20)), "a ball around one number is tight"
+
+
+def mp_softplus(x):
+    return mpmath.log1p(mpmath.exp(x))
+
+
+FUNCTIONS = {
+    ("tanh",): mpmath.tanh,
+    ("sigmoid",): lambda x: 1 / (1 + mpmath.exp(-x)),
+    ("silu",): lambda x: x / (1 + mpmath.exp(-x)),
+    ("gelu",): lambda x: x * mpmath.ncdf(x),
+    ("gelu_tanh",): lambda x: (
+        x / 2 * (1 + mpmath.tanh(mpmath.sqrt(2 / mpmath.pi) * (x + mpmath.mpf("0.044715") * x**3)))
+    ),
+    ("mish",): lambda x: x * mpmath.tanh(mp_softplus(x)),
+    ("softplus", 2): lambda x: mp_softplus(2 * x) / 2,
+    ("elu", 1): lambda x: x if x >= 0 else mpmath.expm1(x),
+    ("celu", 2): lambda x: x if x >= 0 else 2 * mpmath.expm1(x / 2),
+    ("exp",): mpmath.exp,
+    ("log",): lambda x: mpmath.log(x + 7),
+    ("sqrt",): lambda x: mpmath.sqrt(x + 7),
+    ("box_cox", Fraction(1, 3)): lambda x: 3 * (mpmath.cbrt(x + 7) - 1),
+    ("yeo_johnson", Fraction(1, 2)): lambda x: (
+        2 * (mpmath.sqrt(1 + x) - 1) if x >= 0 else -((1 - x) ** mpmath.mpf("1.5") - 1) / mpmath.mpf("1.5")
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_coefficients_hold_over_balls(name):
+    kind, *parameters = name
+    formula, exact = function(kind, [Fraction(one) for one in parameters]), FUNCTIONS[name]
+    moved = 7 * balls.ONE if kind in ("log", "sqrt", "box_cox") else 0
+    rng = random.Random(kind)
+    with mpmath.workprec(DIGITS):
+        for m, r in numbers(rng, -6, 6):
+            found = formula((m + moved, r))
+            at = real(m + rng.randint(-r, r))
+            if abs(at) > 1e-3:  # the second derivative may jump at 0
+                for k, ball in enumerate(found):
+                    value = exact(at) if not k else mpmath.diff(exact, at, k) / k
+                    slack = mpmath.mpf(2) ** -70 if k else 0  # of numeric derivatives
+                    assert abs(value - real(ball[0])) <= real(ball[1]) + slack, (kind, k, at)
+
+
+def network(rng, activation, outputs=1):
+    sizes = [1, 6, 6, outputs]
+    weights = [rng.normal(size=(b, a)) for a, b in pairwise(sizes)]
+    return SmoothNetwork(weights, [rng.normal(size=b) * 0.5 for b in sizes[1:]], activation)
+
+
+def plain(shape, x):
+    """A network in many digits."""
+    functions = {"tanh": mpmath.tanh, "gelu": FUNCTIONS["gelu",], "selu": mp_selu, "silu": FUNCTIONS["silu",]}
+    units = [x]
+    for k, (weight, bias) in enumerate(zip(shape.weights, shape.biases, strict=True)):
+        units = [
+            mpmath.fsum(mpmath.mpf(float(w)) * u for w, u in zip(row, units, strict=True)) + mpmath.mpf(float(b))
+            for row, b in zip(weight, bias, strict=True)
+        ]
+        if k + 1 < len(shape.weights):
+            units = [functions[shape.activations[k].name](u) for u in units]
+    return units[0]
+
+
+def mp_selu(x):
+    alpha, scale = mpmath.mpf(1.6732632423543772848), mpmath.mpf(1.0507009873554804934)
+    return scale * (x if x >= 0 else alpha * mpmath.expm1(x))
+
+
+@pytest.mark.parametrize("activation", ["tanh", "gelu", "selu"])
+def test_jets_of_networks_hold_in_many_digits(activation):
+    shape = network(np.random.default_rng(3), activation)
+    read = Checker(to_bytes(AdditiveModel([shape]))).model.features[0].shape
+    rng = random.Random(activation)
+    with mpmath.workprec(DIGITS):
+        for _ in range(25):
+            low = Fraction(rng.randint(-300, 300), 100)
+            high = low + Fraction(1, rng.choice([1, 8, 1000]))
+            (jet,) = read.jets(Cell(low, high, (low + high) / 2))
+            ends = [mpmath.mpf(one.numerator) / one.denominator for one in (low, high)]
+            places = [ends[0] + (ends[1] - ends[0]) * k / 6 for k in range(7)]
+            values = [plain(shape, x) for x in places]
+            assert all(real(jet.at_least()) <= value and holds(jet.cell[0], value) for value in values)
+            chord = (values[-1] - values[0]) / (ends[1] - ends[0])
+            assert abs(chord - real(jet.cell[1][0])) <= real(jet.cell[1][1])
+
+
+class World:
+    """A model of smooth networks, and what sampling and many digits say of it."""
+
+    def __init__(self, activation, seed):
+        rng = np.random.default_rng(seed)
+        self.shapes = [network(rng, activation) for _ in range(4)]
+        self.row = [Fraction(int(t), 8) for t in rng.integers(-8, 8, 4)]
+        features = [Feature(f"x{i}", domain=Domain.interval(-3, 3)) for i in range(4)]
+        self.model = AdditiveModel(self.shapes, 0.25, features=features)
+        self.asked, self.checker = Explainer(self.model), Checker(to_bytes(self.model))
+        self.radius = Fraction(1, 2)
+        values = [plain(shape, _mp(x)) for shape, x in zip(self.shapes, self.row, strict=True)]
+        self.score = mpmath.fsum(values) + mpmath.mpf(0.25)
+        self.lowest = {r: [self._fall(i, r, values[i]) for i in range(4)] for r in (self.radius, Fraction(1, 4))}
+
+    def _fall(self, i, radius, here):
+        """How far a feature lowers the margin at least, by sampling."""
+        low, high = (max(-3, min(3, self.row[i] + side * radius)) for side in (-1, 1))
+        places = [low + (high - low) * Fraction(k, 24) for k in range(25)]
+        sign = 1 if self.score > 0 else -1
+        return max(sign * (here - plain(self.shapes[i], _mp(x))) for x in places)
+
+    def is_broken(self, fixed, radius):
+        """Whether sampled inputs break the claim; that none does shows nothing."""
+        return sum(fall for i, fall in enumerate(self.lowest[radius]) if i not in fixed) > abs(self.score)
+
+
+def _mp(x):
+    return mpmath.mpf(x.numerator) / x.denominator
+
+
+@pytest.mark.parametrize(("activation", "seed"), [("tanh", 9), ("gelu", 8), ("silu", 2), ("selu", 4)])
+def test_certificates_are_accepted_and_forged_ones_are_not(activation, seed):
+    world = World(activation, seed)
+    asked, row = world.asked, world.row
+    answers = [
+        asked.explain(row, world.radius, unit="raw"),
+        asked.sufficiency(row, ["x0"], world.radius, unit="raw"),
+        asked.contrast(row, world.radius, unit="raw", cost={"x1": 2}),
+        asked.counterfactual(row, world.radius, unit="raw"),
+        asked.radius(row, ["x0", "x1"], unit="raw"),
+        asked.curve(row, unit="raw"),
+    ]
+    for answer in answers:
+        document = json.loads(answer.certificate().text)
+        world.checker.check(json.dumps(document).encode())
+        said, tried = document["result"], []
+        if said["kind"] == "explanation":
+            tried += [
+                {**said, "fixed": [i for i in said["fixed"] if i != k], "lower_bound": "0"} for k in said["fixed"]
+            ]
+            tried += [{**said, "lower_bound": str(int(said["lower_bound"]) + 1)}]
+        if said["kind"] in ("contrast", "counterfactual"):
+            tried += [{**said, "lower_bound": str(int(said["lower_bound"]) + 1)}]
+        if said["kind"] == "radius" and said["fails_at"] is not None:
+            tried += [{**said, "holds_at": said["fails_at"]}, {**said, "fails_at": said["holds_at"]}]
+        for one in tried:
+            for cells in (document["evidence"]["cells"], [[]] * 4):
+                forged = copy.deepcopy(document) | {"result": one}
+                forged["evidence"]["cells"] = cells
+                if one["kind"] == "explanation" and one["lower_bound"] == "0":
+                    forged["evidence"] |= {"witnesses": [], "tree": []}
+                with pytest.raises((RejectedError, UnreadableError)):
+                    world.checker.check(json.dumps(forged).encode())
+
+
+def test_what_samples_break_is_never_accepted():
+    """Every set that sampled inputs show to be too small is refused, whatever cells are offered."""
+    world = World("tanh", 9)
+    document = json.loads(world.asked.explain(world.row, world.radius, unit="raw").certificate().text)
+    fine = [[str(Fraction(k, 16)) for k in range(-48, 49)]] * 4
+    refused = 0
+    for radius in (world.radius, Fraction(1, 4)):
+        for fixed in ([], [0], [1], [2], [3], [0, 1], [2, 3]):
+            forged = copy.deepcopy(document)
+            forged["question"]["radius"] = str(radius)
+            forged |= {
+                "result": {"kind": "explanation", "fixed": fixed, "lower_bound": "0"},
+                "evidence": {"witnesses": [], "tree": [], "cells": fine},
+            }
+            if world.is_broken(fixed, radius):
+                refused += 1
+                with pytest.raises(RejectedError):
+                    world.checker.check(json.dumps(forged).encode())
+    assert refused
+
+
+def test_shapes_of_shapes_tables_jumps_integers_and_several_classes():
+    maps = [
+        Composed(PiecewiseLinear([0], [0], left_slope=-1, right_slope=1), Smooth("log")),
+        Table({MISSING: 1, 2: "1/3"}, Smooth("yeo_johnson", 0.5) + Steps([1], [0, "1/2"])),
+        Composed(Smooth("sqrt"), PiecewisePolynomial([], [[1, 0, 1]])) * -2,
+        Smooth("box_cox", "1/3") + PiecewisePolynomial([3], [[0, 1, -1], [5]]),
+    ]
+    features = [
+        Feature("a", domain=Domain.interval("1/4", 5)),
+        Feature("b", domain=Domain.interval(-2, 4) | Domain.codes(MISSING)),
+        Feature("c", domain=Domain.integers(-6, 6)),
+        Feature("d", domain=Domain.interval("1/2", 6)),
+    ]
+    model = AdditiveModel(maps, 4, features=features, task="regression")
+    checker, asked = Checker(to_bytes(model)), Explainer(model)
+    for row in ([2, 0, 3, 3], [1, MISSING, -1, "5/2"], ["1/4", 2, 6, 6]):
+        for claim in (Within(1), AtLeast(-20)):
+            for radius in (1, "1/3"):
+                why = asked.explain(row, radius, unit="raw", claim=claim)
+                checker.check(why.certificate().text.encode())
+                checker.check(asked.contrast(row, radius, unit="raw", claim=claim).certificate().text.encode())
+    rng = np.random.default_rng(8)
+    classes = AdditiveModel([network(rng, "gelu", 3), network(rng, "tanh", 3)], [0, "1/2", 0], "multiclass")
+    why = Explainer(classes).explain([0, 1], 1, unit="raw")
+    check(to_bytes(classes), why.certificate().text.encode())
+
+
+def test_smooth_shapes_beside_curves_whose_minima_are_roots():
+    model = AdditiveModel([Smooth("tanh"), PiecewisePolynomial([], [[0, -2, 0, 1]]), Steps([0], [0, 1])], 2)
+    asked, checker, row = Explainer(model), Checker(to_bytes(model)), [0, 0, 1]
+    for answer in (
+        asked.explain(row, 1, unit="raw"),
+        asked.explain(row, 1, unit="raw", claim=ProbabilityAtLeast(0.6)),
+        asked.contrast(row, 3, unit="raw", cost={"x1": 2}),
+        asked.counterfactual(row, 3, unit="raw"),
+        asked.radius(row, ["x0"], unit="raw"),
+    ):
+        checker.check(answer.certificate().text.encode())
+
+
+def test_nothing_times_a_smooth_shape_is_exactly_nothing():
+    model = AdditiveModel([Smooth("tanh") * 0, Steps([0], [0, 1])], 1)
+    check(to_bytes(model), Explainer(model).explain([0, 1], 2, unit="raw").certificate().text.encode())
+
+
+@pytest.mark.parametrize("cells", [None, [[]], [["1", "0"], []], [["x"], []], [[str(k) for k in range(20_001)], []]])
+def test_malformed_cells_are_refused(cells):
+    model = AdditiveModel([Smooth("tanh"), Smooth("tanh")], 1)
+    document = json.loads(Explainer(model).explain([0, 0], 1, unit="raw").certificate().text)
+    document["evidence"]["cells"] = cells
+    if cells is None:
+        del document["evidence"]["cells"]
+    with pytest.raises(UnreadableError):
+        check(to_bytes(model), json.dumps(document).encode())
+
+
+def test_functions_that_the_checker_does_not_know_are_refused_in_one_sentence():
+    for name in ("sine", "normal_quantile"):
+        model = AdditiveModel([Smooth(name)], 3, features=[Feature("a", domain=Domain.interval("1/4", "3/4"))])
+        with pytest.raises(CertificateError) as error:
+            Explainer(model).explain(["1/2"], "1/8", unit="raw").certificate()
+        assert name in sentence(error)
