@@ -117,7 +117,7 @@ class Card(Told):
         Raises
         ------
         CertificateError
-            If the card does not decide it, or a line joins several special codes.
+            If the card does not decide it, or a line joins special codes with other values.
         """
         if self.decides(x) is None:
             raise CertificateError("the card does not decide this row; the model must be asked")
@@ -126,7 +126,8 @@ class Card(Told):
 
     def _range(self, line: Line) -> AllowedRange:
         cell, domain = line.cell, self.compiled.model.domains[line.feature]
-        if len(cell.labels) > 1 and any(label in domain.codes_ for label in cell.labels):
+        joined = cell.labels if cell.labels else [code for code in domain.codes_ if cell.holds(code)]
+        if len(joined) > bool(cell.labels) and any(label in domain.codes_ for label in joined):
             raise CertificateError(
                 f"a line of {self.compiled.model.names[line.feature]!r} joins special codes; certificates speak of one"
             )
