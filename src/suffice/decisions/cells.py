@@ -17,12 +17,12 @@ from flint import fmpq
 
 from suffice.decisions.actions import is_number
 from suffice.decisions.stations import Station, stations
-from suffice.errors import CardError
+from suffice.errors import CardError, CertificateError
 from suffice.model.domain import Domain, Span, in_full, is_short
 from suffice.numbers.exact import Rational, rational
 from suffice.numbers.values import Value
 from suffice.shapes.pieces import Pieces
-from suffice.solvers.ranges import disjoint
+from suffice.solvers.ranges import AllowedRange, End, disjoint
 
 _MOST_CELLS = 128
 _QUANTILES = 64
@@ -67,6 +67,19 @@ class Cell(NamedTuple):
                 return f"{low} or more" if self.has_low else f"more than {low}"
             return "any number" if high is None else f"{high} or less" if self.has_high else f"less than {high}"
         return f"{'from' if self.has_low else 'above'} {low} to {'' if self.has_high else 'below '}{high}"
+
+    def as_range(self, name: str, domain: Domain) -> AllowedRange:
+        """Return the cell as certificates write it: a range of numbers, some categories, or one special code.
+
+        Raises
+        ------
+        CertificateError
+            If it joins special codes with other values.
+        """
+        joined = self.labels if self.labels else [code for code in domain.codes_ if self.holds(code)]
+        if len(joined) > bool(self.labels) and any(label in domain.codes_ for label in joined):
+            raise CertificateError(f"a line of {name!r} joins special codes; certificates speak of one")
+        return AllowedRange(End(self.low, self.has_low), End(self.high, self.has_high), False, self.labels, ())
 
 
 def together(cells: Sequence[Cell]) -> Cell:
@@ -211,15 +224,22 @@ def _fits(cell: Cell, other: Cell) -> bool:
 
 
 def _counted(cells: list[Cell], values: Sequence[tuple[Rational, int]]) -> list[Cell]:
-    lows = [cell.low for cell in cells]
-    starts = [low for low in lows if low is not None]
     rows = [0] * len(cells)
-    for value, count in values:
-        k = max(0, bisect_right(starts, value) - 1 + len(lows) - len(starts))
-        while k and not cells[k].holds(value):  # an open end: it belongs to the one before
-            k -= 1
+    for (_, count), k in zip(values, places_of(cells, [value for value, _ in values]), strict=True):
         rows[k] += count
     return [cell._replace(rows=count) for cell, count in zip(cells, rows, strict=True)]
+
+
+def places_of(cells: Sequence[Cell], numbers: Sequence[Rational]) -> list[int]:
+    """Return in which of some ranges in order each number is."""
+    starts = [cell.low for cell in cells if cell.low is not None]
+    found = []
+    for number in numbers:
+        k = max(0, bisect_right(starts, number) - 1 + len(cells) - len(starts))
+        while k and not cells[k].holds(number):  # an open end: it belongs to the one before
+            k -= 1
+        found.append(k)
+    return found
 
 
 def _coarse(cells: list[Cell]) -> list[Cell]:
