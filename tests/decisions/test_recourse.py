@@ -428,6 +428,13 @@ def test_a_row_beyond_a_limit_is_brought_within_it():
     assert not explainer.recourse([10], {"a": {"direction": "up", "high": 5}}).is_possible
 
 
+def test_the_certificate_of_a_score_that_is_reached_states_the_score():
+    explainer = Explainer(AdditiveModel([Steps([1, 3], [-1, 1, 2])], 0, features=[Feature("a", Domain.integers(0, 4))]))
+    found = explainer.recourse([0], {"a": {"direction": "up"}}, claim=AtLeast(2))
+    told = suffice_check.check(explainer.compiled.content, found.certificate().text.encode())
+    assert "the score (the log-odds of 1) stays at least 2" in told
+
+
 def test_a_relation_is_between_two_features():
     with pytest.raises(ActionError, match="with itself"):
         one_step(1, Domain.integers(0, 4)).recourse([0], {"a": {}}, relations=[("a", "<=", "a")])

@@ -200,3 +200,34 @@ def test_there_are_commands(tmp_path):
     found = Explainer(LOAN).rules(PEOPLE, conditions=2, most=3)
     assert told["rules"] == found.document()["rules"]
     assert len(told["rules"]) <= 3
+
+
+def forge(document, path, value):
+    """A copy of a document with one value put in another's place."""
+    copy = json.loads(json.dumps(document))
+    at = copy
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    return json.dumps(copy).encode()
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("result", "ranges", 0, "low"), "39"),
+        (("result", "ranges", 0, "low"), None),
+        (("result", "ranges", 1, "high"), "4"),
+        (("result", "ranges"), [{"feature": 0, "low": "40", "high": None}]),
+        (("result", "ranges", 0, "feature"), 2),
+        (("result", "is_widest"), True),
+        (("row", 0), {"number": "39"}),
+        (("model",), "0" * 64),
+    ],
+)
+def test_a_forged_rule_is_refused(path, value):
+    explainer = Explainer(LOAN)
+    certificate = explainer.rule([45, 2, "rent"], PEOPLE, conditions=2).certificate()
+    suffice_check.check(explainer.compiled.content, certificate.text.encode())
+    with pytest.raises((suffice_check.RejectedError, suffice_check.UnreadableError)):
+        suffice_check.check(explainer.compiled.content, forge(json.loads(certificate.text), path, value))

@@ -123,7 +123,8 @@ class Recourse(Told):
         if self.is_possible:
             (score, *others) = map(exactly, compiled.scores(self.point()))
             factor = self.planner.inequality.factors[0]
-            claim = SAME if model.classes or others else AtLeast(score) if factor > 0 else AtMost(score)
+            is_score = not others and not isinstance(self.planner.target.claim, Same)
+            claim = SAME if not is_score else AtLeast(score) if factor > 0 else AtMost(score)
             return explain(compiled, Question.read(model, 0, unit="raw", claim=claim), self.point()).certificate(
                 model_file
             )
