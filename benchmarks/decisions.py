@@ -282,10 +282,16 @@ def beside_dice(explainer, model, rows, frame, train, actions, better):
     ) if ratios else print("      DiCE answered none")
 
 
+def readable_rows(frame, portfolio):
+    """Up to 500 rows whose values all lie in the model's domains."""
+    inside = frame[portfolio.readable()]
+    return inside.sample(min(len(inside), 500), random_state=0)
+
+
 def cards(explainer, model, train, rest):
     """The share that cards decide of rows that they were not made of, and how many of these wrongly."""
     made, other = explainer.portfolio(train), explainer.portfolio(rest)
-    some = rest.sample(min(len(rest), 500), random_state=0)
+    some = readable_rows(rest, other)
     predicted = [str(one) for one in model.predict(some)]
     for lines in (20, 40, 60, 80, 120):
         card = timed(f"card of {lines} lines", lambda n=lines: explainer.card(made, n))
@@ -303,7 +309,7 @@ def rules(explainer, model, train, rest, names):
     for conditions, most in ((4, 10), (5, 20)) if len(names) <= 5 else ((4, 10),):
         what = f"rules of {conditions} conditions of {len(names)} features"
         found = timed(what, lambda c=conditions, m=most: explainer.rules(made, conditions=c, most=m, max_seconds=60))
-        some = rest.sample(min(len(rest), 500), random_state=0)
+        some = readable_rows(rest, other)
         told = [found.decides(some.iloc[k]) for k in range(len(some))]
         predicted = [str(one) for one in model.predict(some)]
         wrong = sum(one is not None and str(one) != label for one, label in zip(told, predicted, strict=True))
@@ -315,7 +321,7 @@ def rules(explainer, model, train, rest, names):
             f"wrong {wrong} of {len(some)}; best proven {sum(one.status.name == 'PROVEN' for one in found.rules)}",
             flush=True,
         )
-    row = rest.iloc[0]
+    row = some.iloc[0]
     one = timed("the rule of a row", lambda: explainer.rule(row, made, conditions=4, max_seconds=30))
     print(f"      covers {one.share}, {one.status.name}; {one.sentence}")
 
