@@ -208,3 +208,10 @@ def test_rounding_is_charged_where_the_model_is_deployed_in_floats():
     assert explainer.check({"x": (0, 1)}, "y")
     with pytest.raises(UnsettledError, match="rounding"):
         explainer.check({"x": (0, 1)}, "y", arithmetic="float32")
+
+
+def test_a_box_is_told_with_all_its_digits():
+    explainer = Explainer(AdditiveModel([Steps([1], [1, -1])], features=["a"], classes=["no", "yes"]))
+    found = explainer.check({"a": (0, "0.9999999")}, "yes")
+    assert found
+    assert "wherever a is in [0, 0.9999999]" in str(found)

@@ -193,6 +193,38 @@ def card_command(
     _show(model, found, as_json=as_json)
 
 
+_Conditions = Annotated[int, typer.Option(min=1, max=100, help="Features that a rule may speak of, at most.")]
+
+
+def rule_command(
+    model: ModelPath,
+    table: TablePath,
+    row: Annotated[int, typer.Option("--row", help="Row that the rule is about, counted from 0.")],
+    conditions: _Conditions = 4,
+    certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the proof of the rule here.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the most general rule about a row, proven: few conditions under which all are decided as it is."""
+    explainer, data = Explainer(load_model(model)), table_at(table)
+    portfolio = explainer.portfolio(data)
+    values = portfolio.row(_row_number(str(row), len(portfolio)))
+    found = explainer.rule(values, portfolio, conditions=conditions)
+    if certificate is not None:
+        certificate_of(found, model).save(certificate)
+    _show(model, found, as_json=as_json)
+
+
+def rules_command(
+    model: ModelPath,
+    table: TablePath,
+    conditions: _Conditions = 4,
+    most: Annotated[int, typer.Option(min=1, max=1000, help="Rules, at most.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show what rules of few conditions can cover of a table at most, and rules that do, each proven."""
+    _show(model, Explainer(load_model(model)).rules(table_at(table), conditions=conditions, most=most), as_json=as_json)
+
+
 def _row_number(text: str, rows: int) -> int:
     number = int(text)
     if not 0 <= number < rows:

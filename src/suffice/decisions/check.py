@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from suffice.answers.documents import number_document, value_document
-from suffice.answers.words import approximately, in_full
+from suffice.answers.words import approximately
 from suffice.certificate.document import Certificate
 from suffice.certificate.ranges import certify_ranges
 from suffice.core.case import Case
@@ -25,7 +25,7 @@ from suffice.errors import BudgetEnded, BudgetError, CertificateError
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.layout.told import Told
 from suffice.model.compiled import Compiled
-from suffice.model.domain import Domain
+from suffice.model.domain import Domain, in_full
 from suffice.numbers.exact import to_fraction
 from suffice.numbers.values import Label, Value, to_user
 from suffice.question.box import Box
@@ -57,7 +57,8 @@ class Verdict(Told):
     point : tuple of values, or None
         An input of the box at which the claim is false; None if it holds everywhere.
     margin : Fraction or None
-        How far the claim's score stays from its limit at worst: below 0 where it is refuted; None without bound.
+        How far the claim's score stays from its limit at worst; None where that has no bound, or was not asked for:
+        an input that refutes the claim was found at once.
     rows : int
         How many rows of the table lie in the box.
     violations : tuple of int
