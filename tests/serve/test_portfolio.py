@@ -51,6 +51,13 @@ def assert_same(client, name, body, found):
     assert answer == json.loads(json.dumps(found.document() | {"facts": facts_document(found.facts())}))
 
 
+def test_contributions_are_answered_as_the_library_does(client):
+    row = dict(zip(LOAN.model.names, CELLS[1], strict=True))
+    assert_same(client, "contributions", {"row": row}, LOAN.contributions(row, table=TABLE))
+    other = {"income": 30, "late": 5, "housing": "rent"}
+    assert_same(client, "contributions", {"row": row, "reference": other}, LOAN.contributions(row, other))
+
+
 def test_unaffected_is_answered_as_the_library_does(client):
     assert_same(client, "unaffected", {"by": ["housing"]}, LOAN.unaffected(TABLE, ["housing"]))
     assert_same(

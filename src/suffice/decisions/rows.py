@@ -49,6 +49,7 @@ class Portfolio:
         self.compiled = compiled
         self.source = _source_of(compiled.model, table)
         self._numbers: dict[int, tuple[fmpq, ...]] = {}
+        self.averages: dict[tuple[int, ...], tuple[fmpq, ...]] = {}  # of each term, kept by `contributions`
 
     def __len__(self) -> int:
         return self.source.rows

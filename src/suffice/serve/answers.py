@@ -295,6 +295,25 @@ class ReasonsAnswer(_Shown):
     facts: list[FactAnswer | GridAnswer]
 
 
+class ContributionAnswer(_Shown):
+    """What a term of a model adds, beyond what it adds in the reference."""
+
+    features: list[str]
+    adds: ExactNumber
+
+
+class ContributionsAnswer(_Shown):
+    """What each term adds to the score of the predicted class, compared with a reference; the largest first."""
+
+    prediction: Prediction
+    row: Point
+    reference: str
+    base: ExactNumber
+    score: ExactNumber
+    contributions: list[ContributionAnswer]
+    facts: list[FactAnswer | GridAnswer]
+
+
 class PlanAnswer(_Shown):
     """Changes, and what they cost."""
 

@@ -129,6 +129,10 @@ def _recourse(survey: Survey, body: Any, deadline: Deadline) -> Told:
     return survey.explainer.recourse(body.row, table=survey.rows, max_seconds=deadline.left, **given)
 
 
+def _contributions(survey: Survey, body: Any, _: Deadline) -> Told:
+    return survey.explainer.contributions(body.row, body.reference, table=survey.rows)
+
+
 def _rows(survey: Survey, body: Any, _: Deadline) -> Told:
     model = survey.explainer.model
     question = Question.from_document(model, body.model_dump(exclude_unset=True))
@@ -212,6 +216,19 @@ SURVEYED: Mapping[str, Surveyed] = {
                 "outcome": _OUTCOME,
             },
             _monotone,
+        ),
+        Surveyed(
+            "contributions",
+            "What does each feature add?",
+            answers.ContributionsAnswer,
+            {
+                "row": (Cells, ...),
+                "reference": (
+                    Literal["average"] | Cells,
+                    Field(default="average", description="What the row is compared with; average needs a table."),
+                ),
+            },
+            _contributions,
         ),
         Surveyed(
             "reasons",
