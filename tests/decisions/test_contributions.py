@@ -70,7 +70,9 @@ def test_terms_over_two_features_are_told_apart():
 
 
 def test_of_several_classes_the_score_of_the_predicted_one_counts():
-    model = AdditiveModel([Steps([1], [[0, 1, 2], [5, 0, 0]])], [0, 0, 1], "multiclass", features=["x"], classes=list("abc"))
+    model = AdditiveModel(
+        [Steps([1], [[0, 1, 2], [5, 0, 0]])], [0, 0, 1], "multiclass", features=["x"], classes=list("abc")
+    )
     found = Explainer(model).contributions([3], [0])
     assert (found.prediction, found.values, found.base, found.score) == ("a", {"x": 5}, 0, 5)
 

@@ -11,22 +11,22 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from flint import fmpq
 
 from suffice.answers.documents import number_document, prediction_document, values_by_name
 from suffice.answers.frames import to_frame
 from suffice.answers.words import counted, spoken
-from suffice.decisions.rows import Portfolio, each_value
+from suffice.decisions.rows import Portfolio
 from suffice.errors import ProfileError
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.layout.told import Told
+from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
 from suffice.model.domain import format_value
 from suffice.numbers.enclosure import middle
 from suffice.numbers.exact import Rational, to_fraction
-from suffice.numbers.values import MISSING, Value
 from suffice.question.claims import predicted, predicted_class
 from suffice.question.documents import Json
 from suffice.question.row import Row as Values
@@ -150,7 +150,7 @@ class Contributions(Told):
 
 def contributions(compiled: Compiled, row: Values, given: Any, portfolio: Portfolio | None) -> Contributions:
     """Return what each term adds to the score of a row's class, compared with the average row, or with a row given."""
-    factors = _factors(compiled, row)
+    factors = score_of(compiled.model, predicted_class(compiled.model, compiled.scores(row)))
     parts = _parts(compiled, factors, row)
     if not isinstance(given, str):
         profile = _parts(compiled, factors, read_row(compiled.model, given))
@@ -175,14 +175,9 @@ def averages(portfolio: Portfolio, factors: tuple[int, ...]) -> tuple[Rational, 
 
 def _averages(portfolio: Portfolio, factors: tuple[int, ...]) -> tuple[Rational, ...]:
     compiled = portfolio.compiled
-    chosen = portfolio.readable().nonzero()[0].tolist()
-    if not chosen:
+    columns = [portfolio.values(i) for i in range(len(compiled.model.names))]
+    if not columns[0]:
         raise ProfileError("the model can read no row of the table, so that there is no average")
-    unread = cast("Value", MISSING)  # rows that cannot be read are not chosen
-    columns = []
-    for domain, column in zip(compiled.model.domains, portfolio.source.columns, strict=True):
-        values = each_value(column, domain, lambda value: value, otherwise=unread)
-        columns.append([values[k] for k in chosen])
     own = [
         _mean((middle(function.value(value, _BITS)), count) for value, count in Counter(column).items())
         for column, function in zip(columns, compiled.oriented(factors), strict=True)
@@ -206,15 +201,13 @@ def _parts(compiled: Compiled, factors: tuple[int, ...], row: Values) -> tuple[R
     return (*own, *(pieces(row[i], row[j]) for (i, j), pieces in compiled.oriented_pairs(factors)))
 
 
-def _factors(compiled: Compiled, row: Values) -> tuple[int, ...]:
-    """Return which scores count: that of the predicted class; of two classes the one score, or its opposite."""
-    model = compiled.model
+def score_of(model: AdditiveModel, winner: int) -> tuple[int, ...]:
+    """Return the factors by which scores count where one class is looked at; of two classes there is one score."""
     if not model.classes:
         return (1,)
-    winner = predicted_class(model, compiled.scores(row))
-    return (
-        (1 if winner else -1,) if model.task == "binary" else tuple(int(k == winner) for k in range(len(model.classes)))
-    )
+    if model.task == "binary":
+        return (1 if winner else -1,)
+    return tuple(int(k == winner) for k in range(len(model.classes)))
 
 
 def _signed(value: Fraction) -> str:

@@ -49,6 +49,7 @@ class Portfolio:
         self.compiled = compiled
         self.source = _source_of(compiled.model, table)
         self._numbers: dict[int, tuple[fmpq, ...]] = {}
+        self._values: dict[int, tuple[Value, ...]] = {}
         self.averages: dict[tuple[int, ...], tuple[fmpq, ...]] = {}  # of each term, kept by `contributions`
 
     def __len__(self) -> int:
@@ -81,6 +82,14 @@ class Portfolio:
             some = (x for x in values if isinstance(x, fmpq) and any(span.holds(x) for span in domain.spans))
             self._numbers[i] = tuple(sorted(some))
         return self._numbers[i]
+
+    def values(self, i: int) -> tuple[Value, ...]:
+        """Return the values of a feature in the rows that the model can read, row by row."""
+        if i not in self._values:
+            domain, unread = self.compiled.model.domains[i], cast("Value", MISSING)  # such rows are left out
+            values = each_value(self.source.columns[i], domain, lambda value: value, otherwise=unread)
+            self._values[i] = tuple(values[k] for k in np.flatnonzero(self.readable()).tolist())
+        return self._values[i]
 
     def readable(self) -> Mask:
         """Return which rows the model can read."""

@@ -236,6 +236,14 @@ class RowsAnswer(_TableAnswer):
     features: list[list[int]]  # places in `names`
 
 
+class ShapesAnswer(_Shown):
+    """What each feature adds to the score of a class, wherever it is, and how many rows are where; all in floats."""
+
+    outcome: str | int | float | bool | None
+    shapes: list[dict[str, Any]]
+    facts: list[FactAnswer | GridAnswer]
+
+
 class RadiusShareAnswer(_Shown):
     """The share of rows that are stable at a radius; with labels, of those that are right as well."""
 

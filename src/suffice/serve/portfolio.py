@@ -16,6 +16,7 @@ from pydantic import Field, create_model
 from suffice.explainer import Explainer
 from suffice.layout.facts import facts_document
 from suffice.layout.told import Told
+from suffice.present.whole_shapes import WholeShapes
 from suffice.question.documents import Json
 from suffice.question.question import Question
 from suffice.serve import answers
@@ -133,6 +134,10 @@ def _contributions(survey: Survey, body: Any, _: Deadline) -> Told:
     return survey.explainer.contributions(body.row, body.reference, table=survey.rows)
 
 
+def _shapes(survey: Survey, body: Any, _: Deadline) -> Told:
+    return WholeShapes(survey.portfolio, body.outcome)
+
+
 def _rows(survey: Survey, body: Any, _: Deadline) -> Told:
     model = survey.explainer.model
     question = Question.from_document(model, body.model_dump(exclude_unset=True))
@@ -165,6 +170,13 @@ SURVEYED: Mapping[str, Surveyed] = {
             answers.RowsAnswer,
             {name: FIELDS[name] for name in ("radius", "unit", "claim", "immutable")},
             _rows,
+        ),
+        Surveyed(
+            "shapes",
+            "What does each feature add, wherever it is?",
+            answers.ShapesAnswer,
+            {"outcome": _OUTCOME},
+            _shapes,
         ),
         Surveyed(
             "unaffected",
