@@ -61,9 +61,12 @@ class Portfolio:
         claim = Same() if self.compiled.model.classes else Within(0)
         return self.ask(Question.read(self.compiled.model, 0, unit="raw", claim=claim))
 
-    def ask(self, question: Question) -> BatchResult:
-        """Return the explanations of all rows."""
-        return batch_question(self.compiled, question).answer(self.source)
+    def ask(self, question: Question, rows: int | None = None) -> BatchResult:
+        """Return the explanations of all rows, or of the first ones."""
+        source = self.source
+        if rows is not None and rows < source.rows:
+            source = Source(source.model, tuple(column[:rows] for column in source.columns), rows)
+        return batch_question(self.compiled, question).answer(source)
 
     @property
     def failed(self) -> Mapping[int, str]:
