@@ -153,8 +153,8 @@ def _rows(survey: Survey, body: Any, deadline: Deadline) -> Told:
 
 def _in_time(portfolio: Portfolio, question: Question, deadline: Deadline) -> BatchResult:
     """Return the explanations of the first rows, of as many as there is time for."""
-    portfolio.ask(question, 1)  # compiles the question, which takes its own time
     rows = min(len(portfolio), _FIRST_ROWS)
+    portfolio.ask(question, rows)  # compiles what these rows need, which takes its own time
     while True:
         begun = time.monotonic()
         found = portfolio.ask(question, rows)
