@@ -1,6 +1,6 @@
 """Take the documentation's pictures of the page and of a report, with Debian's Chromium and Playwright.
 
-.venv/bin/python scripts/take_screenshots.py    writes page*.png, rows*.png, portfolio.png and report.png to docs/pictures
+.venv/bin/python scripts/take_screenshots.py    writes pictures of pages and of a report to docs/pictures
 """
 
 from __future__ import annotations
