@@ -27,6 +27,7 @@ from suffice.cli.fit import fit_command
 from suffice.cli.options import AsJson, ModelPath, file_facts
 from suffice.cli.portfolio import (
     card_command,
+    contributions_command,
     reasons_command,
     recourse_command,
     rule_command,
@@ -121,6 +122,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "test": assertions_command,
     "unaffected": unaffected_command,
     "stability": stability_command,
+    "contributions": contributions_command,
     "reasons": reasons_command,
     "recourse": recourse_command,
     "card": card_command,

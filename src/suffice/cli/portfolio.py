@@ -130,6 +130,29 @@ def reasons_command(
             show_facts(new_console(), one.facts())
 
 
+def contributions_command(
+    model: ModelPath,
+    table: TablePath,
+    row: Annotated[list[int], typer.Option("--row", help="Row to look at, counted from 0; may be repeated.")],
+    reference: Annotated[
+        str, typer.Option(metavar="average|ROW", help="What to compare with; the number of a row is a profile.")
+    ] = "average",
+    as_json: AsJson = False,
+) -> None:
+    """Show what each feature adds to the score of a row, compared with the average row of the table."""
+    explainer = Explainer(load_model(model))
+    portfolio = explainer.portfolio(table_at(table))
+    against: Any = portfolio.row(_row_number(reference, len(portfolio))) if reference.isdigit() else reference
+    rows = [(k, portfolio.row(_row_number(str(k), len(portfolio)))) for k in row]
+    found = [(k, explainer.contributions(values, against, table=portfolio)) for k, values in rows]
+    if as_json:
+        typer.echo(to_text({"model": file_facts(model), "answers": [{"row": k, **one.document()} for k, one in found]}))
+        return
+    for k, one in found:
+        tell(f"Row {k}")
+        show_facts(new_console(), one.facts())
+
+
 def recourse_command(
     model: ModelPath,
     table: TablePath,

@@ -15,6 +15,7 @@ from suffice.question.row import Row, read_row
 
 if TYPE_CHECKING:  # batches load a compiler of their own, which questions about one row do not need
     from suffice.decisions.card import Card
+    from suffice.decisions.contributions import Contributions
     from suffice.decisions.planner import Planner, Target
     from suffice.decisions.recourse import Recourse, RecourseTable
     from suffice.decisions.rows import Portfolio
@@ -195,6 +196,32 @@ class Desk(Decisions):
         _whole("conditions", conditions, 1)
         _whole("most", most, 1)
         return rules(self.portfolio(table), conditions, most, max_seconds)
+
+    def contributions(self, x: Any, reference: Any = "average", *, table: Any = None) -> Contributions:
+        """Return what each feature adds to the score of the predicted class, compared with a reference.
+
+        Parameters
+        ----------
+        x : sequence, mapping, NumPy row or pandas Series
+            The row.
+        reference : "average" or a row
+            What is compared: for each term of the model, its average over the rows of the table, or its value at a row.
+        table : table of rows, optional
+            The rows of which "average" is the average.
+
+        Returns
+        -------
+        Contributions
+            Exact numbers that add up to the difference of the two scores.
+
+        Raises
+        ------
+        ProfileError
+            If there is nothing to compare with.
+        """
+        from suffice.decisions.contributions import contributions
+
+        return contributions(self.compiled, read_row(self.compiled.model, x), reference, self._portfolio(table))
 
     def _planner(self, actions: Any, target: Target, relations: Iterable[Any], portfolio: Portfolio | None) -> Planner:
         from suffice.decisions.actions import read_actions, read_relations

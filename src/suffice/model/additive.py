@@ -262,6 +262,11 @@ class AdditiveModel:
         save_model(self, path)
 
     @property
+    def categorical(self) -> tuple[str, ...]:
+        """Names of the features that have categories; as `immutable=model.categorical`, these stay as they are."""
+        return tuple(name for name, domain in zip(self.names, self.domains, strict=True) if domain.categories_)
+
+    @property
     def has_probability(self) -> bool:
         """Whether the probabilities of the classes follow from the scores: by the logistic function, or the softmax."""
         return self.task != "regression" and self.logit_offset is not None
