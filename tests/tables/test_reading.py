@@ -60,6 +60,7 @@ BROKEN = [
     ("t.jsonl", b'{"a": 1}\n{"a": \n', "line 2 cannot be read as JSON"),
     ("t.jsonl", b'{"a": ' + b"[" * 200_000, "line 1 cannot be read as JSON"),
     ("t.jsonl", b'{"a": 1}\n{"a": 1, "b": 2, "a": 3}\n', "line 2 .*two fields are called 'a'"),
+    ("t.jsonl", b'{"a": "\\ud83d\\ude00"}\n{"a": "\\ud800"}\n', "line 2 spells half of a surrogate pair"),
     ("t.jsonl", b"[1]\n", "line 1 must be an object of plain values"),
     ("t.jsonl", b'{"a": [1]}\n', "line 1 must be an object of plain values"),
 ]

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from suffice.errors import DataError, FeatureNameError, SufficeError
+from suffice.numbers.values import is_writable
 
 MOST_CELLS = 20_000_000  # a table is read whole, at about 100 bytes a cell
 MOST_BYTES = 1 << 30  # of text, or of a Parquet file's values, once unpacked
@@ -179,6 +180,9 @@ def _read_json_lines(file: Path, lines: Iterator[str]) -> DataTable:
             raise DataError(f"{file}: line {number} cannot be read as JSON ({error})") from None
         if not isinstance(one, dict) or any(isinstance(cell, (dict, list)) for cell in one.values()):
             raise DataError(f'{file}: line {number} must be an object of plain values, such as {{"age": 42}}')
+        texts = (text for pair in one.items() for text in pair if isinstance(text, str))
+        if "\\u" in line and not all(map(is_writable, texts)):
+            raise DataError(f"{file}: line {number} spells half of a surrogate pair, which is no text")
         columns |= dict.fromkeys(one)
         found.append(one)
         cells += len(one)
