@@ -21,7 +21,7 @@ from flint import fmpq
 
 from suffice.errors import ModelError, NumberError
 from suffice.numbers.exact import Number, Rational, brief, in_digits, nearest_float, rational
-from suffice.numbers.values import MISSING, Label, Missing, Value
+from suffice.numbers.values import MISSING, Label, Missing, Value, is_writable
 from suffice.shapes.shape import Support
 
 _MOST_SHOWN = 8
@@ -103,6 +103,9 @@ class Domain:
                 if inside or (kind == "special code" and value in self.categories_):
                     where = str(inside[0]) if inside else "the categories"
                     raise ModelError(f"the {kind} {format_value(value)} also lies in {where}; a value cannot be both")
+        for label in self._names:
+            if isinstance(label, str) and not is_writable(label):
+                raise ModelError(f"the category {label!r} has half of a surrogate pair, which cannot be written")
         for label in self.labels if self.spans or self._numbers else ():
             if isinstance(label, str) and self._spells_number(label):
                 raise ModelError(f"the label {label!r} is also a number of the domain; a cell could mean either")
