@@ -60,7 +60,9 @@ def test_every_format_has_the_same_rows(folder, tmp_path):
     ask = explainer_of(folder, carry=["id", "u"])
     tables = {}
     for ending in ("parquet", "arrow", "csv", "jsonl"):
-        explain_file(ask, TableFile(folder / "rows.parquet"), tmp_path / f"out.{ending}", part_rows=900, progress=nothing)
+        explain_file(
+            ask, TableFile(folder / "rows.parquet"), tmp_path / f"out.{ending}", part_rows=900, progress=nothing
+        )
     tables["parquet"] = parquet.read_table(tmp_path / "out.parquet")
     with arrow.ipc.open_file(tmp_path / "out.arrow") as file:
         tables["arrow"] = file.read_all()
@@ -91,7 +93,8 @@ def test_text_formats_say_what_failed_and_keep_odd_cells(folder, tmp_path):
         explain_file(ask, TableFile(tmp_path / "rows.parquet"), tmp_path / f"out.{ending}", progress=nothing)
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["status"] for row in rows] == ["proven", "failed", "failed", "proven"]
-    assert (rows[1]["size"], rows[1]["features"]) == (None, []) and "outside its domain" in rows[1]["message"]
+    assert (rows[1]["size"], rows[1]["features"]) == (None, [])
+    assert "outside its domain" in rows[1]["message"]
     assert [row["much"] for row in rows] == [1.5, "inf", None, None]
     with (tmp_path / "out.csv").open(newline="") as file:
         cells = list(csv.DictReader(file))

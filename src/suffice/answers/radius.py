@@ -202,7 +202,11 @@ class Curve(Answer):
         """What is to be said where the budget ended."""
         end = self.steps[-1].limit
         beyond = "on the whole domain" if end.radius == math.inf else f"beyond the radius {end.radius}"
-        return None if self.is_complete else f"the budget ended: what is best {beyond} is not known; raise max_seconds"
+        return (
+            None
+            if self.is_complete
+            else f"the budget ended: what is best {beyond} is not known; raise max_nodes or max_seconds"
+        )
 
     def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
         """Return the proof: each set suffices to the end of its stretch, and no cheaper one from its start on."""
@@ -231,7 +235,7 @@ class Curve(Answer):
             end = step.limit
             if place < end.radius or (place == end.radius and end.is_attained):
                 return step
-        more = "a larger `until`" if self.is_complete else "a larger `max_seconds`, for its budget ended"
+        more = "a larger `until`" if self.is_complete else "a larger budget, for its own ended"
         raise RadiusError(f"the curve ends at radius {self.steps[-1].limit.radius}; compute it with {more}")
 
     def to_frame(self) -> Any:

@@ -4,9 +4,9 @@ In: a model, a question about it in float32 or float64, cells. Out: for each row
 what `Rounding.errors` charges around that row; NaN where there is none.
 Guaranteed: the charge of a row is made of the cells of a grid that its region meets, by sums and by the largest of
 some numbers. The same cells, and some more on both sides, are looked at here for all rows in a cell at once. With
-`m` at most as many additions as the score has terms, `Σ error + m·u / (1 - m·u) · max(Σ above, Σ below)` is no more than
-the sum over the features of `error + m·u / (1 - m·u) · max(above, below)`, which is what is kept for a cell. What rounding
-upwards adds in `Rounding` (some factors `GROW`, and 16 bits at the end) is less than the factor `SURPLUS`.
+`m` at most as many additions as the score has terms, `Σ error + m·u / (1 - m·u) · max(Σ above, Σ below)` is no more
+than the sum over the features of `error + m·u / (1 - m·u) · max(above, below)`, which is what is kept for a cell. What
+rounding upwards adds in `Rounding` (some factors `GROW`, and 16 bits at the end) is less than the factor `SURPLUS`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from suffice.errors import ClaimError
 from suffice.model.compiled import Compiled
 from suffice.model.domain import Domain
 from suffice.numbers.exact import ZERO, Rational, nearest_float, rational
-from suffice.numbers.values import Value
 from suffice.question.question import Question
+from suffice.shapes import Table
 from suffice.shapes.shape import Rescaled, Scaled, Shape, Sum
 
 SURPLUS = 1 + 2.0**-13
@@ -183,7 +183,7 @@ class _OneFeature:
         return tuple(levels) if is_known else ()
 
     def _constant(self) -> Floats:
-        """Return the charge on all numbers that are not too large where the shape is a constant, NaN where it is not."""
+        """Return the charge on all numbers that are not too large where the shape is constant, NaN where it is not."""
         is_small = self.radius is not None and self.radius < 2**100
         if not (is_small and is_constant(self.rounding.model.mains[self.i].shape)):
             return np.full((self.outputs, 1), np.nan)
@@ -198,7 +198,10 @@ class _OneFeature:
             if isinstance(value, fmpq):
                 near = nearest_float(value)
                 is_exact = math.isfinite(near) and rational(near) == value
-                yield near, self._over(self.domain.around(value, self.radius)) if is_exact else np.full(self.outputs, np.nan)
+                yield (
+                    near,
+                    self._over(self.domain.around(value, self.radius)) if is_exact else np.full(self.outputs, np.nan),
+                )
 
     def _over(self, region: Domain) -> Floats:
         """Return the charge over a region, as it is for a single row; NaN where that is refused."""
@@ -216,6 +219,7 @@ def _leaves(shape: Shape) -> int:
             return sum(map(_leaves, shape.parts))
         case Scaled() | Rescaled():
             return _leaves(shape.shape)
+        case Table() if shape.otherwise is not None:
+            return _leaves(shape.otherwise)
         case _:
-            return 1 if getattr(shape, "otherwise", None) is None else max(1, _leaves(shape.otherwise))
-
+            return 1

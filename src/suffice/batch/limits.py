@@ -81,7 +81,9 @@ def cut_limited(
                 breaks = exceeds(drops[r, i], bounds[r, i], margin, error, features)
                 alone[r] += breaks
                 is_sure &= breaks or fits(drops[r, i], bounds[r, i], margin, error, features)
-        if exceeds(total, doubt, margin, error, features):  # what is free in any case: most is no less than their number
+        if exceeds(
+            total, doubt, margin, error, features
+        ):  # what is free in any case: most is no less than their number
             sizes[r] = REFUSED
             continue
         freed, fall, more = fit_most(order[:count], drops[r], bounds[r], total, doubt, margin, most, mask)

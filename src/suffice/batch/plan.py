@@ -183,9 +183,7 @@ class _Weighed(_OnePart):
 
     def answer(self, cells: Floats, vague: Mask) -> Answers:
         charges = self.charges(cells, vague)
-        return self._told(
-            *decide_weighed(self.tables, self.sides, cells, vague, charges, self.items, self.is_odd)
-        )
+        return self._told(*decide_weighed(self.tables, self.sides, cells, vague, charges, self.items, self.is_odd))
 
     def single(self, cells: Floats) -> Single | None:
         return ManyRows.single(self, cells)

@@ -170,9 +170,7 @@ def weigh(low: Any, high: Any, room: float, more: float, order: Any, light: Any,
 
 
 @compiled
-def choose(
-    light: Any, costs: Any, decided: Any, is_odd: Any, usual: int, order: Any, sums: Any, is_free: Any
-) -> None:
+def choose(light: Any, costs: Any, decided: Any, is_odd: Any, usual: int, order: Any, sums: Any, is_free: Any) -> None:
     """Write the first best choice of items to free, by shares that are rounded down."""
     items, count, few = len(order), 0, 0
     odd = np.empty(MOST_ODD, np.int64)

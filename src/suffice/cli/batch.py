@@ -41,7 +41,14 @@ def _batch(
     model: ModelPath,
     table: TablePath,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="RESULTS", help="File to write: .parquet, .arrow, .csv or .jsonl.", show_default=False)
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="RESULTS",
+            help="File to write: .parquet, .arrow, .csv or .jsonl.",
+            show_default=False,
+        ),
     ],
     given: dict[str, Any],
     carry: Annotated[

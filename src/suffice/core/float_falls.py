@@ -90,7 +90,7 @@ class FloatFalls:
         return None
 
     def tight(self, radius: Rational, freed: Collection[int]) -> list[int]:
-        """Return the constraints that may not admit the freed features within a radius above 0; the others surely do."""
+        """Return the constraints that may not admit the freed features within a radius above 0; the others do."""
         _, most, share, doubt = self._sums(radius, freed)
         return np.flatnonzero(~(most * (1 + share) + doubt < self.margins)).tolist()
 

@@ -272,9 +272,8 @@ class RadiusPath:
         """Return the path of some of the constraints."""
         if len(parts) == len(self.constraints):
             return self
-        each = (self.functions, self.here, self.constraints)
-        functions, here, constraints = (tuple(column[c] for c in parts) for column in each)
-        return replace(self, functions=functions, here=here, constraints=constraints)
+        functions, here = tuple(self.functions[c] for c in parts), tuple(self.here[c] for c in parts)
+        return replace(self, functions=functions, here=here, constraints=tuple(self.constraints[c] for c in parts))
 
     def _cut_at_integers(self, cell: _Cell, i: int, first: Rational) -> None:
         """Narrow a cell to one between two of the radii `first`, `first + 1 / unit`, ..."""

@@ -51,7 +51,9 @@ def first_best_cover(problem: Problem, open_: Sequence[int], max_nodes: int) -> 
     if not used:
         return frozenset(order), 0
     rounded, nodes = _rounded_down(problem, order, [(c, rooms[c]) for c in used]), 0
-    for _ in range(_MOST_CUTS if rounded is not None else 0):
+    for _ in range(_MOST_CUTS):
+        if rounded is None:
+            break
         found = np.zeros(len(order), np.int8)
         scales, all_rooms = np.full(len(rounded), UNIT / PARTS), np.full(len(rounded), PARTS)
         most, more = kernel.first_best(
@@ -77,7 +79,7 @@ def _cut(found: NDArray[np.int8]) -> NDArray[np.int64]:
     """Return the weights of a knapsack that holds all but one of the items of a choice, whichever, but not all of them.
 
     A choice that the constraints do not admit is in none that they admit, so that each of these fits. With `n` items of
-    `⌊P / (n - 1)⌋` parts of `P` each, `n - 1` are at most `P`, and all are at least `P + P / (n - 1) - n`, which is more.
+    `⌊P / (n - 1)⌋` parts of `P` each, `n - 1` are at most `P`, and all are `P + P / (n - 1) - n` or more, above `P`.
     """
     is_in = found == kernel.FREED
     count = int(is_in.sum())
