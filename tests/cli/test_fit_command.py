@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from cli.commands import answer, check_answer, document, fail, needs_nam, run, words
+from cli.commands import answer, call, check_answer, document, fail, needs_nam, run, words
 
 import suffice
 from suffice import (
@@ -81,6 +81,15 @@ def test_fit_says_which_rows_its_loss_is_of(people, rows, key, absent, words_):
     shown = document(*FIT, "--target", "y", "--drop", "id")
     assert (shown["rows"], absent in shown) == (rows, False)
     assert f"loss {shown[key]:.4g} {words_} file" in words(answer(*FIT, "--target", "y", "--drop", "id").stdout)
+
+
+@needs_nam
+def test_fit_makes_shapes_monotone(people):
+    document(*FIT, "--target", "y", "--drop", "id", "--corrections", "--monotone", "age=down", "--monotone", "debt=up")
+    explainer = Explainer(suffice.load("new.safetensors"))
+    assert explainer.monotone("age", "down", "good")
+    assert explainer.monotone("debt", "up", "good")
+    assert call(*FIT, "--target", "y", "--monotone", "age").exit_code == 2
 
 
 @needs_nam

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from types import ModuleType
@@ -69,6 +70,15 @@ def fit_command(
     hidden: Annotated[str, typer.Option(metavar="UNITS", help="Units of the hidden layers.")] = "64,64,32",
     basis: Annotated[Basis, typer.Option(help="A network for each feature, or one that all share.")] = Basis.SEPARATE,
     members: Annotated[int, typer.Option(min=1, help="Number of networks in the ensemble.")] = 1,
+    corrections: Annotated[
+        bool, typer.Option("--corrections", help="Add broken lines for what is too sharp for a network.")
+    ] = False,
+    monotone: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=up|down", help="Column whose shape never falls (up) or never rises (down); may be repeated."
+        ),
+    ] = None,
     explanation_radius: Annotated[
         float | None, typer.Option(min=0, help="Train for short explanations: radius in standard deviations.")
     ] = None,
@@ -77,7 +87,7 @@ def fit_command(
     as_json: AsJson = False,
 ) -> None:
     """Train a neural additive model on a table, and save it as an exact model file."""
-    layers = _layers(hidden)
+    layers, directions = _layers(hidden), _directions(monotone or ())
     data = table_at(table)
     training = training_data(data, target, drop or (), task.value, category or ())
     _check_writable(output, table)
@@ -88,6 +98,8 @@ def fit_command(
         basis=basis.value,
         n_members=members,
         max_epochs=epochs,
+        corrections=corrections,
+        monotone=directions or None,
         explanation_radius=explanation_radius,
         explanation_weight=explanation_weight,
         special_codes=special_code or None,
@@ -116,6 +128,18 @@ def _layers(text: str) -> tuple[int, ...]:
     if not layers or min(layers) < 1:
         raise typer.BadParameter(f"{text!r} is not a list of units such as 64,64,32", param_hint="--hidden")
     return layers
+
+
+def _directions(texts: Iterable[str]) -> dict[str, int]:
+    found = {}
+    for text in texts:
+        name, _, way = text.rpartition("=")
+        if not name or way not in ("up", "down"):
+            raise typer.BadParameter(
+                f"{text!r} is not a column and a direction such as income=up", param_hint="--monotone"
+            )
+        found[name] = 1 if way == "up" else -1
+    return found
 
 
 def _training_libraries() -> tuple[Any, ModuleType]:

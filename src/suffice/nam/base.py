@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal, Self
@@ -26,6 +25,8 @@ from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
 from suffice.nam.columns import Categorical, Cells, learn_columns, read_table
 from suffice.nam.convert import to_additive
+from suffice.nam.corrected import Corrected, corrected_scores, part_of, values_at
+from suffice.nam.corrections import Corrections, Curve, Data, Wishes, correct, hats_of
 from suffice.nam.network import AdditiveNetwork
 from suffice.nam.reach import Reach
 from suffice.nam.training import Loss, Options, Rows, train
@@ -54,6 +55,8 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         validation_fraction: float = 0.15,
         explanation_radius: float | None = None,
         explanation_weight: float = 0.0,
+        corrections: bool = False,
+        monotone: Mapping[str, int] | None = None,
         special_codes: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
@@ -74,6 +77,8 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         self.validation_fraction = validation_fraction
         self.explanation_radius = explanation_radius
         self.explanation_weight = explanation_weight
+        self.corrections = corrections
+        self.monotone = monotone
         self.special_codes = special_codes
         self.random_state = random_state
         self.verbose = verbose
@@ -90,6 +95,9 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         return weights
 
     def _loss(self) -> tuple[int, Loss]:
+        raise NotImplementedError
+
+    def _curve(self) -> Curve:
         raise NotImplementedError
 
     def to_additive(self, domains: Mapping[str, Domain] | Literal["model"] | None = None) -> AdditiveModel:
@@ -154,12 +162,56 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
             self.history_ = train(
                 self.network_, training, validation, loss, self._options(training), generator, reach, report
             )
+        self.corrections_ = self._correct(numbers.numpy(), slots.numpy(), target, weights / weights.mean())
         self.has_validation_ = validation is not None
         self.fit_seconds_ = self.history_.seconds
         self.validation_curve_ = tuple(self.history_.validation_loss)
         self.n_iter_ = len(self.validation_curve_)
-        self.explanation_width_ = float("nan") if reach is None else float(reach(self.network_).detach())
+        shapes = Corrected(self.network_, self.corrections_)
+        self.explanation_width_ = float("nan") if reach is None else float(reach(shapes).detach())
         return self
+
+    def _correct(
+        self, numbers: NDArray[np.float64], slots: NDArray[np.int64], target: NDArray[Any], weights: NDArray[np.float64]
+    ) -> Corrections | None:
+        """Return corrections of the networks' shapes, where they are asked for and help."""
+        directions = self._directions()
+        if not (self.corrections or directions):
+            return None
+        hats = hats_of(numbers, slots, [column.slots for column in self.columns_])
+        own = values_at(self.network_, hats)
+        scores = corrected_scores(self.network_, None, numbers, slots)
+        for k in directions:  # their networks are replaced by lines, first of all by lines through the same points
+            line = Corrections(hats[k : k + 1], own[k : k + 1], (True,))
+            alone = numbers[:, k : k + 1], slots[:, k : k + 1]
+            scores += line.scores(*alone) - part_of(self.network_, k, *alone)
+        data = Data(numbers, slots, target.astype(np.float64), weights, scores)
+        blocks = {
+            k: len(hats[k].knots) + np.arange(len(column.categories))
+            for k, column in enumerate(self.columns_)
+            if isinstance(column, Categorical) and column.categories
+        }
+        wishes = Wishes(directions, self.explanation_radius or 0.0, self.explanation_weight, blocks)
+        return correct(data, self.validation_rows_, self._curve(), own, hats, wishes)
+
+    def _directions(self) -> dict[int, int]:
+        """Return the columns that shall be monotone by their places, with 1 or -1 for each."""
+        names, found = [column.name for column in self.columns_], {}
+        if self.monotone is None:
+            return {}
+        if not isinstance(self.monotone, Mapping):
+            raise DataError(f"monotone must map names of columns to 1 or -1, got {self.monotone!r}")
+        for name, direction in self.monotone.items():
+            if name not in names:
+                raise DataError(f"monotone names the column {name!r}, which the table does not have")
+            if isinstance(self.columns_[names.index(name)], Categorical):
+                raise DataError(f"column {name!r} holds categories, which have no order; monotone is for numbers")
+            if direction not in (1, -1) or isinstance(direction, bool):
+                raise DataError(f"monotone[{name!r}] must be 1 (never falls) or -1 (never rises), got {direction!r}")
+            found[names.index(name)] = int(direction)
+        if found and len(getattr(self, "classes_", ())) > 2:
+            raise DataError("monotone is for regression and two classes; of several classes no score decides alone")
+        return found
 
     def _check_parameters(self) -> None:
         if self.first_layer not in ("relu", "exu"):
@@ -286,11 +338,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
     def _score(self, columns: list[Cells]) -> NDArray[np.float64]:
         """Return scores (rows, outputs) in float64 arithmetic."""
         numbers, slots = self._encode(columns)
-        network = copy.deepcopy(self.network_).double()
-        with torch.no_grad():
-            chunks = torch.arange(len(numbers)).split(8192)
-            scores = torch.cat([network(numbers[rows], slots[rows])[0].mean(1) for rows in chunks])
-        return np.asarray(scores.numpy())
+        return corrected_scores(self.network_, self.corrections_, numbers.numpy(), slots.numpy())
 
     def _read_cells(self, cells: Sequence[Any]) -> list[Cells]:
         """Return one row, given cell by cell as the exact model reads it, as a table of one row."""

@@ -14,6 +14,7 @@ from suffice.errors import DataError, FeatureNameError
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain
 from suffice.nam.columns import Categorical, Column
+from suffice.nam.corrections import Corrections
 from suffice.shapes import Activation, PiecewiseLinear, Readout, ReluNetwork, Shape, Table
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def to_additive(
     shapes, offset = [], 0
     for place, column in enumerate(nam.columns_):
         slots = slice(offset, offset + column.slots)
-        shape = _shape(nam.network_, place, column, slots, bases)
+        shape = _shape(nam.network_, place, column, slots, bases, nam.corrections_)
         shapes.append(shape if stretch == 1 else shape * stretch)
         offset += column.slots
     members = nam.network_.members
@@ -59,24 +60,39 @@ def _feature(column: Column, domains: Mapping[str, Domain], *, is_learned: bool)
     return Feature(feature.name, domain, feature.center, feature.scale, feature.deviation)
 
 
-def _shape(network: Any, place: int, column: Column, slots: slice, bases: list[ReluNetwork]) -> Shape:
-    """Return the mean of the members' shapes for one column."""
+def _shape(
+    network: Any, place: int, column: Column, slots: slice, bases: list[ReluNetwork], corrections: Corrections | None
+) -> Shape:
+    """Return the mean of the members' shapes for one column, corrected."""
     members = network.members
     table = _floats(network.table)[:, slots]  # members, slots, outputs
     means = [
         [sum(map(Fraction, values), Fraction(0)) / members for values in table[:, k].T.tolist()]
         for k in range(column.slots)
     ]
+    line, is_whole = None, False
+    if corrections is not None:
+        hats, is_whole = corrections.hats[place], corrections.is_whole[place]
+        own = [[Fraction(value) for value in row] for row in corrections.values[place].tolist()]
+        means = [
+            after if is_whole else [a + b for a, b in zip(before, after, strict=True)]
+            for before, after in zip(means, own[len(hats.knots) :], strict=True)
+        ]
+        line = PiecewiseLinear(hats.knots.tolist(), own[: len(hats.knots)]) if len(hats.knots) else None
     entries = dict(zip(column.keys, means, strict=False))
     if isinstance(column, Categorical):
         return Table(entries)
     if column.is_flat:
         rest: Shape = PiecewiseLinear([0], [means[-1]])
+    elif is_whole and line is not None:
+        rest = line
     elif bases:
         mix = _floats(network.mix)[:, place]
         rest = _mean([Readout(basis, mix[member].T) for member, basis in enumerate(bases)])
     else:
         rest = _mean([_network(network, member * network.features + place) for member in range(members)])
+    if line is not None and not is_whole:
+        rest = rest + line
     # Shapes are functions of the scaled input, so that is where a code has its place.
     center, scale = Fraction(column.center), Fraction(column.scale)
     placed = {(Fraction(key) - center) / scale if isinstance(key, float) else key: row for key, row in entries.items()}

@@ -17,6 +17,8 @@ from torch.nn import functional
 from suffice.errors import DataError
 from suffice.model.domain import is_missing
 from suffice.nam.base import BaseNAM
+from suffice.nam.corrections import Curve
+from suffice.nam.curves import logistic_curve, softmax_curve, squared_curve
 from suffice.nam.training import Loss
 
 
@@ -47,6 +49,13 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
         Share of the rows kept for early stopping; 0 trains on all.
     explanation_radius, explanation_weight : float
         Train for short explanations: penalise how far shapes can move within a radius (in standard deviations).
+    corrections : bool
+        Whether broken lines are added to the shapes once the networks are trained, where the validation rows are better
+        off with them. They have a knot at every value that many rows share, and can follow what is too sharp for a
+        network.
+    monotone : mapping of column name to 1 or -1
+        Columns whose shapes never fall (1) or never rise (-1) from one number to a larger one. Such a shape is a broken
+        line; special codes and missing cells are free.
     special_codes : sequence of numbers, or mapping by column name
         Codes that are not measurements (-9 for "no record"); each gets a learned value of its own.
     class_weight : mapping, "balanced" or None
@@ -96,6 +105,8 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
         validation_fraction: float = 0.15,
         explanation_radius: float | None = None,
         explanation_weight: float = 0.0,
+        corrections: bool = False,
+        monotone: Mapping[str, int] | None = None,
         special_codes: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -118,6 +129,8 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
             validation_fraction=validation_fraction,
             explanation_radius=explanation_radius,
             explanation_weight=explanation_weight,
+            corrections=corrections,
+            monotone=monotone,
             special_codes=special_codes,
             random_state=random_state,
             verbose=verbose,
@@ -160,6 +173,9 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
                 scores[:, 0], y.float(), reduction="none"
             )
         return len(self.classes_), lambda scores, y: functional.cross_entropy(scores, y, reduction="none")
+
+    def _curve(self) -> Curve:
+        return logistic_curve if len(self.classes_) == 2 else softmax_curve
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return scores: log-odds of the positive class, or one score for each of several classes."""
@@ -231,6 +247,9 @@ class NAMRegressor(RegressorMixin, BaseNAM):  # type: ignore[misc]
 
     def _loss(self) -> tuple[int, Loss]:
         return 1, lambda scores, y: (scores[:, 0] - y).square()
+
+    def _curve(self) -> Curve:
+        return squared_curve
 
     def predict(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return the prediction for each row."""

@@ -7,10 +7,22 @@ rather than random ones. A category may become any other, so its width is that o
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import torch
 from torch import Tensor
 
-from suffice.nam.network import AdditiveNetwork
+
+class Shapes(Protocol):
+    """A network, or one with corrections."""
+
+    @property
+    def table(self) -> Tensor:
+        """The values of all slots (members, slots, outputs)."""
+
+    def shapes(self, numbers: Tensor) -> Tensor:
+        """Evaluate every feature's shape: (features, points) to (members, features, points, outputs)."""
+
 
 _CENTERS, _OFFSETS = 32, 9
 
@@ -34,7 +46,7 @@ class Reach:
         self.numbers, self.is_ordinary, self.blocks, self.generator = numbers, slots < 0, blocks, generator
         self.offsets = torch.linspace(-radius, radius, _OFFSETS)
 
-    def __call__(self, network: AdditiveNetwork) -> Tensor:
+    def __call__(self, network: Shapes) -> Tensor:
         """Return the sum over features of the mean width, averaged over members and summed over outputs."""
         rows = torch.randint(len(self.numbers), (_CENTERS,), generator=self.generator)
         centers, counts = self.numbers[rows].T, self.is_ordinary[rows].T  # (features, centers)
