@@ -48,9 +48,15 @@ class TableFile:
                 self.schema = pa.schema([(name, pa.string()) for name in names])
                 self.rows = None
         self.columns = tuple(self.schema.names)
+        self._place = 0  # in the file, up to which it is read
         twice = first_twice(self.columns)
         if twice is not None:
             raise DataError(f"{path}: two columns are called {twice!r}; give each its own name")
+
+    @property
+    def share_read(self) -> float:
+        """How much of a CSV file is read, of 1: what tells about how many rows it has."""
+        return self._place / max(self.size, 1)
 
     def state(self) -> tuple[int, int, int]:
         """Return what changes whenever the file is written again, and now and then without."""
@@ -113,6 +119,7 @@ class TableFile:
         compression = "gzip" if self.path.suffix.lower() == ".gz" else None
         with self.path.open("rb") as file, pa.input_stream(file, compression=compression) as stream:
             for batch in _open_csv(stream, columns):
+                self._place = file.tell()
                 if start < batch.num_rows:
                     yield batch.slice(start)
                 start = max(0, start - batch.num_rows)
