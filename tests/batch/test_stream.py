@@ -3,6 +3,7 @@
 import csv
 import datetime
 import decimal
+import gzip
 import json
 import signal
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import suffice
-from suffice import Domain, Explainer, Feature, PiecewiseLinear, Steps, Table
+from suffice import DataError, Domain, Explainer, Feature, PiecewiseLinear, Steps, Table
 from suffice.cli.app import app
 
 arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -368,6 +369,16 @@ def test_what_cannot_be_done_is_refused_before_any_work(folder, tmp_path, change
     assert result.exit_code in (1, 2)
     assert message in " ".join(result.output.split())
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["quotes.csv", "quotes.csv.gz"])
+@pytest.mark.parametrize("cells", [['"p0', "p1", "p2"], ['"p0', '"p1', "p2"], ['"p0"x', "p1", "p2"]])
+def test_a_quote_that_swallows_rows_is_refused(folder, tmp_path, cells, name):
+    lines = ["u,v,w,kind,share,id", *(f"0.5,0,0,a,0.1,{cell}" for cell in cells)]
+    text = "\n".join(lines).encode()
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    with pytest.raises(DataError, match=r"line [234] is not a valid line of a CSV file"):
+        explain_file(explainer_of(folder), TableFile(tmp_path / name), tmp_path / "out.parquet", progress=nothing)
 
 
 def test_columns_that_are_not_needed_may_hold_anything(folder, tmp_path):

@@ -7,6 +7,7 @@ of a CSV file stay text.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from suffice.errors import DataError, SufficeError
-from suffice.tables.reading import bytes_of, first_twice, is_text
+from suffice.tables.reading import bytes_of, check_quotes, first_twice, is_text
 
 MOST_BYTES = 1 << 29  # of the cells of so many rows of a Parquet file
 _BLOCK_BYTES = 8 << 20
@@ -68,6 +69,12 @@ class TableFile:
         """Refuse a file of another size than this one: on another machine the name may be that of another file."""
         if self.state()[0] != self.size:
             raise DataError(f"{self.path}: is not the same file on every machine, or was changed")
+
+    def check_quotes(self) -> None:
+        """Refuse a CSV file whose quotes would let rows vanish into a cell."""
+        if not self.is_parquet:
+            with _errors_of(self.path):
+                check_quotes(self.path)
 
     def parts(self, columns: Sequence[str], size: int, start: int = 0) -> Iterator[Any]:
         """Yield tables of `size` rows (the last may have fewer) with these columns, from row `start` on."""
@@ -156,5 +163,14 @@ def _errors_of(path: Path) -> Iterator[None]:
         raise DataError(f"{path}: cannot be read ({' '.join((error.strerror or str(error)).split())})") from None
     except UnicodeDecodeError:
         raise DataError(f"{path}: is not UTF-8 text; save it in that encoding") from None
-    except (pa.ArrowException, ValueError, TypeError, LookupError, ArithmeticError, MemoryError) as error:
+    except (
+        pa.ArrowException,
+        EOFError,
+        zlib.error,
+        ValueError,
+        TypeError,
+        LookupError,
+        ArithmeticError,
+        MemoryError,
+    ) as error:
         raise DataError(f"{path}: cannot be read as a table ({' '.join(str(error).split())})") from None

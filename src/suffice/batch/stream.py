@@ -99,6 +99,7 @@ def check_files(explain: ArrowExplainer, table: TableFile, output: Path) -> None
         raise DataError(f"{output}: is the model itself; give the results another name")
     if not output.parent.is_dir():
         raise DataError(f"{output}: cannot be written: there is no folder {output.parent}")
+    table.check_quotes()
 
 
 def _is_nested(kind: Any) -> bool:

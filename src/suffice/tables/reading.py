@@ -280,6 +280,20 @@ def _lines(file: Path, text: Iterator[str], separator: str) -> Iterator[tuple[in
         raise DataError(f"{file}: line {reader.line_num} is not a valid line of a CSV file ({error})") from None
 
 
+def check_quotes(path: Path) -> None:
+    """Refuse a CSV file of any size in which quotes are not as they should be.
+
+    Readers that are more lenient take all that follows a quote, up to the next one, for a single cell.
+    """
+    is_packed = path.suffix.lower() == ".gz"
+    with gzip.open(path) if is_packed else open(path, "rb") as content:
+        if not any(b'"' in block for block in iter(lambda: content.read(1 << 20), b"")):
+            return
+        content.seek(0)
+        for _ in _lines(path, io.TextIOWrapper(content, encoding="utf-8-sig", newline=""), ","):
+            pass
+
+
 def _read_excel(file: Path) -> DataTable:
     try:
         openpyxl = importlib.import_module("openpyxl")
