@@ -56,6 +56,16 @@ def test_what_holds_is_accepted_and_true(name, capsys):
     assert is_true(plain(model_of(path).stem), json.loads(path.read_bytes()))
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_how_to_write_an_old_certificate_anew_is_told(version, tmp_path, capsys):
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps({"version": version, "result": {}}))
+    assert main([str(MODELS_BY_NAME["positive"]), str(path)]) == 2
+    said = capsys.readouterr().err
+    assert f"Cannot read the certificate: version {version} of the format is no longer read; ask again" in said
+    assert said.endswith("answer.certificate().save(FILE), or --certificate FILE of the command\n")
+
+
 def test_every_attack_is_in_the_corpus():
     assert set(INVALID) == set(ATTACKS)
 
