@@ -6,9 +6,11 @@ An EBM without interactions (one bag, 300 rounds, seed 0) is trained on a part o
 rows) and asked of all of its rows: monotonicity of each feature with numbers, with the perverse rows; for which share
 protected features never matter, by predicted class; the share of stable rows over radii; the sizes of reasons; the
 cheapest recourse of rows with the worse prediction; cards of 20 to 120 lines, made of the training rows and counted on
-the others. With `--dice N`, DiCE (the package dice-ml, method "random", four counterfactuals) is asked for N of these
-rows under the same actions; the cheapest of its answers that keep to them, by the same cost, is compared with the
-optimum. Times are of the processor.
+the others; rules of four and five conditions, of the model and of one of its five most important features.
+
+With `--dice N`, DiCE (the package dice-ml, method "random", four counterfactuals) is asked for N of these rows under
+the same actions; the cheapest of its answers that keep to them, by the same cost, is compared with the optimum. Times
+are of the processor.
 """
 
 from __future__ import annotations
@@ -129,7 +131,14 @@ def measure(name, given):
     models_and_shares(explainer, frame, data.target, groups)
     reasons(explainer, frame, IMMUTABLE[name])
     recourse(name, explainer, model, frame, part.assign(target=data.target[part.index]), given)
-    cards(explainer, model, part, frame.drop(part.index))
+    rest = frame.drop(part.index)
+    cards(explainer, model, part, rest)
+    rules(explainer, model, part, rest, additive.names)
+    few = [name for _, name in sorted(zip(model.term_importances(), model.term_names_, strict=True))[-5:]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(part[few], data.target[part.index])
+    rules(Explainer(from_model(model, part[few])), model, part[few], rest[few], few)
 
 
 def models_and_shares(explainer, frame, target, groups):
@@ -273,10 +282,16 @@ def beside_dice(explainer, model, rows, frame, train, actions, better):
     ) if ratios else print("      DiCE answered none")
 
 
+def readable_rows(frame, portfolio):
+    """Up to 500 rows whose values all lie in the model's domains."""
+    inside = frame[portfolio.readable()]
+    return inside.sample(min(len(inside), 500), random_state=0)
+
+
 def cards(explainer, model, train, rest):
     """The share that cards decide of rows that they were not made of, and how many of these wrongly."""
     made, other = explainer.portfolio(train), explainer.portfolio(rest)
-    some = rest.sample(min(len(rest), 500), random_state=0)
+    some = readable_rows(rest, other)
     predicted = [str(one) for one in model.predict(some)]
     for lines in (20, 40, 60, 80, 120):
         card = timed(f"card of {lines} lines", lambda n=lines: explainer.card(made, n))
@@ -286,6 +301,29 @@ def cards(explainer, model, train, rest):
             f"      decides {card.share} of its own rows, {card.on(other).share} of others; "
             f"wrong {wrong} of {len(some)}"
         )
+
+
+def rules(explainer, model, train, rest, names):
+    """What rules cover, of a model of all features and of one of the five that matter most; and how many wrongly."""
+    made, other = explainer.portfolio(train), explainer.portfolio(rest)
+    for conditions, most in ((4, 10), (5, 20)) if len(names) <= 5 else ((4, 10),):
+        what = f"rules of {conditions} conditions of {len(names)} features"
+        found = timed(what, lambda c=conditions, m=most: explainer.rules(made, conditions=c, most=m, max_seconds=60))
+        some = readable_rows(rest, other)
+        told = [found.decides(some.iloc[k]) for k in range(len(some))]
+        predicted = [str(one) for one in model.predict(some)]
+        wrong = sum(one is not None and str(one) != label for one, label in zip(told, predicted, strict=True))
+        unseen = found.on(other)
+        any_could = sum(one.count for one in found.coverable.values())
+        print(
+            f"      any could cover {any_could} of {len(train)}; {len(found.rules)} rules cover {found.share}, "
+            f"the first three {', '.join(str(one.share.count) for one in found.rules[:3])}; of others {unseen.share}; "
+            f"wrong {wrong} of {len(some)}; best proven {sum(one.status.name == 'PROVEN' for one in found.rules)}",
+            flush=True,
+        )
+    row = some.iloc[0]
+    one = timed("the rule of a row", lambda: explainer.rule(row, made, conditions=4, max_seconds=30))
+    print(f"      covers {one.share}, {one.status.name}; {one.sentence}")
 
 
 if __name__ == "__main__":

@@ -241,6 +241,23 @@ Proof.
   - intros i I. destruct (f i) eqn:Fi; [apply AttF; auto | apply le_refl].
   - intros g I. destruct (both f g) eqn:Fg; [apply AttE; auto | apply le_refl].
 Qed.
+
+(** So are smaller numbers than these. Just beyond a radius, where a feature's own part falls further and its pair terms
+    are constant, a + n·ε is smaller than the fall at a value a little further on, which stays there while others
+    come closer to theirs. *)
+Theorem scenario_beyond (s f : set) (lower : feature -> number) :
+  (forall i, In i features -> f i = true -> (lower i <= shown i)%number) ->
+  (forall i, In i features -> f i = true -> shows (shown i) (fun d => alone (x d) i) /\ tiny (shown i) <= 0) ->
+  (forall e, In e edges -> both f e = true -> shows (product e) (fun d => together (x d) e) /\ tiny (product e) <= 0) ->
+  (forall i, In i features -> f i = true -> s i = false) ->
+  (forall d, 0 < d -> inside (replace f (x d))) ->
+  sufficient value features row inside pair_holds s ->
+  (total_of f lower features + total (fun e => if both f e then product e else 0%number) edges <= pair_margin)%number.
+Proof.
+  intros Lower A P Free Ins Suff. eapply le_trans; [|apply (scenario_inequality s f A P Free Ins Suff)].
+  apply plus_le; [|apply le_refl]. unfold total_of. apply total_le. intros i I.
+  destruct (f i) eqn:Fi; [apply Lower; auto | apply le_refl].
+Qed.
 End Pairs.
 
 (** * Products of what is open *)
@@ -419,6 +436,66 @@ Proof.
   intros Q S f _. pose proof (share_of_negative q s (f (fst e)) (f (snd e)) Q S) as L. unfold line_at, both; simpl.
   unfold choice in L. clear - L. destruct (f (fst e)), (f (snd e)); unfold le, times, plus, of_real in *; simpl in *;
     lra.
+Qed.
+(** ** Where few features change at once
+
+    Of a negative product each of its two features bears half. A number that is no more than the halves a feature can
+    have to bear, whichever few change with it, may be added to what it does alone; then features act alone. *)
+
+Definition half (p : edge * number) : number := if le_dec (snd p) 0%number then times (1 / 2) (snd p) else 0%number.
+Definition borne (i : feature) (p : edge * number) : number :=
+  (at_feature_number i (fst (fst p)) (half p) + at_feature_number i (snd (fst p)) (half p))%number.
+
+Lemma combine_map {A B : Type} (g : A -> B) l x y : In (x, y) (combine l (map g l)) -> y = g x.
+Proof. induction l as [|z l IH]; simpl; [tauto|]. intros [E | I]; [congruence | auto]. Qed.
+
+Lemma below_half freed open p : below freed open (fst p) (snd p) (Linear 0 (half p) (half p)).
+Proof.
+  intros f _. unfold line_at, both, half. cbn [always of_first of_second].
+  destruct (le_dec (snd p) 0%number) as [L | L]; destruct (f (fst (fst p))), (f (snd (fst p))); simpl andb; cbv iota;
+    clear - L; order.
+Qed.
+
+Theorem few_of_scenario (t : scenario) (low : feature -> number) (among : set) (m : nat) :
+  (forall p, In p (products t) -> In (fst (fst p)) features /\ In (snd (fst p)) features) ->
+  (forall f, subset f among -> (count f features <= m)%nat -> obeys f t) ->
+  (forall f i, subset f among -> (count f features <= m)%nat -> In i features -> f i = true ->
+    (low i <= total (borne i) (filter (fun p => both f (fst p)) (products t)))%number) ->
+  forall f, subset f among -> (count f features <= m)%nat ->
+  (total_of f (fun i => positive_part (weights t i + low i)) features <= limit_of t)%number.
+Proof.
+  intros Edges Obeys Low f Sub Ct.
+  set (g := fun i => f i && (if le_dec 0%number (weights t i + low i)%number then true else false)).
+  assert (Gf : subset g f) by (intros i Gi; apply andb_true_iff in Gi; apply Gi).
+  assert (Sg : subset g among) by (intros i Gi; apply Sub, Gf, Gi).
+  assert (Cg : (count g features <= m)%nat).
+  { assert (L : forall l, (count g l <= count f l)%nat); [|specialize (L features); lia].
+    clear - Gf. unfold count. induction l as [|i l IH]; simpl; [lia|].
+    destruct (g i) eqn:Gi; [rewrite (Gf i Gi); simpl; lia | destruct (f i); simpl; lia]. }
+  set (inner := filter (fun p => both g (fst p)) (products t)).
+  set (lines := map (fun p => (fst p, Linear 0 (half p) (half p))) inner).
+  pose proof (linearised_fits (Scenario (weights t) inner (limit_of t)) lines g (fun _ => false) g) as Fit.
+  assert (Fits : (total_of g (drop (linearised (Scenario (weights t) inner (limit_of t)) lines)) features
+    <= limit (linearised (Scenario (weights t) inner (limit_of t)) lines))%number).
+  { apply Fit.
+    - unfold lines. rewrite map_map. reflexivity.
+    - intros e q l I. unfold lines in I. apply combine_map in I. cbn [fst] in I. injection I as E. subst l.
+      exact (below_half g (fun _ => false) (e, q)).
+    - intros p P. apply filter_In in P. apply Edges, P.
+    - split; [intros k _; reflexivity|]. split; intros k K; [exact K | apply union_true; left; exact K].
+    - specialize (Obeys g Sg Cg). unfold obeys in *. cbn [weights products limit_of]. unfold inner.
+      rewrite total_filter. eapply le_trans; [|exact Obeys]. apply plus_le; [apply le_refl|]. apply total_le.
+      intros p _. destruct (both g (fst p)); apply le_refl. }
+  cbn [linearised limit drop weights limit_of] in Fits.
+  assert (Zero : total (fun p : edge * linear => always (snd p)) lines = 0%number).
+  { unfold lines. rewrite total_map. cbn [snd always]. apply total_zero. }
+  rewrite Zero in Fits. eapply le_trans; [|eapply le_trans; [exact Fits | clear; order]].
+  unfold total_of. apply total_le. intros i I. unfold g at 1, positive_part. specialize (Low g i Sg Cg I).
+  destruct (f i) eqn:Fi; simpl; [|apply le_refl].
+  destruct (le_dec 0%number (weights t i + low i)%number) as [L | L]; [|apply le_refl].
+  apply plus_le; [apply le_refl|]. eapply le_trans; [apply Low|].
+  - unfold g. rewrite Fi. destruct (le_dec 0%number (weights t i + low i)%number); [reflexivity | contradiction].
+  - unfold lines. rewrite total_map. apply le_refl.
 Qed.
 End Scenario_leaf.
 

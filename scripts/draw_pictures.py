@@ -33,6 +33,10 @@ def figures() -> Iterator[tuple[str, Figure]]:
     steps = explainer.curve(rows[1], until=2, unit="std")
     yield "curve", plots.curve(steps, unit="standard deviations").figure
 
+    loan = loan_model().explain({"income": 30, "late payments": 0, "housing": "own"}, radius=1)
+    yield "concept-shapes", plots.shapes(loan)
+    yield "concept-drops", plots.waterfall(loan).figure
+
     wide, sample = wide_model(), random.Random(2)
     found = [
         wide.explain(
@@ -50,6 +54,21 @@ def figures() -> Iterator[tuple[str, Figure]]:
     yield "wide-shapes", plots.shapes(largest, [*largest.features[:4], *largest.model.names[-5:]])
     small = Figure(figsize=(5, 2.5), layout="constrained").subplots()
     yield "wide-drops-small", plots.waterfall(largest, small).figure
+
+
+def loan_model() -> Explainer:
+    """Return the model of docs/concepts.md."""
+    shapes: list[suffice.Shape] = [
+        PiecewiseLinear([0, 40, 80], [-1, 2, 2.5]),
+        Steps([1, 3], [1, 0, -3]),
+        Table({"own": 0.5, "rent": -0.25}),
+    ]
+    features = [
+        Feature("income", Domain.interval(0, 100), deviation=10),
+        Feature("late payments", Domain.integers(0, 20), deviation=3),
+        "housing",
+    ]
+    return Explainer(AdditiveModel(shapes, features=features, classes=["refuse", "grant"]))
 
 
 def wide_model() -> Explainer:

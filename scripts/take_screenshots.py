@@ -1,6 +1,6 @@
 """Take the documentation's pictures of the page and of a report, with Debian's Chromium and Playwright.
 
-.venv/bin/python scripts/take_screenshots.py    writes page*.png, rows*.png and report.png to docs/pictures
+.venv/bin/python scripts/take_screenshots.py    writes pictures of pages and of a report to docs/pictures
 """
 
 from __future__ import annotations
@@ -50,6 +50,19 @@ def take_page(browser: Browser, address: str) -> None:
         page.close()
 
 
+def take_portfolio(browser: Browser, address: str) -> None:
+    """Show what is asked of all patients together."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(300_000)
+    page.goto(f"{address}#view=all&row=75&radius=0.5&unit=std&claim=same&without=worst texture")
+    page.wait_for_selector("#all-more figure")
+    page.wait_for_selector("#all-more .bars")
+    page.click("#stable")
+    page.wait_for_selector("#all-more :text('radius 0.25')")
+    page.locator("#all-more").screenshot(path=PICTURES / "portfolio.png")
+    page.close()
+
+
 def take_report(browser: Browser, folder: Path) -> None:
     """Show the beginning of a report on one patient."""
     path = folder / "report.html"
@@ -64,7 +77,9 @@ def main() -> None:
     """Start a server, take the pictures, stop it."""
     table = Path(tempfile.mkdtemp()) / "breast_cancer.csv"
     load_breast_cancer().frame.to_csv(table, index=False)
-    asked = command("serve", MODEL, "--data", table, "--port", 0, "--max-seconds", 300)
+    model = table.with_name("model.safetensors")  # with domains, so that features can only be what they can be
+    subprocess.run(command("domains", MODEL, "--learn", table, "-o", model), check=True, capture_output=True)
+    asked = command("serve", model, "--data", table, "--port", 0, "--max-seconds", 300)
     server = subprocess.Popen(asked, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
@@ -72,6 +87,7 @@ def main() -> None:
         with sync_playwright() as driver, tempfile.TemporaryDirectory() as folder:
             browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
             take_page(browser, address)
+            take_portfolio(browser, address)
             take_report(browser, Path(folder))
             browser.close()
     finally:

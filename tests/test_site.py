@@ -22,6 +22,7 @@ def test_every_page_is_in_the_navigation_and_every_entry_is_a_page():
     listed = re.findall(r": (\S+\.md)$", configuration.partition("nav:")[2], flags=re.MULTILINE)
     assert all((ROOT / "docs" / page).exists() for page in listed)
     assert {path.name for path in (ROOT / "docs").glob("*.md")} <= set(listed)
+    assert {f"tutorials/{path.name}" for path in (ROOT / "docs" / "tutorials").glob("*.md")} <= set(listed)
     assert len(listed) == len(set(listed))
 
 

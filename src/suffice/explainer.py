@@ -181,8 +181,7 @@ class Explainer(Predictions, Desk):
     ) -> BatchResult:
         """Return explanations of all rows of a table, in columns; each is the one that `explain` gives for the row.
 
-        With pair terms it may be another set of the same size. A question is compiled once; asked again, of this table
-        or another, it is ready.
+        A question is compiled once; asked again, of this table or another, it is ready.
 
         Parameters
         ----------

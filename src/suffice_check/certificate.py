@@ -81,7 +81,8 @@ def read_evidence(certificate: Certificate, forms: Mapping[str, Mapping[str, Rea
 def _read(document: Any) -> Certificate:
     version = document.get("version") if isinstance(document, dict) else VERSION
     if type(version) is int and version in (1, 2):
-        raise ValueError(f"version {version} of the format is no longer read; certify the answer anew with suffice")
+        anew = "ask again and write it anew, with answer.certificate().save(FILE), or --certificate FILE of the command"
+        raise ValueError(f"version {version} of the format is no longer read; {anew}")
     if type(version) is not int or version != VERSION:
         raise ValueError(f"this version of the format is not known; there is version {VERSION}")
     _, model, row, question, enclosure, charges, result, evidence = fields(

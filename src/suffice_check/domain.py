@@ -47,6 +47,10 @@ class Domain(NamedTuple):
         """Return the numbers of the spans between two ends."""
         return Domain([cut for span in self.spans if (cut := span.cut(low, high)) is not None], [], [])
 
+    def covers(self, low: Number | None, high: Number | None) -> bool:
+        """Whether every number between two ends is one of the domain."""
+        return any(span.cut(low, high) == Span(low, high, is_integers=False) for span in self.spans)
+
     def around(self, x: Value, radius: Number | None) -> Domain:
         """Return what is within a radius of a value (None: within some finite one): the region of a free feature."""
         if x in self.codes:

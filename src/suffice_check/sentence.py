@@ -11,9 +11,11 @@ from fractions import Fraction
 from typing import Any
 
 from suffice_check.certificate import Radius, Range, Step
-from suffice_check.domain import Span
+from suffice_check.domain import Domain, Span
 from suffice_check.ordered import Number
 from suffice_check.question import Reach, regions
+from suffice_check.ranges import in_range
+from suffice_check.reading import Value
 from suffice_check.verdict import ONE, Proven
 from suffice_check.words import listed, quoted, show, show_domain, show_floor, show_interval, show_value
 
@@ -38,6 +40,7 @@ class Sentence:
         self.moving, self.still = ([n for n in self.rest if (n in immutable) == is_so] for is_so in (False, True))
         charge = min(proven.certificate.charges or [Fraction(0)])
         self.spare = f"at least {show_floor(charge)} of score" if charge else ""
+        self.is_open = self.kind in ("radius", "curve")  # radii are looked for, not given
 
     def text(self) -> str:
         """Return it all in one line."""
@@ -64,13 +67,24 @@ class Sentence:
         proven, immutable, fixed = self.proven, {*self.question.immutable}, {*self.fixed}
         parts = {**self.parts(), "Model": f"the file with the SHA-256 {proven.certificate.model}"}
         found = [f"{name}: {part}." for name, part in parts.items() if not name.lower().endswith("row")]
-        at: Radius = "inf" if self.kind in ("radius", "curve") else ONE
+        at: Radius = "inf" if self.is_open else ONE
         region = regions(proven.model, proven.row, proven.radii, at, proven.still)
+        features, ranges = proven.model.features, self.result.get("ranges", [])
+        inside = {features[one.feature].name: in_range(features[one.feature].domain, one) for one in ranges}
+        free = "within that radius in" if self.is_open else "free in"
         for (name, x), domain in zip(self.cells.items(), region, strict=True):
-            role = "immutable" if name in immutable else "fixed, if free in" if name in fixed else "free in"
-            where = "" if name in immutable else f" {show_domain(domain)}"
-            found.append(f"  {name!r} = {show_value(x, is_exact=True)}: {role}{where}")
+            where = f"{'fixed, if ' if name in fixed else ''}{free} {show_domain(domain)}"
+            if name in inside or name in immutable:
+                where = f"in {show_domain(inside[name])}" if name in inside else "immutable"
+            elif name in fixed and not self._rules_sets_out:
+                where = "fixed"
+            found.append(f"  {name!r} = {show_value(x, is_exact=True)}: {where}")
         return found
+
+    @property
+    def _rules_sets_out(self) -> bool:
+        """Whether something is said of other sets, in which what is fixed here may be free."""
+        return self.kind == "explanation" and self.result["lower_bound"] > 0
 
     # --- the kinds of results -----------------------------------------------------------------------------------------
 
@@ -78,11 +92,14 @@ class Sentence:
     def _by(self) -> str:
         return f" by {self.spare}" if self.spare else ""
 
+    @property
+    def _kept(self) -> str:
+        return f"{self.claim}, with {self.spare} to spare" if self.spare else self.claim
+
     def _explanation(self, lower_bound: Fraction, **_: Any) -> str:
-        to_spare = f", with {self.spare} to spare" if self.spare else ""
         least = f"; no {self._less(lower_bound)} is enough" if lower_bound else ""
         least += ", even if the claim may fail by as much" if least and self.spare else ""
-        return f"{self.claim}{to_spare}, {self._whatever()}{least}{self._costs() if least else ''}"
+        return f"{self._kept}, {self._whatever()}{least}{self._costs() if least else ''}"
 
     def _insufficient(self, **_: Any) -> str:
         fixed = self._values(self.fixed) or "nothing"
@@ -106,12 +123,13 @@ class Sentence:
         return f"{self._contrast(**contrast)}; at this cost, the largest change must {must}"
 
     def _radius(self, holds_at: Radius, fails_at: Radius | None, **_: Any) -> str:
-        said = f"{self.claim} {self._until(holds_at)}"
+        said = f"{self._kept}{',' if self.spare else ''} {self._until(holds_at)}"
         if fails_at is None:
             return said
         if self.proven.is_best and isinstance(holds_at, Number):
             return said + (", but not at this one" if holds_at.edge else ", but at no larger one")
-        return f"{said}, but not {self._from(fails_at)}"
+        fails = f"is false{self._by} at some input" if self.spare else "not"
+        return f"{said}, but {fails} {self._from(fails_at)}"
 
     def _explanations(self, minimal: str, sets: list[list[int]], is_complete: bool, **_: Any) -> str:
         named = listed((f"[{self._named(one)}]" for one in sets), self.most)
@@ -155,7 +173,8 @@ class Sentence:
         between, others = Span(one.low, one.high, is_integers=False), (*domain.categories, *domain.codes)
         apart = [show_value(x, is_exact=True) for x in others if isinstance(x, Number) and between.holds(x)]
         without = f" without {listed(apart, self.most)}" if apart else ""
-        return f"in {show_interval(one.low, one.high, is_exact=False)}{without}"
+        inside = "" if domain.covers(one.low, one.high) else " (of its domain)"
+        return f"in {show_interval(one.low, one.high, is_exact=False)}{inside}{without}"
 
     def _whatever(self) -> str:
         if not self.moving:
@@ -202,13 +221,12 @@ class Sentence:
         return f"{'above' if start.edge > 0 else 'from'} {self._amount(start.value)}{'' if start.edge else ' on'}"
 
     def _amount(self, radius: Fraction) -> str:
-        is_std = self.question.unit == "std" and self.kind in ("radius", "curve")
-        return show(radius) + (_deviations(radius) if is_std else "")
+        return show(radius) + (_deviations(radius) if self.question.unit == "std" and self.is_open else "")
 
     def _region(self) -> str:
         """Return how far features may move; if other sets are ruled out, those that are fixed in this one too."""
         question, immutable = self.question, {*self.question.immutable}
-        also = self.fixed if self.kind == "explanation" and self.result["lower_bound"] else []
+        also = self.fixed if self._rules_sets_out else []
         free = [name for name in (*self.moving, *also) if name not in immutable]
         if not free:
             return ""
@@ -227,21 +245,31 @@ class Sentence:
         near = [
             one for one in self.proven.model.features if (radius := reach.get(one.name)) and type(radius) is not list
         ]
+        if cut := [one.name for one in near if self._is_cut(one.domain, self.cells[one.name], radii[one.name])]:
+            said.append(f"{self._quoted(cut)} only inside {'their domains' if cut[1:] else 'its domain'}")
         if any(self.cells[feature.name] in feature.domain.categories for feature in near):
-            above = " at a radius above 0" if self.kind in ("radius", "curve") else ""
+            above = " at a radius above 0" if self.is_open else ""
             said.append(f"a category may become any other{above}")
         labels = [x for _, domain, *_ in near if domain.spans for x in (*domain.categories, *domain.codes)]
         if any(isinstance(x, Number) for x in labels):
             said.append("numbers that are codes or categories count as labels")
         return said
 
+    def _is_cut(self, domain: Domain, x: Value, radius: Reach) -> bool:
+        """Whether some number within a radius of the row is not in the domain."""
+        if not isinstance(x, Number) or x in (*domain.categories, *domain.codes):
+            return False
+        if self.is_open or not isinstance(radius, Fraction):
+            return not domain.covers(None, None)
+        return not domain.covers(Number(x.value - radius), Number(x.value + radius))
+
     def _within(self, reach: Reach) -> str:
         if isinstance(reach, list):
             return f"one of {listed(map(show_value, reach), self.most)}"
         if not reach:
             return "anywhere in its domain" if reach is None else "held at its value"
-        unit, is_open = self.question.unit, self.kind in ("radius", "curve")
-        size = "that radius" if is_open else show(reach) + (_deviations(reach) if unit == "std" else "")
+        unit = self.question.unit
+        size = "that radius" if self.is_open else show(reach) + (_deviations(reach) if unit == "std" else "")
         return f"within {size} of the row{_UNITS[unit]}"
 
     def _values(self, names: Iterable[str]) -> str:

@@ -726,31 +726,43 @@ def formula(text, kind="logit"):
 
 add_fit(STATS, "formula: y ~ age + C(job)", lambda: formula("bits ~ age + income + C(job)"))
 add_fit(STATS, "formula: y ~ age + C(job, Sum)", lambda: formula("number ~ age + C(job, Sum)", "ols"))
-add_fit(
-    STATS,
-    "formula: y ~ age * income",
-    lambda: formula("number ~ age * income", "ols"),
-    refused="the product of age and income",
-    because="pairs",
-)
-add_fit(
-    STATS,
-    "formula: y ~ np.log(income)",
-    lambda: formula("number ~ np.log(income)", "ols"),
-    refused=r"np.log\(income\) in its formula",
-    because="curves",
-)
+for text in (
+    "age * income",
+    "age * C(job)",
+    "np.log(income) + age",
+    "age + I(age ** 2) + income",
+    "scale(age) + np.sqrt(income)",
+):
+    add_fit(STATS, f"formula: y ~ {text}", lambda text=text: formula(f"number ~ {text}", "ols"))
+for text in ("bs(age, df=5) + income", "I(age > 40) + np.minimum(income, 30)", "C(job) * C(visits > 2)"):
+    add_fit(STATS, f"formula: y ~ {text}", lambda text=text: formula(f"bits ~ {text}"))
+for text, why in (
+    ("age + I(income / age)", "multiplies or divides functions of variables"),
+    ("cr(age, df=4)", "calls cr, of whose kind bs is read"),
+):
+    add_fit(STATS, f"formula: y ~ {text}", lambda text=text: formula(f"number ~ {text}", "ols"), refused=why)
 
 
-def smooth():
+def smooth(text=None):
     from statsmodels.gam.api import BSplines, GLMGam
+    from statsmodels.genmod.families import Binomial
 
-    X = data()["numbers"]
-    found = GLMGam(data()["number"], smoother=BSplines(X[["age", "income"]], df=[6, 6], degree=[3, 3])).fit()
-    return Original(found, X)
+    X, splined = data()["mixed"], ["age", "income"]
+    X = X[splined] if text is None else X
+    splines = BSplines(X[splined], df=[6, 6], degree=[3, 2])
+    if text is None:
+        found = GLMGam(data()["number"], smoother=splines).fit()
+        return Original(found, X, predict=lambda t: np.asarray(found.predict(exog_smooth=t[splined].to_numpy())))
+    found = GLMGam.from_formula(text, X.assign(bits=data()["bits"]), smoother=splines, family=Binomial()).fit()
+
+    def chances(t):
+        return np.asarray(found.predict(t, t[splined].to_numpy()))
+
+    return Original(found, X, predict=lambda t: (chances(t) > 0.5).astype(int), chances=chances)
 
 
-add_fit(STATS, "GLMGam", smooth, refused="has smooth splines", because="curves")
+add_fit(STATS, "GLMGam, regression", smooth)
+add_fit(STATS, "GLMGam.from_formula, binary", lambda: smooth("bits ~ visits + C(job)"))
 
 # --- credit scoring ---------------------------------------------------------------------------------------------------
 

@@ -107,6 +107,40 @@ def test_none_where_the_original_does_not_take_it_for_missing_is_refused():
         suffice.from_model(fitted, table)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("marker", [None, np.nan])
+def test_truth_values_beside_missing_cells_are_categories(marker):
+    table, y, _ = frame()
+    flag = pandas.Series((table.code == 1).astype(object).where(table.code != 2, marker), dtype=object)
+    table = pandas.DataFrame({"flag": flag, "size": table["size"].astype(float)})
+    before = ColumnTransformer([("flag", OneHotEncoder(), ["flag"])], remainder="passthrough")
+    fitted = make_pipeline(before, LogisticRegression(C=100)).fit(table, y)
+    model = suffice.from_model(fitted, table)
+    assert model.domains[0].categories_ == (0, 1)
+    assert MISSING in model.domains[0]
+    explainer = suffice.Explainer(model)
+    assert [explainer.predict(table.iloc[k]) for k in range(60)] == list(fitted.predict(table.iloc[:60]))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (lambda code: pandas.Timestamp("2020-01-01") + pandas.to_timedelta(code, unit="D"), "a column of dates"),
+        (lambda code: code + 2**60, "two categories that are the same float, .*; write such numbers as text"),
+        (
+            lambda code: pandas.Series([("a", None, np.nan)[k] for k in code], dtype=object),
+            "two kinds of missing cells",
+        ),
+    ],
+)
+def test_categories_that_cannot_be_told_apart_here_are_named(column, words):
+    table, y, _ = frame()
+    table = pandas.DataFrame({"odd": column(table.code)})
+    with pytest.raises(AdapterError, match=words):
+        suffice.from_model(make_pipeline(OneHotEncoder(), LogisticRegression()).fit(table, y), table)
+
+
 # --- categories of boosted trees --------------------------------------------------------------------------------------
 
 

@@ -167,6 +167,27 @@ def test_a_pmml_scorecard_gives_the_points_of_the_first_attribute_that_holds(tmp
         score((3, "smith"))
 
 
+def test_values_that_are_not_valid_in_pmml_have_no_score():
+    interval = '<Interval closure="openClosed" leftMargin="0" rightMargin="50"/>'
+    fields = FIELDS.replace('dataType="double"/>', f'dataType="double">{interval}</DataField>', 1)
+    body = CHARACTERISTICS.replace('operator="equal" value="cook"', 'operator="notEqual" value="x"')
+    model = suffice.from_model(pmml(body.replace('<Attribute partialScore="20"><True/></Attribute>', ""), fields))
+    score = Explainer(model).score
+    assert score((50, "cook")) == score((20.5, "cook")) == 13
+    assert score((5e-324, "cook")) == 9
+    assert score((MISSING, "cook")) == Fraction(9, 2)
+    for row in ((0, "cook"), (50.25, "cook"), (20, "smith")):
+        with pytest.raises(suffice.RowError, match="outside its domain"):
+            score(row)
+    as_is = "".join(f'<MiningField name="{name}" invalidValueTreatment="asIs"/>' for name in ("age", "job"))
+    taken = pmml(body.replace("<MiningSchema/>", f"<MiningSchema>{as_is}</MiningSchema>"), fields)
+    score = Explainer(suffice.from_model(taken)).score
+    assert score((0, "cook")) == 9
+    assert score((60, "(unseen)")) == 26
+    with pytest.raises(AdapterError, match="invalidValueTreatment='asMissing', which is not read"):
+        suffice.from_model(taken.replace("asIs", "asMissing"))
+
+
 def regression(classes, rows, how, intercepts):
     tables = []
     for name, row, start in zip(classes, rows, intercepts, strict=True):

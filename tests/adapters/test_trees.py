@@ -351,6 +351,14 @@ def test_lightgbm_refusals(lightgbm):
             ).fit(X, y),
             "random forest",
         ),
+        (
+            lightgbm.train(
+                {"objective": lambda scores, rows: (scores - rows.get_label(), np.ones(len(scores))), "verbose": -1},
+                lightgbm.Dataset(X, y),
+                num_boost_round=2,
+            ),
+            "an objective of your own",
+        ),
     ]
     for model, words in cases:
         with pytest.raises(AdapterError, match=words):
@@ -401,6 +409,10 @@ def test_catboost_refusals(catboost):
         (catboost.CatBoostClassifier(depth=3, **quiet).fit(X, y), "a path of a tree uses three features or more"),
         (catboost.CatBoostClassifier(depth=1, grow_policy="Lossguide", **quiet).fit(X, y), "no symmetric trees"),
         (catboost.CatBoostClassifier(depth=1, cat_features=[0], **quiet).fit(named, y), "categorical features"),
+        (
+            catboost.CatBoostClassifier(depth=1, text_features=[0], **quiet).fit(named + " wine", y),
+            r"each cell of its text_features \('0'\)",
+        ),
     ]
     for model, words in cases:
         with pytest.raises(AdapterError, match=words):

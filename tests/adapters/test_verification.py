@@ -90,6 +90,15 @@ def test_the_labels_of_several_classes_are_compared():
         suffice.from_model(Biased().fit(X, decided(X, 3)), X)
 
 
+def test_labels_in_the_place_of_scores_and_a_list_of_models_are_named():
+    X = rows()
+    model = LogisticRegression().fit(X, decided(X))
+    with pytest.raises(AdapterError, match="as labels are: give scores or probabilities"):
+        suffice.from_model(model, (X, model.predict(X)))
+    with pytest.raises(AdapterError, match="a list is an ensemble of PyTorch networks, but it holds the Logistic"):
+        suffice.from_model([model, model])
+
+
 def test_other_names_of_classes_do_not_hide_the_labels():
     X = rows()
     suffice.from_model(LogisticRegression().fit(X, decided(X)), X, classes=["no", "yes"])

@@ -51,7 +51,7 @@ def test_features_that_are_fixed_by_wish_are_not_called_needed():
     explainer = Explainer(AdditiveModel([RISING] * 3, 0, features=list("abc")))
     why = explainer.explain([1, 1, 1], radius="0.01", fix=["a", "b", "c"], unit="raw")
     assert "needed" not in str(why)
-    assert str(why).splitlines()[0] == "In short: 1; this rests on all 3 features."
+    assert str(why).splitlines()[0] == "In short: 1; with all 3 features fixed, nothing can change."
     assert str(why).splitlines()[3] == (
         "Proven: with all 3 features fixed, nothing can change; no smaller set that the preferences allow is enough."
     )
@@ -61,6 +61,7 @@ def test_features_that_are_fixed_by_wish_are_not_called_needed():
         why.counterexample("a")
     needed = explainer.explain([1, 1, 1], radius=4, unit="raw")
     assert "every feature is needed: if any one of them is free, the prediction can change." in str(needed)
+    assert str(needed).splitlines()[0] == "In short: 1; this rests on all 3 features."
 
 
 def test_texts_speak_of_the_claim():

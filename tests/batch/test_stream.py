@@ -1,5 +1,9 @@
 """Files: read in parts, written whole or not at all, gone on with after a kill."""
 
+import csv
+import datetime
+import decimal
+import gzip
 import json
 import signal
 import subprocess
@@ -11,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import suffice
-from suffice import Domain, Explainer, Feature, PiecewiseLinear, Steps, Table
+from suffice import DataError, Domain, Explainer, Feature, PiecewiseLinear, Steps, Table
 from suffice.cli.app import app
 
 arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -51,6 +55,62 @@ def folder(tmp_path_factory):
 
 def explainer_of(folder, **options):
     return ArrowExplainer(folder / "model.safetensors", 0.5, unit="raw", **options)
+
+
+def test_every_format_has_the_same_rows(folder, tmp_path):
+    ask = explainer_of(folder, carry=["id", "u"])
+    tables = {}
+    for ending in ("parquet", "arrow", "csv", "jsonl"):
+        explain_file(
+            ask, TableFile(folder / "rows.parquet"), tmp_path / f"out.{ending}", part_rows=900, progress=nothing
+        )
+    tables["parquet"] = parquet.read_table(tmp_path / "out.parquet")
+    with arrow.ipc.open_file(tmp_path / "out.arrow") as file:
+        tables["arrow"] = file.read_all()
+    rows = tables["parquet"].to_pylist()
+    assert tables["arrow"].to_pylist() == rows
+    assert tables["arrow"].schema.metadata == tables["parquet"].schema.metadata
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == rows
+    with (tmp_path / "out.csv").open(newline="") as file:
+        cells = list(csv.DictReader(file))
+    assert [json.loads(row["features"]) for row in cells] == [row["features"] for row in rows]
+    for name in ("u", "margin", "margin_error"):
+        assert [float(row[name]) for row in cells] == [row[name] for row in rows]
+    for name in ("id", "row", "prediction", "size", "status", "path"):
+        assert [row[name] for row in cells] == [str(row[name]) for row in rows]
+
+
+def test_text_formats_say_what_failed_and_keep_odd_cells(folder, tmp_path):
+    odd = parquet.read_table(folder / "rows.parquet").slice(0, 4)
+    odd = odd.append_column("when", arrow.array([datetime.date(2024, 5, 1)] * 4))
+    odd = odd.append_column("much", arrow.array([1.5, float("inf"), float("nan"), None]))
+    odd = odd.append_column("kinds", odd["id"].dictionary_encode())
+    odd = odd.append_column("price", arrow.array([decimal.Decimal("1.10")] * 4))
+    odd = odd.set_column(odd.schema.get_field_index("u"), "u", arrow.array([0.5, 77.0, None, 0.25]))
+    parquet.write_table(odd, tmp_path / "rows.parquet")
+    ask = explainer_of(folder, carry=["id", "when", "much", "kinds", "price"])
+    for ending in ("csv", "jsonl"):
+        explain_file(ask, TableFile(tmp_path / "rows.parquet"), tmp_path / f"out.{ending}", progress=nothing)
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["status"] for row in rows] == ["proven", "failed", "failed", "proven"]
+    assert (rows[1]["size"], rows[1]["features"]) == (None, [])
+    assert "outside its domain" in rows[1]["message"]
+    assert [row["much"] for row in rows] == [1.5, "inf", None, None]
+    with (tmp_path / "out.csv").open(newline="") as file:
+        cells = list(csv.DictReader(file))
+    assert [row["message"] for row in cells] == [row["message"] or "" for row in rows]
+    for got in (rows, cells):
+        assert [(row["when"], row["price"], row["kinds"]) for row in got] == [
+            ("2024-05-01", "1.10", f"p{k}") for k in range(4)
+        ]
+
+
+def test_how_much_of_a_csv_file_is_read_is_known(folder):
+    table = TableFile(folder / "rows.csv")
+    assert (table.rows, table.share_read) == (None, 0)
+    assert sum(part.num_rows for part in table.parts(["u"], 500)) == 2500
+    assert table.share_read == 1
 
 
 @pytest.mark.parametrize("part_rows", [250, 300, 2500, 10_000])
@@ -271,7 +331,7 @@ def test_the_command_tells_what_became_of_the_rows(folder, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"output": "rows.txt"}, "ends in .parquet"),
+        ({"output": "rows.txt"}, "must end in .parquet, .arrow, .csv or .jsonl"),
         ({"output": "nowhere/o.parquet"}, "there is no folder"),
         ({"input": "absent.parquet"}, "there is no such file"),
         ({"input": "model.safetensors"}, "must end in .csv"),
@@ -309,6 +369,16 @@ def test_what_cannot_be_done_is_refused_before_any_work(folder, tmp_path, change
     assert result.exit_code in (1, 2)
     assert message in " ".join(result.output.split())
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["quotes.csv", "quotes.csv.gz"])
+@pytest.mark.parametrize("cells", [['"p0', "p1", "p2"], ['"p0', '"p1', "p2"], ['"p0"x', "p1", "p2"]])
+def test_a_quote_that_swallows_rows_is_refused(folder, tmp_path, cells, name):
+    lines = ["u,v,w,kind,share,id", *(f"0.5,0,0,a,0.1,{cell}" for cell in cells)]
+    text = "\n".join(lines).encode()
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    with pytest.raises(DataError, match=r"line [234] is not a valid line of a CSV file"):
+        explain_file(explainer_of(folder), TableFile(tmp_path / name), tmp_path / "out.parquet", progress=nothing)
 
 
 def test_columns_that_are_not_needed_may_hold_anything(folder, tmp_path):

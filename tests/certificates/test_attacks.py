@@ -280,6 +280,12 @@ def test_the_smallest_charge_is_said_to_be_spare():
     document = Explainer(model).sufficiency([0], ["x0"], 1, claim=Within(1), **RAW).certificate().document
     charged = forged(document, question={"arithmetic": "float32"}) | {"charges": ["1/500", "1/1000"]}
     assert "with at least 1/1000 of score to spare" in check(model, charged)
+    document = Explainer(model).radius([0], [], claim=Within(1), **RAW).certificate().document
+    charged = forged(document, question={"arithmetic": "float32"}, result={"holds_at": "1/2", "fails_at": "2"})
+    charged = forged(charged, evidence={"input": [{"number": "2"}]})
+    text = check(model, charged | {"charges": ["1/500", "1/1000"]})
+    assert "own, with at least 1/1000 of score to spare, at every radius up to and including 1/2, but is false" in text
+    assert "false by at least 1/1000 of score at some input from 2 on." in text
 
 
 def test_what_cannot_move_at_any_finite_radius_is_told():

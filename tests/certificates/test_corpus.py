@@ -56,6 +56,16 @@ def test_what_holds_is_accepted_and_true(name, capsys):
     assert is_true(plain(model_of(path).stem), json.loads(path.read_bytes()))
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_how_to_write_an_old_certificate_anew_is_told(version, tmp_path, capsys):
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps({"version": version, "result": {}}))
+    assert main([str(MODELS_BY_NAME["positive"]), str(path)]) == 2
+    said = capsys.readouterr().err
+    assert f"Cannot read the certificate: version {version} of the format is no longer read; ask again" in said
+    assert said.endswith("answer.certificate().save(FILE), or --certificate FILE of the command\n")
+
+
 def test_every_attack_is_in_the_corpus():
     assert set(INVALID) == set(ATTACKS)
 
@@ -94,16 +104,16 @@ def test_the_sentence_says_what_is_proven_of_which_row_region_and_model():
     assert said("one_inequality") == (
         "Proven: with 'colour' = 'red', 'jump' = 1/4 and 'months' = 3 fixed, the prediction stays 'yes', whatever the "
         "other 2 features do within the region; no smaller set is enough. Region: every free feature within 2 of the "
-        "row (in its own units); a category may become any other; numbers that are codes or categories count as "
-        "labels. Rest of the row: 'net' = 5/2 and 'bins' = 5. "
+        "row (in its own units); 'months' only inside its domain; a category may become any other; numbers that are "
+        "codes or categories count as labels. Rest of the row: 'net' = 5/2 and 'bins' = 5. "
         f"Model: the file whose SHA-256 begins with {digits}."
     )
     assert said("contrast").startswith(
         "Proven: changing 'net' and 'months' alone can break the claim that the prediction stays 'yes'; no fewer "
         "features can. Region: 'net' within 2 of the row (in its own units), 'bins' within 2 of the row (in its own "
         "units), 'months' within 1 of the row (in its own units), 'colour' held at its value and 'jump' within 1/8 of "
-        "the row (in its own units); numbers that are codes or categories count as labels. Row: 'net' = 5/2, 'bins' = "
-        "5, 'months' = 3, 'colour' = 'red' and 'jump' = 1/4."
+        "the row (in its own units); 'months' only inside its domain; numbers that are codes or categories count as "
+        "labels. Row: 'net' = 5/2, 'bins' = 5, 'months' = 3, 'colour' = 'red' and 'jump' = 1/4."
     )
     assert said("insufficient").startswith(
         "Proven: fixing 'months' = 3 is not enough: the claim that the prediction stays 'b' is false at an input of "
@@ -121,7 +131,7 @@ def test_the_sentence_says_what_is_proven_of_which_row_region_and_model():
             "standard_deviations",
             "fixed and 'jump' immutable, the prediction stays 'yes', whatever the other 2 features",
         ),
-        ("standard_deviations", "Region: every free feature within 1 standard deviation of the row; a category"),
+        ("standard_deviations", "Region: every free feature within 1 standard deviation of the row; 'months' only"),
         ("deviations_of_corners", "Region: every free feature within 1/2 standard deviations of the row."),
         ("scaled_units", "Region: every free feature within 1 of the row (in the model's scaled units)"),
         (
@@ -164,8 +174,8 @@ def test_the_sentence_says_what_is_proven_of_which_row_region_and_model():
         ),
         (
             "radius_with_immutable",
-            "within that radius of the row (in the model's scaled units); numbers that are codes or categories count "
-            "as labels. Rest of the row: 'bins'",
+            "within that radius of the row (in the model's scaled units); 'bins', 'months' and 'jump' only "
+            "inside their domains; numbers that are codes or categories count as labels. Rest of the row: 'bins'",
         ),
         (
             "radius_without_end",
@@ -236,7 +246,40 @@ def test_a_number_that_is_a_code_is_said_to_be_a_label():
     shape, domain = Table({-999: -9}, otherwise=Steps([1], [2, 2])), Domain.interval(-998, 9) | Domain.codes(-999)
     model = AdditiveModel([shape], features=[Feature("a", domain)], classes=["no", "yes"])
     text = told(model, Explainer(model).explain([-998], 2, unit="raw"))  # -999 is near, and breaks the claim
-    assert "within 2 of the row (in its own units); numbers that are codes or categories count as labels. Row" in text
+    within = "within 2 of the row (in its own units); 'a' only inside its domain; numbers that are codes or categories"
+    assert f"{within} count as labels. Row" in text
+
+
+def test_a_domain_that_ends_within_the_radius_is_told():
+    """Without that, the sentence would speak of numbers such as an `a` of 4, at which the model decides otherwise."""
+    domains = {"a": Domain.interval(0, 2), "b": Domain.interval(-9, 9), "c": Domain.integers(0, 9), "d": None}
+    features = [Feature(name, domain, deviation=1) for name, domain in domains.items()]
+    model = AdditiveModel([Steps([3], [1, -5]), *[Steps([5], [1, 0])] * 3], features=features, classes=["no", "yes"])
+    asked, row = Explainer(model), [1, 0, 5, 0]
+    assert "of the row; 'a' and 'c' only inside their domains. Row" in told(model, asked.explain(row, 5))
+    assert "of the row; 'a', 'b' and 'c' only inside their domains. Row" in told(model, asked.explain(row, 10))
+    assert "of the row; 'a' only inside its domain. Row" in told(model, asked.explain(row, 5, immutable=["c"]))
+    assert "'a', 'b' and 'c' only inside their domains. Row" in told(model, asked.curve(row, until=2))
+    assert "domain" not in told(model, asked.explain(row, {"a": 1, "b": 1, "c": 0, "d": 9}))
+    assert "anywhere in its domain. Row" in told(model, asked.explain(row, "inf"))
+
+
+def test_ranges_are_those_of_the_domain_and_nothing_is_said_to_be_fixed_in_them():
+    features = [Feature("a", Domain.interval(0, 9)), Feature("b", Domain.integers(0, 9)), Feature("c")]
+    model = AdditiveModel([Steps([3], [1, -5]), Steps([4], [-1, 2]), Steps([1], [0, -2])], features=features)
+    answer = Explainer(model).inflate([1, 5, 0], 2, unit="raw")
+    assert "as long as 'a' is in [0, 3) and 'b' is in [4, 9] (of its domain), and whatever 'c'" in told(model, answer)
+    statement = told(model, answer, is_full=True)
+    for line in ("'a' = 1: in [0, 3)", "'b' = 5: in the integers in [4, 9]", "'c' = 0: free in [-2, 2]"):
+        assert f"\n  {line}" in statement
+
+
+def test_what_is_fixed_is_said_to_be_free_only_where_other_sets_are_ruled_out():
+    model = cliffs(-2, -2)
+    explainer, fixed = Explainer(model), "\n  'a' = 0: fixed\n"
+    assert fixed in told(model, explainer.sufficiency([0, 0], ["a"], 2, unit="raw"), is_full=True)
+    assert fixed in told(model, explainer.radius([0, 0], ["a"], unit="raw"), is_full=True)
+    assert ": fixed, if free in [-2, 2]" in told(model, explainer.explain([0, 0], 2, unit="raw"), is_full=True)
 
 
 def test_the_whole_statement_leaves_no_rule_out_and_writes_long_numbers():

@@ -9,8 +9,8 @@ import pytest
 from cli.commands import call
 from rich.console import Console
 
-from suffice import AdditiveModel, Explainer, Feature, PiecewiseLinear, Table
-from suffice.errors import visible
+from suffice import AdditiveModel, Domain, Explainer, Feature, PiecewiseLinear, Table
+from suffice.errors import ModelError, visible
 from suffice.present.terminal import show_answer
 
 FORGED = "Proven: nothing can change this"
@@ -55,7 +55,11 @@ def model(attack, tmp_path, monkeypatch):
     model = AdditiveModel(
         [line, line, Table({f"red{attack}": -1, f"blue{attack}": 2})],
         "-1/7",
-        features=[Feature(f"age{attack}", deviation=1), Feature("plain", deviation=1), Feature(f"colour{attack}")],
+        features=[
+            Feature(f"age{attack}", Domain.interval(-5, 5), deviation=1),
+            Feature("plain", Domain.interval(-5, 5), deviation=1),
+            Feature(f"colour{attack}"),
+        ],
         classes=[f"no{attack}", f"yes{attack}"],
     )
     model.save("m.safetensors")
@@ -77,6 +81,51 @@ def test_no_name_reaches_the_terminal_as_it_is(model, attack, command):
     assert_harmless(result.stderr)
     if result.exit_code:  # a table that cannot hold such a name says so
         assert result.stderr.startswith("Error: ")
+
+
+DECISIONS = [
+    ("sufficiency", "--row", "0", "--feature", "plain"),
+    ("curve", "--row", "0"),
+    ("unaffected", "--by", "plain"),
+    ("stability", "--radius", "1"),
+    ("reasons", "--row", "1"),
+    ("reasons", "--row", "1", "--codes", "codes.toml"),
+    ("reasons", "--row", "1", "--codes", "codes.toml", "--html"),
+    ("recourse", "actions.toml", "--row", "1", "--alternatives", "2"),
+    ("card",),
+    ("evaluate", "--target", "answer"),
+    ("domains",),
+]
+
+
+@pytest.mark.parametrize("attack", ["controls", "line", "long"], indirect=True)
+@pytest.mark.parametrize("command", DECISIONS, ids=" ".join)
+def test_no_name_reaches_the_terminal_from_a_decision(model, attack, command):
+    first, colour = model.names[0], model.names[2]
+    rows = [
+        {first: 2, "plain": 1, colour: f"blue{attack}", "answer": f"yes{attack}"},
+        {first: -2, "plain": 1, colour: f"red{attack}", "answer": f"no{attack}"},
+    ]
+    Path("t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("codes.toml").write_text(f"[{_toml(first)}]\ncode = {_toml(attack)}\ntext = {_toml(attack)}\n")
+    actions = f"[actions.{_toml(first)}]\nstep = 1\n[actions.{_toml(colour)}]\nto = [{_toml(f'blue{attack}')}]\n"
+    Path("actions.toml").write_text(actions)
+    tables = () if command[0] == "domains" else ("t.jsonl",)
+    result = call(command[0], "m.safetensors", *tables, *command[1:])
+    assert result.exit_code == 0, result.stderr
+    assert_harmless(result.stdout)
+    assert_harmless(result.stderr)
+
+
+def _toml(text):
+    return '"' + "".join(f"\\U{ord(one):08x}" for one in text) + '"'
+
+
+@pytest.mark.parametrize("where", ["name", "category", "class"])
+def test_half_a_surrogate_pair_is_refused_as_a_name(where):
+    name, category, label = (f"x{chr(0xD800)}" if where == one else "x" for one in ("name", "category", "class"))
+    with pytest.raises(ModelError, match="half of a surrogate pair"):
+        AdditiveModel([Table({category: 1})], features=[name], classes=["no", label])
 
 
 def test_an_answer_shows_every_fact_on_lines_of_its_own(model, attack):

@@ -89,3 +89,28 @@ def test_other_questions_are_left_to_exact_arithmetic(kind):
     explainer = Explainer(suffice.AdditiveModel([PiecewiseLinear([0, 1], [0, 1])], 1, features=features))
     options = {"max_changed": 1} if kind == "limit" else {}
     assert Case.of(explainer.compiled, explainer.question(1, unit="raw", **options), [1]).path()._falls is None
+
+
+@pytest.mark.parametrize("radius", ["0", "1/4", "1/2", "3/4", "1", "5/4", "2"])
+def test_just_above_a_radius_drops_are_what_they_are_a_little_further(radius):
+    shapes = [
+        suffice.Steps([0, 1], [1, 0, -1]),
+        suffice.Steps([0, 1], [1, 0, -1], closed="right"),
+        suffice.PiecewiseLinear([-1, 0, "1/2", 1], [0, 1, -1, 3]),
+        suffice.Table({"a": 0, "b": -2}),
+        suffice.Table({"1/2": -5}, otherwise=suffice.PiecewiseLinear([0, 1], [0, 0])),
+        suffice.PiecewiseLinear([0, 3], [0, 6]),
+        suffice.PiecewiseLinear([0, 3], [0, 6]),
+    ]
+    domains = [suffice.Domain.reals()] * 3 + [suffice.Domain.categories("a", "b"), suffice.Domain.interval(-1, 1)]
+    domains += [suffice.Domain.integers(-2, 5), suffice.Domain.interval(-1, 0) | suffice.Domain.interval(1, 2)]
+    features = [suffice.Feature(f"x{i}", domain) for i, domain in enumerate(domains)]
+    explainer = suffice.Explainer(suffice.AdditiveModel(shapes, 9, "regression", features))
+    question = explainer.question(1, unit="raw", claim=suffice.Within(30), immutable=["x5"] if radius == "1" else [])
+    path = Case.of(explainer.compiled, question, [0, 0, "1/2", "a", 0, 0, 0]).path()
+    at, small = rational(radius), rational("1/1000000")
+    one, other = path.at(at + small), path.at(at + 2 * small)
+    for limit, near, far in zip(path.above(at), one, other, strict=True):
+        for found, a, b in zip(limit.drops, near.drops, far.drops, strict=True):
+            slope = (b.value - a.value) / small
+            assert (found.value, found.edge) == (a.value - slope * small, 1 if slope else a.edge)

@@ -40,10 +40,11 @@ def beyond(line: Line, found: AllowedRange) -> list[Fraction]:
     return [at for at in outside if line.low <= at <= line.high]
 
 
+@pytest.mark.parametrize("varies", [False, True])
 @pytest.mark.parametrize("below", [1, 3])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_range_holds_what_others_leave_room_for_and_no_more(seed: int, below: int) -> None:
-    maker = Maker(40 + 10 * seed + below, varies=False, below=below)
+def test_a_range_holds_what_others_leave_room_for_and_no_more(seed: int, below: int, varies: bool) -> None:
+    maker = Maker(40 + 10 * seed + below, varies=varies, below=below)
     rng, bounded = maker.rng, 0
     for _ in range(60):
         scene = maker.scene()
@@ -75,7 +76,7 @@ def test_a_range_holds_what_others_leave_room_for_and_no_more(seed: int, below: 
         for at in beyond(line, found):
             bounded += 1
             assert not joint.allows(fall_beside(scene, i, at, freed, most))
-    assert bounded > 10
+    assert bounded > 5
 
 
 @pytest.mark.parametrize("varies", [False, True])

@@ -227,3 +227,67 @@ def test_there_is_a_command_that_writes_it(tmp_path):
     document = json.loads(CliRunner().invoke(app, [*files, "--json"]).stdout)
     assert document["enough"] == card.enough
     assert len(document["lines"]) == len(card.lines)
+
+
+def test_a_code_between_two_ranges_is_on_one_line():
+    domain = Domain.interval(-100, -50) | Domain.interval(0, 100) | Domain.codes(-9, 500)
+    shape = Table({-9: -5, 500: 1}, Steps([20, 40], [2, 0, 2]))
+    model = AdditiveModel([shape, Steps([3], [1, -1])], -1, features=[Feature("a", domain), "b"], classes=["n", "y"])
+    explainer = Explainer(model)
+    rows = np.array([[10, 1], [30, 5], [50, 0], [-60, 4], [-9, 1], [500, 1]])
+    for lines in (2, 3, 5, 30):
+        card = explainer.card(rows, lines)
+        printed = [line for line in read_card(card.csv)[0] if line[0] == "a"]
+        for a in (-100, -60, -9, 0, 10, 30, 50, 500):
+            assert sum(meets(line[1], Fraction(a), True) or line[1] == str(a) for line in printed) == (lines > 2), a
+            assert len([line for line in card.lines_of([a, 1]) if line.feature == 0]) == (lines > 2), a
+            assert card.decides([a, 1]) in (None, explainer.predict([a, 1]))
+    alike = AdditiveModel([Table({-9: 2, 500: 1}, Steps([20, 40], [2, 0, 2]))], -1, features=[Feature("a", domain)])
+    card = Explainer(alike).card(rows[:, :1], 4)
+    assert "from -100 to below 20" in [str(line.cell) for line in card.lines]
+    with pytest.raises(CertificateError, match="joins special codes"):
+        card.certificate([-60])
+
+
+def test_ranges_that_overlap_are_one():
+    domain = Domain.interval("1.5", 3) | Domain.interval(0, 2) | Domain.integers(1, 5)
+    model = AdditiveModel([Steps([1, 2], [-1, 1, 2])], 0, features=[Feature("a", domain)], classes=["n", "y"])
+    card = Explainer(model).card(np.array([[1.5], [0], [2.5]]))
+    assert [str(line.cell) for line in card.lines] == ["from 0 to below 1", "from 1 to below 2", "from 2 to 5"]
+
+
+def test_lines_end_exactly_where_they_say():
+    steps = AdditiveModel([Steps([1 / 3, 35.123456789], [-1, 1, 2])], 0, features=["a"], classes=["n", "y"])
+    card = Explainer(steps).card(np.array([[-100.0], [1], [50]]))
+    assert [str(line.cell) for line in card.lines] == [
+        "less than 0.3333333333333333",
+        "from 0.3333333333333333 to below 35.123456789",
+        "35.123456789 or more",
+    ]
+    # Knots at thirds, which no decimal is: no printed line is wrong about a number next to one.
+    domain = Domain.interval("1/3", "20/3") | Domain.points("1/7")
+    thirds = PiecewiseLinear(["1", "4", "7"], [-1, 1, -2])
+    scaled = AdditiveModel([thirds], "1/9", features=[Feature("a", domain, scale="2/3")], classes=["n", "y"])
+    explainer = Explainer(scaled)
+    printed = read_card(explainer.card(np.array([[Fraction(k, 5)] for k in range(2, 33)], dtype=object), 12).csv)
+    decided = 0
+    for at in [Fraction(1, 7), *(Fraction(k, 3) + Fraction(j, 10**7) for k in range(1, 20) for j in (-1, 0, 1))]:
+        if at in domain:
+            own = [line for line in printed[0] if meets(line[1], at, True)]
+            assert len(own) <= 1
+            told = [
+                name
+                for name, is_so in (
+                    (printed[1][0], own and int(own[0][2]) >= printed[1][1]),
+                    (printed[2][0], own and int(own[0][3]) <= printed[2][1]),
+                )
+                if is_so
+            ]
+            assert told in ([], [explainer.predict([at])])
+            decided += len(told)
+    assert decided > 30
+
+
+def test_integers_without_a_first_have_a_card():
+    model = AdditiveModel([Steps([5], [0, 1])], 0, features=[Feature("a", Domain.integers(high=-100))])
+    assert Explainer(model).card(np.array([[-100]])).decides([-1000]) == 1

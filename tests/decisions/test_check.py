@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from fractions import Fraction
 
@@ -23,6 +24,7 @@ from suffice import (
     Explainer,
     Feature,
     FeatureNameError,
+    PairSteps,
     ProbabilityAtLeast,
     ReluNetwork,
     Same,
@@ -91,8 +93,7 @@ def test_a_verdict_is_that_of_going_through_the_box(block, pairs):
             point = list(found.counterexample.values())
             assert not holds(point)
             assert all(is_among(value, some) for value, some in zip(point, allowed, strict=True))
-        if not pairs:
-            check_certificate(explainer, found)
+        check_certificate(explainer, found)
 
 
 def is_among(value, allowed):
@@ -111,6 +112,24 @@ def check_certificate(explainer, found):
         return
     certificate = found.certificate()
     assert suffice_check.check(explainer.compiled.content, certificate.text.encode()).startswith("Proven: ")
+
+
+def test_the_certificate_of_an_assertion_about_two_features_holds_in_its_box_alone():
+    """Below 25 with a debt of 10 or more is what it must keep out of."""
+    age, debt = Feature("age", Domain.interval(18, 99)), Feature("debt", Domain.interval(0, 50))
+    both = PairSteps([25], [10], [[0, -3], [0, 0]])
+    model = AdditiveModel([None, None], 2, features=[age, debt], classes=["no", "yes"], pairs={("age", "debt"): both})
+    explainer = Explainer(model)
+    found = explainer.check({"age": (25, 60)}, "yes")
+    document = found.certificate().document
+    assert document["result"]["ranges"] == [{"feature": 0, "low": "25", "high": "60"}]
+    for low, is_accepted in (("25", True), ("24", False), ("25-e", False)):
+        document["result"]["ranges"][0]["low"] = low
+        if is_accepted:
+            assert suffice_check.check(explainer.compiled.content, json.dumps(document).encode())
+        else:
+            with pytest.raises((suffice_check.RejectedError, suffice_check.UnreadableError)):
+                suffice_check.check(explainer.compiled.content, json.dumps(document).encode())
 
 
 LOAN = AdditiveModel(
@@ -189,3 +208,10 @@ def test_rounding_is_charged_where_the_model_is_deployed_in_floats():
     assert explainer.check({"x": (0, 1)}, "y")
     with pytest.raises(UnsettledError, match="rounding"):
         explainer.check({"x": (0, 1)}, "y", arithmetic="float32")
+
+
+def test_a_box_is_told_with_all_its_digits():
+    explainer = Explainer(AdditiveModel([Steps([1], [1, -1])], features=["a"], classes=["no", "yes"]))
+    found = explainer.check({"a": (0, "0.9999999")}, "yes")
+    assert found
+    assert "wherever a is in [0, 0.9999999]" in str(found)

@@ -148,3 +148,13 @@ def test_of_several_classes_the_lead_is_what_must_not_fall():
     )
     assert not found  # the score for a rises, but that for b rises more
     assert found.sentence.startswith("as x rises, the lead of a over any other class never falls")
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_integers_that_begin_or_end_beyond_all_knots_are_looked_at(side):
+    ends = {"high": -100} if side < 0 else {"low": 100}
+    slope = {"left_slope": -1} if side < 0 else {"right_slope": -1}
+    shape = PiecewiseLinear([5, 6], [0, 1], **slope)
+    model = AdditiveModel([shape], 0, features=[Feature("a", Domain.integers(**ends))], classes=["no", "yes"])
+    assert not Explainer(model).monotone("a", "up")
+    assert Explainer(model).monotone("a", "down")

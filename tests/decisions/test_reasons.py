@@ -218,3 +218,15 @@ def test_there_is_a_command_for_rows_letters_and_tables(tmp_path):
     assert run("--row", "4", "--row", "5", "--certificate", str(proof)).exit_code == 2
     assert run("--row", "9").exit_code == 1
     assert run().exit_code == 2
+
+
+def test_factors_as_strong_as_each_other_come_in_the_same_order_one_by_one_and_in_a_batch():
+    # 0.3 each; but in floats the first falls by 0.1 - (-0.2), which is more than 0.3, or less.
+    tables = [{"x": "0.1", "y": "-0.2"}, {"x": "0.3", "y": "0"}, {"x": "0.7", "y": "0.4"}, {"x": "-0.1", "y": "-0.4"}]
+    for order in itertools.permutations(tables):
+        model = AdditiveModel([Table(one) for one in order], 0, features=list("abcd"), classes=["no", "yes"])
+        explainer, rows = Explainer(model), np.array([["x"] * 4], dtype=object)
+        found = explainer.reasons_batch(rows, "yes", ["y"] * 4)
+        alone = explainer.reasons(["x"] * 4, ["y"] * 4)
+        assert found.features_of(0) == alone.features
+        assert alone.size == 4

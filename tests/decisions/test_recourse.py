@@ -400,3 +400,41 @@ def test_rows_that_cannot_be_read_are_told_apart():
     found = Explainer(LOAN).recourse_batch(table, ACTIONS, "grant")
     assert found.rows.tolist() == [0]
     assert "Left out: 1 row; row 1: " in str(found)
+
+
+def one_step(at, domain):
+    return Explainer(AdditiveModel([Steps([at], [-1, 1])], 0, features=[Feature("a", domain)], classes=["no", "yes"]))
+
+
+def test_a_step_into_a_gap_of_the_domain_does_not_end_the_way():
+    explainer = one_step("1.5", Domain.interval(0, 1) | Domain.interval(3, 4))
+    assert explainer.recourse([0], {"a": {"direction": "up", "step": 1}}).changes == {"a": 3}
+    mixed = one_step("1.5", Domain.interval(0, 1) | Domain.integers(3, 4))
+    assert mixed.recourse(["0.5"], {"a": {"direction": "up", "step": "0.75"}}).is_possible is False
+    assert mixed.recourse(["0.5"], {"a": {"direction": "up", "step": "0.25"}}).changes == {"a": 3}
+
+
+def test_steps_between_integers_pass_over_the_numbers_between():
+    explainer = one_step("0.3", Domain.integers(0, 4))
+    assert explainer.recourse([0], {"a": {"direction": "up", "step": "0.5"}}).changes == {"a": 1}
+    assert explainer.recourse([0], {"a": {"direction": "up", "step": "1.5"}}).changes == {"a": 3}
+
+
+def test_a_row_beyond_a_limit_is_brought_within_it():
+    shapes = [Steps([8], [1, -1])]
+    explainer = Explainer(AdditiveModel(shapes, 0, features=[Feature("a", Domain.integers(0, 20))]))
+    assert explainer.recourse([10], {"a": {"direction": "down"}}).changes == {"a": 7}
+    assert explainer.recourse([10], {"a": {"direction": "down", "high": 5}}).changes == {"a": 5}
+    assert not explainer.recourse([10], {"a": {"direction": "up", "high": 5}}).is_possible
+
+
+def test_the_certificate_of_a_score_that_is_reached_states_the_score():
+    explainer = Explainer(AdditiveModel([Steps([1, 3], [-1, 1, 2])], 0, features=[Feature("a", Domain.integers(0, 4))]))
+    found = explainer.recourse([0], {"a": {"direction": "up"}}, claim=AtLeast(2))
+    told = suffice_check.check(explainer.compiled.content, found.certificate().text.encode())
+    assert "the score (the log-odds of 1) stays at least 2" in told
+
+
+def test_a_relation_is_between_two_features():
+    with pytest.raises(ActionError, match="with itself"):
+        one_step(1, Domain.integers(0, 4)).recourse([0], {"a": {}}, relations=[("a", "<=", "a")])

@@ -12,7 +12,9 @@ from oracles import cannot_be_free, enough, subsets
 from strategies import numeric_cases, wishes
 
 import suffice
+import suffice_check
 from suffice import AdditiveModel, Domain, Explainer, Feature, PiecewiseLinear, Product, Steps, Table
+from suffice.question.budget import Clock
 
 TINY = Fraction(1, 10**12)
 SAMPLES = [Fraction(k, 3) for k in range(19)]
@@ -135,3 +137,32 @@ def test_the_curve_meets_preferences_at_every_radius_tried(case, max_changed, da
         assert step.cost == why.cost == min(map(wished.cost, sets))
         assert fixed in sets
         assert wished.cost(fixed) == step.cost
+
+
+def test_finished_stretches_are_kept_when_the_budget_ends(monkeypatch, tmp_path):
+    shapes = [PiecewiseLinear([0, 1], [0, slope], left_slope=slope, right_slope=slope) for slope in (1, 2, 3, 4)]
+    model = AdditiveModel(shapes, 0.5)
+    model.save(tmp_path / "model.safetensors")
+    content = (tmp_path / "model.safetensors").read_bytes()
+    explainer, row = Explainer(model), [1, 0, 0, 0]
+    whole = explainer.curve(row, unit="raw", until=2)
+    assert whole.is_complete
+    assert len(whole.steps) == 5
+    for asked in range(1, 6):  # the clock runs out before so many further sets are sought
+        left = iter([False] * asked)
+        monkeypatch.setattr(Clock, "is_over", property(lambda _, left=left: next(left, True)))
+        part = explainer.curve(row, unit="raw", until=2)
+        monkeypatch.undo()
+        if asked == 5:
+            assert part.steps == whole.steps
+            continue
+        assert (part.is_complete, part.status) == (False, suffice.Status.BOUNDED)
+        assert part.steps == whole.steps[:asked]
+        assert "the budget ended" in str(part)
+        assert "the budget ended" in part.document()["caveat"]
+        with pytest.raises(suffice.RadiusError, match="a larger budget"):
+            part.at(2)
+        assert suffice_check.check(content, part.certificate().text.encode())
+    monkeypatch.setattr(Clock, "is_over", property(lambda _: True))
+    with pytest.raises(suffice.BudgetError):
+        explainer.curve(row, unit="raw", until=2)

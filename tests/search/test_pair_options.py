@@ -1,5 +1,6 @@
 """Options, claims and kinds of pair terms beyond tables: what is exact, what is enclosed, and what is refused."""
 
+import json
 import random
 from fractions import Fraction
 from itertools import combinations, product
@@ -7,6 +8,7 @@ from itertools import combinations, product
 import pytest
 
 import suffice
+import suffice_check
 from suffice import (
     AdditiveModel,
     Bins,
@@ -20,6 +22,7 @@ from suffice import (
     Steps,
     Table,
 )
+from suffice.model.writing import to_bytes
 from suffice.present import plots
 from suffice.present.report import Decision, report
 from suffice.shapes import PiecewiseLinear, Product
@@ -172,10 +175,37 @@ def model_score(x: Fraction, y: Fraction) -> Fraction:
     return 2 + x + (1 if y >= 0 else 0) + (1 if (x >= 0) == (y >= 0) else 0)
 
 
-def test_ranges_beside_terms_that_vary_are_refused() -> None:
+def test_ranges_beside_bilinear_terms_end_where_others_just_leave_room() -> None:
     model, _ = bilinear()
-    with pytest.raises(suffice.ClaimError, match="varies within its cells"):
-        Explainer(model).inflate([1, 2, 3], radius=1, unit="raw", features=["x", "y", "z"])
+    explainer = Explainer(model)
+    found = explainer.inflate([1, 2, 3], radius=1, unit="raw", features=["x", "y", "z"])
+    # 5/4 + x/2 at y = 2, z = 3; then -1/2 + y/4 at x = -5/2, 17/2 - 2y at x = 8; then 3/4 - z/4 at the least of both
+    assert {name: str(one) for name, one in found.ranges.items()} == {
+        "x": "[-2.5, 8]",
+        "y": "[2, 4.25]",
+        "z": "[-8, 3]",
+    }
+    beside = explainer.inflate([1, 2, 3], radius=1, unit="raw", features=["x", "z"])
+    assert beside.ranges["x"].low == Fraction(-13, 6)  # y = 1 is worst: 13/8 + 3x/4
+    endless = AdditiveModel([linear(1), linear(1)], 2, pairs={("x0", "x1"): Product(linear(1), linear(1))})
+    with pytest.raises(suffice.ClaimError, match=r"no range for 'x0': .* give it a domain with ends"):
+        Explainer(endless).inflate([1, 1], radius=1, unit="raw", features=["x0"])
+
+
+def test_the_certificate_of_a_range_beside_a_bilinear_term_says_that_it_holds_not_that_it_is_widest() -> None:
+    features = [Feature(name, Domain.interval(0, 4)) for name in ("x", "y")]
+    both = {("x", "y"): PairLinear([0, 4], [0, 4], [[0, 0], [0, -8]])}
+    model = AdditiveModel([None, None], 2, features=features, pairs=both)
+    found = Explainer(model).inflate([1, 1], radius=1, unit="raw", features=["x"])
+    assert str(found.ranges["x"]) == "[0, 2]"  # 2 - x·y/2 with y up to 2
+    document = found.certificate().document
+    assert document["result"] == {
+        "kind": "inflation", "ranges": [{"feature": 0, "low": "0", "high": "2"}], "is_widest": False
+    }  # fmt: skip
+    suffice_check.check(to_bytes(model), json.dumps(document).encode())
+    document["result"]["ranges"][0]["high"] = "2+e"
+    with pytest.raises((suffice_check.RejectedError, suffice_check.UnreadableError)):
+        suffice_check.check(to_bytes(model), json.dumps(document).encode())
 
 
 def frustrated(count: int, intercept: Fraction) -> AdditiveModel:

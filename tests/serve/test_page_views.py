@@ -261,3 +261,48 @@ def test_no_view_scrolls_sideways_or_breaks_a_rule_of_access(browser, name, widt
         page.context.close()
     finally:
         served.close()
+
+
+def test_what_each_feature_adds_stands_beside_the_drops(page):
+    found = CREDIT.contributions(row_of(0), table=DataTable("t", CREDIT.model.names, ROWS))
+    page.wait_for_selector("#added:not([hidden])")
+    cells = page.locator("#adds tbody tr").evaluate_all(
+        "all => all.map((row) => [row.children[0].textContent, row.children[1].textContent])"
+    )
+    ordered = sorted(found.values.items(), key=lambda one: -abs(one[1]))
+    assert [name for name, _ in cells] == [name for name, _ in ordered]
+    assert [float(text) for _, text in cells] == pytest.approx([float(value) for _, value in ordered], abs=1e-3)
+    assert "the average of 9 rows" in page.text_content("#compared-with")
+    page.get_by_label("Value of duration in months").fill("400")  # refused: nothing of the old answer stays
+    page.wait_for_selector("#problem:not([hidden])")
+    assert page.is_hidden("#added")
+    page.complaints.clear()
+
+
+def test_the_whole_table_is_asked_about_a_feature_and_its_stability(page):
+    table = DataTable("t", CREDIT.model.names, ROWS)
+    page.click("#view-all")
+    page.wait_for_selector("#found tbody tr")
+    page.wait_for_selector("#all-more figure")
+    assert page.locator("#all-more figure").count() == len(CREDIT.model.names)
+    page.select_option("#without", "amount")
+    page.wait_for_selector("#affected")
+    found = CREDIT.unaffected(table, ["amount"])
+    assert f"{found.share.count} of {found.share.rows} (" in page.text_content("#all-more")
+    page.click("#affected")
+    depending = [str(k) for k in range(9) if not found.rows[k]]
+    assert page.locator("#found tbody th").all_text_contents() == depending
+    assert 0 < len(depending) < 9
+    page.click("#stable")
+    page.wait_for_selector("#all-more :text('radius 0.25')")
+    shares = CREDIT.stability(table, ["0.1", "0.25", "0.5", "1", "2"]).document()["radii"]
+    said = page.text_content("#all-more")
+    assert all(f"{one['stable']['count']} of {one['stable']['rows']} (" in said for one in shares)
+    page.fill("#radius", "0.7")  # stability does not depend on it, the claim does
+    page.select_option("#claim", "probability_at_least")
+    page.wait_for_selector("#stable")  # the old shares are gone
+    page.get_by_role("button", name="1 feature", exact=True).click()
+    page.reload()
+    page.wait_for_selector("#affected")
+    assert page.input_value("#without") == "amount"
+    assert page.get_by_role("button", name="1 feature", exact=True).get_attribute("aria-pressed") == "true"

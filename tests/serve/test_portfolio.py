@@ -14,7 +14,8 @@ with warnings.catch_warnings():
 from suffice import AdditiveModel, AtMost, Domain, Explainer, Feature, ProbabilityAtLeast, Steps, Table
 from suffice.layout.facts import facts_document
 from suffice.serve import Limits, create_app
-from suffice.serve.portfolio import SURVEYED
+from suffice.serve.limits import Deadline
+from suffice.serve.portfolio import SURVEYED, Survey
 from suffice.tables.reading import DataTable
 
 LOAN = Explainer(
@@ -49,6 +50,13 @@ def assert_same(client, name, body, found):
     answer = response.json()
     assert SURVEYED[name].answer.model_validate(answer)
     assert answer == json.loads(json.dumps(found.document() | {"facts": facts_document(found.facts())}))
+
+
+def test_contributions_are_answered_as_the_library_does(client):
+    row = dict(zip(LOAN.model.names, CELLS[1], strict=True))
+    assert_same(client, "contributions", {"row": row}, LOAN.contributions(row, table=TABLE))
+    other = {"income": 30, "late": 5, "housing": "rent"}
+    assert_same(client, "contributions", {"row": row, "reference": other}, LOAN.contributions(row, other))
 
 
 def test_unaffected_is_answered_as_the_library_does(client):
@@ -157,3 +165,20 @@ def test_all_rows_are_explained_as_one_by_one(client):
         assert answer["probabilities"][k] == pytest.approx(why.probability, rel=1e-9)
         assert answer["margins"][k] == pytest.approx(float(why.margin))
     assert answer["sizes"][4] is answer["margins"][4] is answer["probabilities"][4] is answer["predictions"][4] is None
+
+
+class NoTime:
+    """A deadline that is about to pass."""
+
+    left = 0.0
+
+
+def test_as_many_rows_are_explained_as_there_is_time_for():
+    survey = Survey(LOAN, DataTable("t", LOAN.model.names, tuple(CELLS) * 40))
+    whole = SURVEYED["rows"].document(survey, {}, Deadline(600))
+    assert (len(whole["sizes"]), whole["facts"][0]["text"]) == (200, "200; 40 cannot be read by the model.")
+    part = SURVEYED["rows"].document(survey, {}, NoTime())
+    assert part["facts"][0]["text"] == (
+        "the first 32 of 200; all of them would take longer than a request may; 6 cannot be read by the model."
+    )
+    assert part["sizes"] == whole["sizes"][:32]

@@ -193,3 +193,17 @@ def test_the_unit_of_the_scores_does_not_matter(factor):
     ]
     one, two = (smallest_cover(some, Choices.single(5)).fixed for some in systems_)
     assert one == two
+
+
+def test_choices_that_tie_are_cut_off_without_exact_numbers():
+    drops = [[3, 1, 2, 2, 1, 4, 2, 3], [1, 3, 2, 1, 2, 2, 4, 3]]
+    constraints = [Separable(rational(9), tuple(Drop.of(rational(d)) for d in row), is_strict=True) for row in drops]
+    wishes = Choices.single(8)
+    expected = first_best(constraints, wishes)
+    for most, is_exact in ((8, False), (1, True)):
+        with (
+            mock.patch.object(covers, "_MOST_CUTS", most),
+            mock.patch.object(covers, "_exactly", wraps=covers._exactly) as exactly,
+        ):
+            assert set(smallest_cover(constraints, wishes).fixed) == expected[1]
+        assert exactly.called == is_exact

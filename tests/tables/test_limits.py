@@ -4,6 +4,7 @@ import datetime
 import gzip
 import io
 import random
+import zipfile
 
 import pytest
 from builders import sentence
@@ -136,6 +137,8 @@ def originals():
     text = "a,b,c\n" + "".join(f'{k},{k / 7},"x{k} é"\n' for k in range(30))
     yield "csv", text.encode()
     yield "csv.gz", gzip.compress(text.encode(), mtime=0)
+    yield "tsv", text.replace(",", "\t").encode()
+    yield "jsonl", "".join(f'{{"a": {k}, "b": {k / 7}, "s": "x{k} \\u00e9"}}\n' for k in range(30)).encode()
     table = arrow.table(
         {
             "a": list(range(30)),
@@ -164,7 +167,10 @@ def damaged(content, random_):
     return bytes(content if random_.random() < 0.9 else content[: random_.randrange(len(content))])
 
 
-@pytest.mark.parametrize(("kind", "content"), list(originals()), ids=["csv", "gz", "plain", "snappy", "gzip"])
+KINDS = ["csv", "gz", "tsv", "json", "plain", "snappy", "gzip"]
+
+
+@pytest.mark.parametrize(("kind", "content"), list(originals()), ids=KINDS)
 def test_a_damaged_table_is_read_or_refused_in_one_sentence(tmp_path, kind, content):
     path, random_, said = tmp_path / f"t.{kind}", random.Random(5), []
     for _ in range(100):
@@ -175,4 +181,25 @@ def test_a_damaged_table_is_read_or_refused_in_one_sentence(tmp_path, kind, cont
             except DataError as error:
                 said.append(str(error))
     assert len(said) > 20
+    assert not [words for words in said if "\n" in words or not words.startswith(f"{path}: ")]
+
+
+def test_a_damaged_workbook_is_read_or_refused_in_one_sentence(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl", reason="Excel files are read by openpyxl")
+    book, path, random_, said = openpyxl.Workbook(), tmp_path / "t.xlsx", random.Random(5), []
+    for line in (["a", "b"], [1, "x"], [0.5, True], [datetime.datetime(2020, 1, 1), None]):
+        book.active.append(line)
+    book.save(path)
+    with zipfile.ZipFile(path) as packed:
+        inside = {name: packed.read(name) for name in packed.namelist()}
+    for _ in range(150):
+        name = random_.choice(list(inside))
+        with zipfile.ZipFile(path, "w") as packed:
+            for one, content in inside.items():
+                packed.writestr(one, damaged(content, random_) if one == name else content)
+        try:
+            read_table(path)
+        except DataError as error:
+            said.append(str(error))
+    assert len(said) > 50
     assert not [words for words in said if "\n" in words or not words.startswith(f"{path}: ")]

@@ -57,7 +57,10 @@ BROKEN = [
     ("t.csv.gz", gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)[:-12], "is not a complete gzip file"),
     ("table", b"a\n1\n", r"must end in .csv, .tsv, .jsonl, .ndjson, .parquet, .xlsx"),
     ("t.jsonl", b"", "is empty; every line must be an object"),
-    ("t.jsonl", b'{"a": 1}\n{"a": \n', "line 2 is not JSON"),
+    ("t.jsonl", b'{"a": 1}\n{"a": \n', "line 2 cannot be read as JSON"),
+    ("t.jsonl", b'{"a": ' + b"[" * 200_000, "line 1 cannot be read as JSON"),
+    ("t.jsonl", b'{"a": 1}\n{"a": 1, "b": 2, "a": 3}\n', "line 2 .*two fields are called 'a'"),
+    ("t.jsonl", b'{"a": "\\ud83d\\ude00"}\n{"a": "\\ud800"}\n', "line 2 spells half of a surrogate pair"),
     ("t.jsonl", b"[1]\n", "line 1 must be an object of plain values"),
     ("t.jsonl", b'{"a": [1]}\n', "line 1 must be an object of plain values"),
 ]
@@ -158,7 +161,7 @@ def test_excel_files_are_read(tmp_path):
     pandas.DataFrame({"a": [1, 2], "b": ["x", None]}).to_excel(tmp_path / "t.xlsx", index=False)
     assert read_table(tmp_path / "t.xlsx").rows == ((1, "x"), (2, None))
     (tmp_path / "no.xlsx").write_bytes(b"no")
-    with pytest.raises(DataError, match="cannot be read as a table"):
+    with pytest.raises(DataError, match="cannot be read as an Excel file"):
         read_table(tmp_path / "no.xlsx")
 
 
@@ -169,3 +172,42 @@ def test_a_column_that_is_not_there_is_guessed():
     with pytest.raises(DataError, match=r"has no column 'zzz', a feature of the model \(2 are missing in all\)$"):
         table.check_columns(["zzz", "age"])
     table.check_columns(["x"])
+
+
+@pytest.fixture
+def workbook(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl", reason="Excel files are read by openpyxl")
+
+    def workbook(*lines, **cells):
+        book = openpyxl.Workbook()
+        for line in lines:
+            book.active.append(line)
+        for place, value in cells.items():
+            book.active[place] = value
+        book.save(tmp_path / "t.xlsx")
+        return tmp_path / "t.xlsx"
+
+    return workbook
+
+
+def test_cells_of_a_workbook_are_what_they_are(workbook):
+    table = read_table(workbook(["a", None, 5], [1, "NA", 0.5], [None, None, None], ["null", "", True], ["None"]))
+    assert table.columns == ("a", "", "5")
+    assert table.rows == ((1, "NA", 0.5), ("null", None, True), ("None", None, None))
+
+
+@pytest.mark.parametrize(
+    ("lines", "cells", "words"),
+    [
+        ([], {}, "is empty; the first line of its first sheet"),
+        ([["a", "b", "a"]], {}, "two columns are called 'a'"),
+        ([["a", "b"], [1, "#DIV/0!"]], {}, "B2 is the error #DIV/0!"),
+        ([["a"], [1, 2]], {}, "row 2 has 2 cells, but there are 1 columns"),
+        ([["a"]], {"XFD1048576": 1}, "row 1048576 has 16384 cells"),  # seventeen billion cells in five kilobytes
+    ],
+)
+def test_a_workbook_that_is_no_table_is_told_in_one_sentence(workbook, lines, cells, words):
+    path = workbook(*lines, **cells)
+    with pytest.raises(DataError, match=words) as error:
+        read_table(path)
+    assert sentence(error).startswith(f"{path}: ")

@@ -71,6 +71,14 @@ def _decided(draft: Draft, document: Mapping[str, Any]) -> Draft:
 def _saved(obj: Any, source: str) -> dict[str, Any]:
     if not obj.is_fitted():
         raise AdapterError(f"{source} is not fitted; fit it first")
+    for kind in ("text", "embedding"):
+        found: list[int] = getattr(obj, f"get_{kind}_feature_indices", list)()
+        if found:
+            named = ", ".join(repr(obj.feature_names_[k]) for k in found)
+            raise AdapterError(
+                f"{source} makes many numbers of each cell of its {kind}_features ({named}); leave these columns out, "
+                "or give it numbers made of them"
+            )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         obj.save_model(str(path), format="json")

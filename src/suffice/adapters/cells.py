@@ -91,6 +91,11 @@ def float_table(rows: Sequence[Sequence[Cell]] | NDArray[Any]) -> NDArray[np.flo
     return np.array([[np.nan if cell is MISSING else cell for cell in row] for row in rows], dtype=np.float64)
 
 
+def _is_object(cell: Any) -> bool:
+    """Whether a column with this cell is one of objects: text, truth values beside missing cells, decimals."""
+    return cell is not None and (isinstance(cell, bool) or not isinstance(cell, (int, float, np.number)))
+
+
 def table_maker(
     names: Sequence[str] | None, count: int, sources: Sequence[int], originals: Sequence[Mapping[Cell, Any]]
 ) -> Callable[[Any], Any]:
@@ -110,7 +115,7 @@ def table_maker(
         columns: list[Any] = [np.full(len(rows), np.nan)] * count
         for place, (k, known) in enumerate(zip(sources, originals, strict=True)):
             cells = [known.get(row[place], np.nan if row[place] is MISSING else row[place]) for row in rows]
-            is_text = any(isinstance(cell, str) for cell in cells) or any(isinstance(c, str) for c in known.values())
+            is_text = any(isinstance(cell, str) for cell in cells) or any(map(_is_object, known.values()))
             columns[k] = np.array(cells, dtype=object if is_text else np.float64)
         if names is not None:
             import pandas

@@ -119,7 +119,11 @@ def adapter_of(obj: Any) -> str:
     if isinstance(obj, type):
         raise AdapterError(f"{obj.__name__} is a class; give a fitted object of it")
     if isinstance(obj, (list, tuple)) and obj:
-        return adapter_of(obj[0])
+        if (adapter := adapter_of(obj[0])) != "torch":
+            raise AdapterError(
+                f"a list is an ensemble of PyTorch networks, but it holds {describe(obj[0])}; give one model"
+            )
+        return adapter
     if hasattr(obj, "to_additive"):
         return "own"
     if wrapper_of(obj) is not None:

@@ -72,11 +72,7 @@ def _asked(step: Any, column: Column, known: NDArray[Any]) -> tuple[dict[Cell, A
         fills: dict[Cell, Any] = {MISSING: column.missing}
         fills |= dict[Cell, Any](column.points.items())
         column = Raw(column.source, fills)
-    found: dict[Cell, Any] = {}
-    for value in known.tolist():
-        found[MISSING if is_missing(value) else value if isinstance(value, str) else float(value)] = value
-    if len(found) != len(known):
-        raise AdapterError(f"the {name} has two categories with the same name: {known.tolist()[:6]}")
+    found = _named(name, known)
     cells = dict(found)
     for cell, fill in column.fills.items():  # what an imputer before it replaces
         if fill is not None and not is_missing(fill):
@@ -87,6 +83,27 @@ def _asked(step: Any, column: Column, known: NDArray[Any]) -> tuple[dict[Cell, A
         found[UNSEEN] = max(numbers) + 1.0 if numbers and not any(isinstance(cell, str) for cell in found) else UNSEEN
         cells[UNSEEN] = found[UNSEEN]
     return found, cells
+
+
+def _named(encoder: str, known: NDArray[Any]) -> dict[Cell, Any]:
+    """Return the categories of an encoder by the name that each has here."""
+    if known.dtype.kind in "mM":
+        raise AdapterError(f"the {encoder} reads a column of dates; make text or numbers of it beforehand")
+    found: dict[Cell, Any] = {}
+    for value in (known.astype(np.float64) if known.dtype.kind == "b" else known).tolist():
+        try:
+            cell = MISSING if is_missing(value) else value if isinstance(value, str) else float(value)
+        except (TypeError, ValueError):
+            kind = type(value).__name__
+            raise AdapterError(
+                f"the {encoder} has the category {value!r}, a {kind}; make text or numbers of its column beforehand"
+            ) from None
+        if cell in found:
+            told = "two kinds of missing cells" if cell is MISSING else "two categories that are the same float"
+            other = "one of them everywhere" if cell is MISSING else "such numbers as text"
+            raise AdapterError(f"the {encoder} has {told}, {found[cell]!r} and {value!r}; write {other}")
+        found[cell] = value
+    return found
 
 
 def _takes(step: Any, known: NDArray[Any], value: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,20 @@ _CURVES: Mapping[str, Callable[[], Function]] = {
 }
 
 
+class Known(NamedTuple):
+    """A function of NumPy: as pieces, None if only its floats are known; its ends; whether it increases."""
+
+    pieces: Function | None
+    ends: tuple[float | None, float | None]
+    is_increasing: bool
+
+
+def known_function(name: str, told: Mapping[str, Any]) -> Known | None:
+    """Return one of NumPy's functions of one number with the arguments that are told; None if it is not known."""
+    exact = _exact(name, told)
+    return None if exact is None else Known(exact[0], _SMOOTH.get(name, (None, None)), exact[1])
+
+
 def function(step: Any, columns: Sequence[Column]) -> list[Column]:
     """Return the columns that a FunctionTransformer makes."""
     func = getattr(step.func, "func", step.func)  # HistGradientBoosting puts a partial(check_array) in
@@ -56,14 +70,13 @@ def function(step: Any, columns: Sequence[Column]) -> list[Column]:
         return list(columns)
     told = step.kw_args or {}
     is_numpy = isinstance(func, np.ufunc) or getattr(func, "__module__", "").startswith("numpy")
-    exact = _exact(name, told) if is_numpy else None
-    if exact is None:
+    known = known_function(name, told) if is_numpy else None
+    if known is None:
         raise AdapterError(
             f"FunctionTransformer({name}) can be any function; NumPy's clip, abs, negative, {', '.join(_SMOOTH)} are "
             "known; otherwise use a transformer whose parameters can be read, or transform the table beforehand"
         )
-    pieces, is_increasing = exact
-    ends = _SMOOTH.get(name, (None, None))
+    pieces, ends, is_increasing = known
 
     def floats(values: NDArray[np.float64]) -> NDArray[np.float64]:
         with np.errstate(all="ignore"):

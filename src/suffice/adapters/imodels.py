@@ -24,7 +24,7 @@ from suffice.shapes import Bins
 _HALF = rational("1/2")
 _INSTEAD = "SLIM, TreeGAM and FIGS of imodels are, and InterpretML's ExplainableBoostingMachine"
 _REFUSED: Mapping[str, str] = {
-    "IGANN": "adds up networks with smooth activations (ELU by default), so that its shapes have no exact pieces; use "
+    "IGANN": "adds up networks with smooth activations (ELU by default), which are not read here; use "
     "InterpretML's ExplainableBoostingMachine, or suffice's NAMClassifier and NAMRegressor",
 }
 

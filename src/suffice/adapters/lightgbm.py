@@ -174,7 +174,13 @@ def _facts(block: str) -> dict[str, str]:
 
 def _objective(text: str, source: str) -> tuple[str, float]:
     """Return the name of the objective, and by what a raw score is multiplied to be a logit."""
-    line = _facts(text.partition("\n\n")[0])["objective"]
+    facts = _facts(text.partition("\n\n")[0])
+    if "objective" not in facts and "num_class" in facts:
+        raise AdapterError(
+            f"{source} was trained with an objective of your own, which it does not keep, so what its score means is "
+            f"not known; train with one of {', '.join(_OBJECTIVES)}"
+        )
+    line = facts["objective"]
     objective, *more = line.split()
     if objective not in _OBJECTIVES or "sqrt" in more:
         raise AdapterError(f"{source} has the objective {line!r}; those read are {', '.join(_OBJECTIVES)}")

@@ -6,6 +6,7 @@ no score in PMML, so it is no part of the domain, and a number for which there i
 
 from __future__ import annotations
 
+import math
 import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -18,8 +19,8 @@ from suffice.adapters.parts import Part
 from suffice.adapters.xml_tree import Element, read_xml
 from suffice.errors import AdapterError, NumberError
 from suffice.model.additive import AdditiveModel
-from suffice.model.domain import Domain, format_value
-from suffice.numbers.exact import ZERO, Rational, rational
+from suffice.model.domain import Domain, Span, format_value
+from suffice.numbers.exact import ZERO, Rational, nearest_float, rational
 from suffice.numbers.values import MISSING, Missing
 from suffice.shapes import Pieces, Table
 from suffice.shapes.combining import combined
@@ -55,8 +56,17 @@ class _Fields:
             raise AdapterError("the PMML has no DataDictionary, which says what its columns are; it is damaged")
         self.fields = {one.attributes["name"]: one for one in dictionary.all("DataField")}
         schema = model.first("MiningSchema")
+        self._as_is: set[str] = set()  # columns of which values that are not listed are taken as they are
         for one in [] if schema is None else schema.all("MiningField"):
             told = one.attributes
+            invalid = told.get("invalidValueTreatment", "returnInvalid")
+            if invalid == "asIs":
+                self._as_is.add(told.get("name", ""))
+            elif invalid != "returnInvalid":
+                raise AdapterError(
+                    f"the PMML's column {told.get('name')!r} has invalidValueTreatment={invalid!r}, which is not read "
+                    "here; do that to the table beforehand"
+                )
             for key in ("missingValueReplacement", "outliers", "invalidValueReplacement"):
                 if key in told and told[key] != "asIs":
                     raise AdapterError(
@@ -70,10 +80,31 @@ class _Fields:
             raise AdapterError(f"the PMML uses {name!r}, which is computed from other columns; compute it beforehand")
         return self.fields[name].attributes.get("optype") == "continuous"
 
+    def numbers(self, name: str) -> Domain:
+        """Return the numbers that are valid in a column: those in its intervals, all if it has none."""
+        intervals = [] if name in self._as_is else self.fields[name].all("Interval")
+        return Domain(tuple(_span(one, name) for one in intervals)) if intervals else Domain.reals()
+
+    def is_listed(self, name: str) -> bool:
+        """Whether the document lists all values of a category, so that any other has no score."""
+        return name not in self._as_is and bool(self.values(name))
+
     def values(self, name: str) -> list[str]:
         """Return the values that the document lists for a category."""
         listed = self.fields[name].all("Value")
         return [one.attributes["value"] for one in listed if one.attributes.get("property", "valid") == "valid"]
+
+
+def _span(interval: Element, name: str) -> Span:
+    """Return an interval; PMML's numbers are doubles, so that an open end is the double next to it."""
+    left, right = (interval.attributes.get(f"{side}Margin") for side in ("left", "right"))
+    closure = interval.attributes.get("closure", "")
+    low, high = (None if end is None else nearest_float(_number(end, f"interval of {name!r}")) for end in (left, right))
+    if low is not None and closure.startswith("open"):
+        low = math.nextafter(low, math.inf)
+    if high is not None and closure.lower().endswith("open"):
+        high = math.nextafter(high, -math.inf)
+    return Span(None if low is None else rational(low), None if high is None else rational(high))
 
 
 def _number(text: str | None, what: str) -> Rational:
@@ -133,30 +164,32 @@ def _characteristic(name: str, attributes: Sequence[Element], fields: _Fields) -
 
     missing = at(MISSING)
     if not is_number:
-        known = list(dict.fromkeys([*fields.values(name), *compared]))
+        known = list(dict.fromkeys([*fields.values(name), *([] if fields.is_listed(name) else compared)]))
         check(len(known))
         keys = category_keys(known)
         entries: dict[Any, Any] = {
             key: points for text in known if (points := at(text)) is not None for key in keys[text]
         }
         domain = Domain.categories(*entries)
-        other = at(UNSEEN)
+        other = None if fields.is_listed(name) else at(UNSEEN)
         for code, points in ((MISSING, missing), (UNSEEN, other)):
             if points is not None:
                 entries[code] = points
                 domain = domain | Domain.codes(code)
         return Part(Table(entries).compile(), domain)
-    knots = sorted({_number(text, f"value of {name!r}") for text in compared})
+    numbers = fields.numbers(name)
+    ends = {end for span in numbers.spans for end in span[:2] if end is not None}
+    knots = sorted({_number(text, f"value of {name!r}") for text in compared} | ends)
     places = _between(knots)
     check(2 * len(places))
-    found = [at(place) for place in (*places, *knots)]
+    found = [at(place) if numbers.holds(place) else ZERO for place in (*places, *knots)]
     if any(points is None for points in found):
         where = next(place for place, points in zip((*places, *knots), found, strict=True) if points is None)
         raise AdapterError(f"no attribute of {name!r} holds at {format_value(where)}, so there is no score there")
     values = [points for points in found if points is not None]
     labels: dict[Any, Rational] = {} if missing is None else {MISSING: missing}
     pieces = Pieces.tidy(knots, [ZERO] * len(places), values[: len(places)], values[len(places) :], labels)
-    return Part((pieces,), Domain.reals() | Domain.codes(MISSING) if labels else Domain.reals())
+    return Part((pieces,), numbers | Domain.codes(MISSING) if labels else numbers)
 
 
 def _between(knots: Sequence[Rational]) -> list[Rational]:
@@ -297,7 +330,7 @@ def _table(table: Element, fields: _Fields) -> tuple[dict[str, Part], Rational]:
                 )
             line = Pieces.affine(_number(told["coefficient"], f"coefficient of {name!r}"), ZERO)
             before = parts[name].pieces if name in parts else ()
-            parts[name] = Part((combined([(rational(1), one) for one in (line, *before)]),))
+            parts[name] = Part((combined([(rational(1), one) for one in (line, *before)]),), fields.numbers(name))
         elif one.name == "CategoricalPredictor":
             weight = _number(told["coefficient"], f"coefficient of {told['name']!r}")
             categories.setdefault(told["name"], {})[told["value"]] = weight

@@ -1,13 +1,11 @@
 """statsmodels: results of linear, generalised linear, logit, probit, multinomial and count models.
 
 The model is the linear predictor over the columns of the design; a constant column belongs to the intercept. With a
-formula the features are the variables of the formula: a number as it is, or a categorical variable, whose columns in
-the design are found by asking for the design of each of its levels.
+formula the features are the variables of the formula (`formulas`); of a GLMGam also those of its splines.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,10 +15,12 @@ from numpy.typing import NDArray
 
 from suffice.adapters.behind import put_behind
 from suffice.adapters.cells import float_table
-from suffice.adapters.column import Column, Finite, Numeric, Raw
-from suffice.adapters.draft import Cell, Draft, Link, Options, name_features
+from suffice.adapters.column import Column, Raw, Times
+from suffice.adapters.draft import Draft, Link, Options, name_features, with_domain
+from suffice.adapters.formulas import read_formula, splines
 from suffice.adapters.parts import Part, new_model
 from suffice.errors import AdapterError
+from suffice.model.additive import AdditiveModel
 from suffice.numbers.exact import ZERO, rational
 from suffice.shapes import Pieces
 
@@ -32,6 +32,7 @@ _MODELS: Mapping[str, tuple[str, Link]] = {
     "GLSAR": ("regression", "score"),
     "RLM": ("regression", "score"),
     "QuantReg": ("regression", "score"),
+    "MixedLM": ("regression", "score"),
     "Logit": ("binary", "sigmoid"),
     "Probit": ("binary", "score"),
     "Poisson": ("regression", "exp"),
@@ -40,6 +41,7 @@ _MODELS: Mapping[str, tuple[str, Link]] = {
     "GeneralizedPoisson": ("regression", "exp"),
     "MNLogit": ("multiclass", "softmax"),
 }
+_GENERALISED = ("GLM", "GLMGam", "GEE")  # models whose family says what they decide
 _LINKS: Mapping[str, Link] = {"Identity": "score", "Log": "exp", "Logit": "sigmoid"}
 
 
@@ -55,7 +57,12 @@ def convert(obj: Any, options: Options) -> Draft:
     if any(np.any(np.asarray(one) != 0) for one in added if one is not None):
         raise AdapterError(f"{source} has an offset or exposure for each row, which is no column; leave it out")
     spec = getattr(model.data, "model_spec", None) or getattr(model.data, "design_info", None)
-    design = _plain_design(model, source) if spec is None else _formula_design(spec, source)
+    if kind == "GLMGam":
+        design = _gam_design(model, source)
+    elif spec is None:
+        design = _plain_design(model)
+    else:
+        design = _formula_design(spec, getattr(model.data, "frame", None), source)
     weights = np.asarray(obj.params, dtype=np.float64)
     weights = weights[: np.asarray(model.exog).shape[1]]  # count models have parameters of their variance last
     weights = weights[:, None] if weights.ndim == 1 else np.hstack([np.zeros((len(weights), 1)), weights])
@@ -63,12 +70,17 @@ def convert(obj: Any, options: Options) -> Draft:
     classes = options.classes or (_classes(model) if task == "multiclass" else [0, 1] if task == "binary" else None)
     draft = put_behind(inner, design.columns, design.names, len(design.names), design.prepare, source)
     features = name_features(draft.model.names, len(draft.model.names), options.features)
-    parts = [Part(pieces, domain) for pieces, domain in zip(draft.model.compile(), draft.model.domains, strict=True)]
+    named = [with_domain(one, domain) for one, domain in zip(features, draft.model.domains, strict=True)]
     offset = None if task == "binary" and link != "sigmoid" else ZERO  # as of a probit
-    whole = new_model(parts, draft.model.intercept, task, features, classes, logit_offset=offset)
+    whole = AdditiveModel.of_terms(
+        draft.model.terms, draft.model.intercept, task, named, classes, "negative", logit_offset=offset
+    )
     table = draft.table
     assert table is not None
-    predict = _predicting(obj, design, table)
+
+    def predict(rows: Any) -> NDArray[Any]:
+        return np.asarray(obj.predict(**design.asking(table(rows))))
+
     has_chances = task == "multiclass" or (task == "binary" and link == "sigmoid")
     return Draft(
         whole,
@@ -82,19 +94,18 @@ def convert(obj: Any, options: Options) -> Draft:
 
 
 def _decides(model: Any, kind: str, source: str) -> tuple[str, Link]:
-    if kind == "GLM":
+    if kind in _GENERALISED:
         link = type(model.family.link).__name__
         is_binary = type(model.family).__name__ == "Binomial" and set(np.unique(model.endog).tolist()) <= {0.0, 1.0}
+        if is_binary and link == "Probit":
+            return "binary", "score"
         if link not in _LINKS:
-            raise AdapterError(f"{source} has the link {link}; those read are {', '.join(_LINKS)}")
+            raise AdapterError(
+                f"{source} has the link {link}; those read are {', '.join(_LINKS)}, and Probit for two classes"
+            )
         return "binary" if is_binary and link == "Logit" else "regression", _LINKS[link]
-    if kind == "GLMGam":
-        raise AdapterError(
-            f"{source} has smooth splines, which are not read here; those of pyGAM are, and SplineTransformer() before "
-            "a linear model"
-        )
     if kind not in _MODELS:
-        raise AdapterError(f"{source} is not read here; those that are: {', '.join((*_MODELS, 'GLM'))}")
+        raise AdapterError(f"{source} is not read here; those that are: {', '.join((*_MODELS, *_GENERALISED))}")
     return _MODELS[kind]
 
 
@@ -103,17 +114,21 @@ class _Design:
     """The columns of a design, as functions of the user's columns."""
 
     names: list[str]
-    columns: list[Column]
+    columns: list[Column | Times]
     constants: dict[int, float]  # columns of the design that are always the same
     count: int
-    prepare: Callable[[Any], Any]
-    is_formula: bool
+    prepare: Callable[[Any], Any]  # what the model makes of a table as the user has it
+    asking: Callable[[Any], Mapping[str, Any]]  # the arguments of `predict` for such a table
 
 
-def _plain_design(model: Any, source: str) -> _Design:
+def _plain_design(model: Any) -> _Design:
     names = [str(name) for name in model.exog_names][: np.asarray(model.exog).shape[1]]
     place = model.data.const_idx
-    constants = {} if place is None else {int(place): float(np.asarray(model.exog)[0, place])}
+    return _numbered(names, {} if place is None else {int(place): float(np.asarray(model.exog)[0, place])})
+
+
+def _numbered(names: Sequence[str], constants: dict[int, float]) -> _Design:
+    """Return a design of columns as they are, some of which are always the same."""
     kept = [k for k in range(len(names)) if k not in constants]
 
     def prepare(table: Any) -> NDArray[np.float64]:
@@ -123,72 +138,67 @@ def _plain_design(model: Any, source: str) -> _Design:
             whole[:, k] = value
         return whole
 
-    columns: list[Column] = [Raw(k) for k in range(len(kept))]
-    return _Design([names[k] for k in kept], columns, constants, len(names), prepare, is_formula=False)
+    columns: list[Column | Times] = [Raw(k) for k in range(len(kept))]
+    return _Design(
+        [names[k] for k in kept], columns, constants, len(names), prepare, lambda table: {"exog": prepare(table)}
+    )
 
 
-def _formula_design(spec: Any, source: str) -> _Design:
+def _formula_design(spec: Any, frame: Any, source: str) -> _Design:
     if type(spec).__module__.split(".")[0] != "patsy":
         raise AdapterError(f"{source} has a formula that patsy did not read; give it a table of numbers instead")
-    names: list[str] = []
-    variables: dict[Any, str] = {}
-    for term in spec.terms:
-        if len(term.factors) > 1:
-            product = " and ".join(factor.code for factor in term.factors)
-            raise AdapterError(
-                f"{source} has the product of {product} in its formula, which is not additive; leave it out"
-            )
-        for factor in term.factors:
-            variables[factor] = _variable(factor, spec.factor_infos[factor], source)
-            if variables[factor] not in names:
-                names.append(variables[factor])
-    columns: list[Column] = []
-    constants: dict[int, float] = {}
-    base = {variables[factor]: _usual(spec.factor_infos[factor]) for factor in variables}
-    for term in spec.terms:
-        place = spec.term_slices[term]
-        if not term.factors:
-            constants[place.start] = 1.0
-            continue
-        (factor,) = term.factors
-        info, name = spec.factor_infos[factor], variables[factor]
-        if info.type == "numerical":
-            columns.append(Numeric(names.index(name), missing=None))
-            continue
-        cells: dict[Cell, Any] = {one if isinstance(one, str) else float(one): one for one in info.categories}
-        made = _matrix(spec, {**{key: [value] * len(cells) for key, value in base.items()}, name: list(cells.values())})
-        for k in range(place.start, place.stop):
-            values = dict(zip(cells, made[:, k].tolist(), strict=True))
-            columns.append(Finite(names.index(name), cells, values))
-    count = spec.term_slices[spec.terms[-1]].stop
+    found = read_formula(spec, [str(name) for name in getattr(frame, "columns", ())], source)
 
     def prepare(table: Any) -> NDArray[np.float64]:
         return _matrix(spec, table)
 
-    return _Design(names, columns, constants, count, prepare, is_formula=True)
+    return _Design(found.names, found.columns, found.constants, found.width, prepare, lambda table: {"exog": table})
 
 
-def _variable(factor: Any, info: Any, source: str) -> str:
-    """Return the one variable that a factor of a formula is about."""
-    code = factor.code
-    tree = ast.parse(code, mode="eval").body
-    quoted = isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "Q"
-    if quoted and isinstance(tree.args[0], ast.Constant):
-        return str(tree.args[0].value)
-    if isinstance(tree, ast.Name):
-        return tree.id
-    if info.type == "categorical" and isinstance(tree, ast.Call) and getattr(tree.func, "id", "") == "C":
-        inner = tree.args[0]
-        if isinstance(inner, ast.Name):
-            return inner.id
-    raise AdapterError(
-        f"{source} has {code} in its formula; variables as they are and C(variable) are read, so compute it as a "
-        "column of its own first"
+def _gam_design(model: Any, source: str) -> _Design:
+    """Return the design of a GLMGam: linear columns, then B-splines."""
+    smoother = model.smoother
+    if type(smoother).__name__ != "BSplines":
+        raise AdapterError(f"{source} has {type(smoother).__name__}; of its smoothers BSplines are read")
+    spec = getattr(model, "model_spec_linear", None)
+    linear = (
+        _linear_design(model) if spec is None else _formula_design(spec, getattr(model.data, "frame", None), source)
     )
+    names, columns = list(linear.names), list(linear.columns)
+    smooth = [str(name) for name in smoother.variable_names]
+    names += [name for name in smooth if name not in names]
+    for name, one in zip(smooth, smoother.smoothers, strict=True):
+        weights = np.eye(len(one.knots) - one.degree - 1)[:, 0 if one.include_intercept else 1 :]
+        moved = getattr(one, "ctransf", None)
+        weights = weights if moved is None else weights @ np.asarray(moved)
+        columns += splines(names.index(name), one.knots, int(one.degree), weights, what=source)
+    places = [names.index(name) for name in smooth]
+
+    def smooth_cells(table: Any) -> NDArray[np.float64]:
+        return np.asarray(_columns_of(table, places), dtype=np.float64)
+
+    def prepare(table: Any) -> NDArray[np.float64]:
+        before = linear.prepare(_columns_of(table, range(len(linear.names))))
+        return np.column_stack([before, smoother.transform(smooth_cells(table))])
+
+    def asking(table: Any) -> Mapping[str, Any]:
+        given = linear.asking(_columns_of(table, range(len(linear.names)))) if linear.count else {}
+        return {**given, "exog_smooth": smooth_cells(table)}
+
+    return _Design(names, columns, linear.constants, linear.count + smoother.dim_basis, prepare, asking)
 
 
-def _usual(info: Any) -> Any:
-    return 1.0 if info.type == "numerical" else info.categories[0]
+def _columns_of(table: Any, places: Sequence[int]) -> Any:
+    return table.iloc[:, list(places)] if hasattr(table, "iloc") else table[:, list(places)]
+
+
+def _linear_design(model: Any) -> _Design:
+    """Return the linear columns of a GLMGam that has no formula."""
+    count = int(model.k_exog_linear)
+    given = None if count == 0 else np.asarray(model.exog, dtype=np.float64)[:, :count]
+    names = [str(name) for name in model.exog_names[:count]]
+    constants = {k: float(given[0, k]) for k in range(count) if given is not None and np.ptp(given[:, k]) == 0}
+    return _numbered(names, constants)
 
 
 def _matrix(spec: Any, table: Any) -> NDArray[np.float64]:
@@ -217,7 +227,7 @@ def _asking(obj: Any, task: str) -> Callable[[Any], NDArray[Any]]:
 
     def linear(design: Any) -> NDArray[Any]:
         table = float_table(design)
-        if task == "regression" and type(obj.model).__name__ in ("OLS", "WLS", "GLS", "GLSAR", "RLM", "QuantReg"):
+        if _MODELS.get(type(obj.model).__name__) == ("regression", "score"):  # these have no other scale
             return np.asarray(obj.predict(table, transform=False))
         found = np.asarray(obj.predict(table, transform=False, which="linear"))
         if task == "multiclass" and found.shape[1] < len(_classes(obj.model)):
@@ -225,12 +235,6 @@ def _asking(obj: Any, task: str) -> Callable[[Any], NDArray[Any]]:
         return found
 
     return linear
-
-
-def _predicting(obj: Any, design: _Design, table: Callable[[Any], Any]) -> Callable[[Any], NDArray[Any]]:
-    if design.is_formula:
-        return lambda rows: np.asarray(obj.predict(table(rows)))
-    return lambda rows: np.asarray(obj.predict(design.prepare(table(rows))))
 
 
 def _classes(model: Any) -> Sequence[Any]:

@@ -61,6 +61,7 @@ _HINT = (
 )
 _OWN = "a subclass may have changed them; convert the model that it derives from, or the one inside"
 
+_LABELS = "all of them are 0 or 1, as labels are: give scores or probabilities"
 _NONE = ", or a step that fills NaN and not None: write missing cells as NaN"
 
 
@@ -88,7 +89,9 @@ def verify(draft: Draft, reference: Any = None, domains: Sequence[Domain] | None
         predicts = draft.predicts or draft.link
         links = {"score": LINKS["score"], predicts: LINKS[predicts], **probability_links(draft.model)}
         given = _table(predictions, len(own), draft.model)
-        checks.append(_compare(draft, _exact(compiled, own), own, given, links, "the reference predictions"))
+        is_labels = draft.model.task != "regression" and set(np.unique(given)) <= {0.0, 1.0}
+        hint = _LABELS if is_labels else _HINT
+        checks.append(_compare(draft, _exact(compiled, own), own, given, links, "the reference predictions", hint))
     asked = [own, _probes(draft, compiled, domains or draft.model.domains)] if draft.live is not None else []
     written = [read_cells(draft.model, rows) if own else None, None]
     checks += [_compare_live(draft, compiled, *some) for some in zip(asked, written, strict=False) if some[0]]

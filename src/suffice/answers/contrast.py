@@ -12,14 +12,14 @@ from flint import fmpq
 from suffice.answers.answer import Answer, Status
 from suffice.answers.documents import cost_document, number_document, value_document
 from suffice.answers.frames import plain, to_frame
-from suffice.answers.words import approximately, break_it, counted, headline, in_full
+from suffice.answers.words import approximately, break_it, counted, headline
 from suffice.certificate.certify import certify_contrast
 from suffice.certificate.document import Certificate
 from suffice.certificate.radii import certify_counterfactual
 from suffice.core.case import Case, cost_of
 from suffice.errors import ClaimError
 from suffice.layout.facts import Fact, Facts, Grid, Row
-from suffice.model.domain import format_value
+from suffice.model.domain import format_value, in_full
 from suffice.numbers.exact import Rational, to_fraction
 from suffice.numbers.values import Label, Value, to_user
 from suffice.question.documents import Json

@@ -26,8 +26,10 @@ def in_short(why: Explanation) -> Fact:
     if len(told) > _MOST_TOLD + 1:
         told = [*told[:_MOST_TOLD], f"{len(told) - _MOST_TOLD} more"]
     if not why.free:
-        rests = "the one feature there is" if why.size == 1 else f"all {why.size} features"
-        return Fact("In short", f"{spoken(why.prediction)}; this rests on {rests}.")
+        every = "the one feature there is" if why.size == 1 else f"all {why.size} features"
+        is_needed = why.choices.is_plain and why.status is Status.PROVEN  # else some are fixed because you said so
+        rests = f"this rests on {every}" if is_needed else f"with {every} fixed, nothing can change"
+        return Fact("In short", f"{spoken(why.prediction)}; {rests}.")
     settle = "settles" if why.size == 1 else "settle"
     what = f"{' and '.join([', '.join(told[:-1]), told[-1]] if told[1:] else told)} {settle} this: " if told else ""
     whatever = "whatever else changes" if told else "whatever changes"

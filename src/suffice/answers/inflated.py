@@ -134,7 +134,10 @@ class Inflated(Answer):
     caveat: str | None = None
 
     def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
-        """Return the proof that the ranges hold together, and that none can be wider unless there is a caveat."""
+        """Return the proof that the ranges hold together.
+
+        And that none can be wider, unless there is a caveat, or a pair term varies along a feature within its cells.
+        """
         return certify_ranges(self.case, self.allowed, not self.caveat, model_file)
 
     @property

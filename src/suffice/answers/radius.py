@@ -175,6 +175,8 @@ class Curve(Answer):
         The same as the search found them, with their proofs.
     caveat : str, optional
         How much further a stretch may reach, where its true end is not a rational number.
+    is_complete : bool
+        Whether the curve goes as far as was asked; not where the budget ended before.
 
     Examples
     --------
@@ -188,11 +190,23 @@ class Curve(Answer):
     steps: tuple[Step, ...]
     stretches: tuple[Stretch, ...]
     caveat: str | None = None
+    is_complete: bool = True
 
     @property
     def status(self) -> Status:
-        """Whether the ends of all stretches are exact."""
-        return Status.BOUNDED if self.caveat else Status.PROVEN
+        """Whether the ends of all stretches are exact, and the curve goes as far as was asked."""
+        return Status.PROVEN if self.is_complete and not self.caveat else Status.BOUNDED
+
+    @property
+    def _ended(self) -> str | None:
+        """What is to be said where the budget ended."""
+        end = self.steps[-1].limit
+        beyond = "on the whole domain" if end.radius == math.inf else f"beyond the radius {end.radius}"
+        return (
+            None
+            if self.is_complete
+            else f"the budget ended: what is best {beyond} is not known; raise max_nodes or max_seconds"
+        )
 
     def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
         """Return the proof: each set suffices to the end of its stretch, and no cheaper one from its start on."""
@@ -221,7 +235,8 @@ class Curve(Answer):
             end = step.limit
             if place < end.radius or (place == end.radius and end.is_attained):
                 return step
-        raise RadiusError(f"the curve ends at radius {self.steps[-1].limit.radius}; compute it with a larger `until`")
+        more = "a larger `until`" if self.is_complete else "a larger budget, for its own ended"
+        raise RadiusError(f"the curve ends at radius {self.steps[-1].limit.radius}; compute it with {more}")
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame: a row for each stretch of radii, with the set that is enough up to its end."""
@@ -255,6 +270,7 @@ class Curve(Answer):
         among = f" among those{allowed(question)}" if allowed(question) else ""
         proven = f"{best} sets that are enough{among}, by radius (in {unit_words(question)})."
         note = [Fact("Note", f"of a stretch, {self.caveat}.")] if self.caveat else []
+        note += [Fact("Note", f"{self._ended}.")] if self._ended else []
         table = Grid(("", "", ""), tuple(rows))
         return (*headline(self.case, has_distance=False), Fact("Proven", proven), table, *note)
 
@@ -263,4 +279,4 @@ class Curve(Answer):
             {**step.limit.document(), "cost": cost_document(step.cost), "features": list(step.features)}
             for step in self.steps
         ]
-        return {"steps": steps, "status": self.status.value, "caveat": self.caveat}
+        return {"steps": steps, "status": self.status.value, "caveat": self.caveat or self._ended}

@@ -8,15 +8,13 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple, cast
 
-from flint import fmpq
-
 from suffice.answers.likelihood import probability_words
 from suffice.core.case import Case
 from suffice.layout.facts import Fact
 from suffice.model.additive import AdditiveModel
-from suffice.model.domain import format_value
+from suffice.model.domain import format_value, in_full
 from suffice.numbers.enclosure import Enclosure
-from suffice.numbers.exact import ONE, Rational, nearest_float, rational
+from suffice.numbers.exact import ONE, Rational, rational
 from suffice.numbers.surd import Surd, exact
 from suffice.numbers.values import Value
 from suffice.question.claims import Same
@@ -49,18 +47,6 @@ def spoken(value: Any) -> str:
     if isinstance(value, Enclosure):
         return format_value(value.near())
     return amount(value) if isinstance(value, Fraction) else str(value)
-
-
-def in_full(value: Value) -> str:
-    """Return a value with all digits of its float; one that is not a float is marked as rounded."""
-    if not isinstance(value, fmpq):
-        return str(value)
-    near = nearest_float(value)
-    if not math.isfinite(near) or (value and not near):
-        return f"about {format_value(value)}"
-    text = repr(near).removesuffix(".0")
-    # A short decimal is exact too, such as 0.3, which no float is.
-    return text if value in (rational(near), rational(text)) else f"about {text}"
 
 
 def true_end(case: Case, more: Rational) -> str | None:

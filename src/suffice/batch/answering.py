@@ -20,7 +20,7 @@ NO_BOUNDS: Whole = np.zeros(0, np.int32)
 
 
 class Answers(NamedTuple):
-    """Columns of answers; where a row is left open its size is `kernel.OPEN` and nothing else of it counts."""
+    """Columns of answers; a size of `kernel.OPEN` or `kernel.REFUSED` says that nothing else of the row counts."""
 
     classes: Whole  # index of the predicted class; -1 for a regression
     scores: Floats  # of a regression: the prediction; NaN where there is more than one score
@@ -56,7 +56,7 @@ class ManyRows:
     def single(self, cells: Floats) -> Single | None:
         """Answer one row of cells."""
         found = self.answer(cells, NO_MARKS)
-        if found.sizes[0] == kernel.OPEN:
+        if found.sizes[0] < 0:
             return None
         return tuple(found.fixed.tolist()), int(found.classes[0])
 

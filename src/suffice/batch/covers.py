@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.batch.kernel import OPEN, holds, slack_error, tightest_part
+from suffice.batch.kernel import OPEN, REFUSED, exceeds, holds, slack_error, tightest_part
 from suffice.batch.lookup import ROUNDING, WIDER
 from suffice.numbers.compiling import compiled
 from suffice.solvers.cover_kernel import FREED, KEPT, first_best
@@ -54,7 +54,9 @@ def cover_rows(
     for r in range(rows):
         place = fixed[used : used + features]
         size = cover_row(drops[:, r], bounds[:, r], margins[:, r], errors[:, r], first, members, costs, decided, place)
-        if size != OPEN:
+        if size == REFUSED:
+            sizes[r] = REFUSED
+        elif size != OPEN:
             tightest[r] = tightest_part(drops[:, r], bounds[:, r], margins[:, r], errors[:, r], place[:size])
             if tightest[r] >= 0:
                 sizes[r] = size
@@ -66,7 +68,7 @@ def cover_rows(
 def cover_row(
     drops: Any, bounds: Any, margins: Any, errors: Any, first: Any, members: Any, costs: Any, decided: Any, fixed: Any
 ) -> int:
-    """Write the features that one row fixes; return how many, or `OPEN`."""
+    """Write the features that one row fixes; return how many, or `OPEN`, or `REFUSED`."""
     parts, features = drops.shape
     items = len(costs)
     state = decided.copy()
@@ -100,6 +102,8 @@ def cover_row(
                 for i in members[first[k] : first[k + 1]]:
                     total += drops[c, i]
                     doubt += bounds[c, i]
+        if exceeds(total, doubt, margins[c], errors[c], features):
+            return REFUSED
         error = slack_error(total, doubt, margins[c], errors[c], features)
         room, more = margins[c] - total - error, margins[c] - total + error
         if not (room > LEAST and more < MOST):

@@ -7,6 +7,7 @@ of a CSV file stay text.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from suffice.errors import DataError, SufficeError
-from suffice.tables.reading import bytes_of, first_twice, is_text
+from suffice.tables.reading import bytes_of, check_quotes, first_twice, is_text
 
 MOST_BYTES = 1 << 29  # of the cells of so many rows of a Parquet file
 _BLOCK_BYTES = 8 << 20
@@ -48,9 +49,15 @@ class TableFile:
                 self.schema = pa.schema([(name, pa.string()) for name in names])
                 self.rows = None
         self.columns = tuple(self.schema.names)
+        self._place = 0  # in the file, up to which it is read
         twice = first_twice(self.columns)
         if twice is not None:
             raise DataError(f"{path}: two columns are called {twice!r}; give each its own name")
+
+    @property
+    def share_read(self) -> float:
+        """How much of a CSV file is read, of 1: what tells about how many rows it has."""
+        return self._place / max(self.size, 1)
 
     def state(self) -> tuple[int, int, int]:
         """Return what changes whenever the file is written again, and now and then without."""
@@ -62,6 +69,12 @@ class TableFile:
         """Refuse a file of another size than this one: on another machine the name may be that of another file."""
         if self.state()[0] != self.size:
             raise DataError(f"{self.path}: is not the same file on every machine, or was changed")
+
+    def check_quotes(self) -> None:
+        """Refuse a CSV file whose quotes would let rows vanish into a cell."""
+        if not self.is_parquet:
+            with _errors_of(self.path):
+                check_quotes(self.path)
 
     def parts(self, columns: Sequence[str], size: int, start: int = 0) -> Iterator[Any]:
         """Yield tables of `size` rows (the last may have fewer) with these columns, from row `start` on."""
@@ -113,6 +126,7 @@ class TableFile:
         compression = "gzip" if self.path.suffix.lower() == ".gz" else None
         with self.path.open("rb") as file, pa.input_stream(file, compression=compression) as stream:
             for batch in _open_csv(stream, columns):
+                self._place = file.tell()
                 if start < batch.num_rows:
                     yield batch.slice(start)
                 start = max(0, start - batch.num_rows)
@@ -149,5 +163,14 @@ def _errors_of(path: Path) -> Iterator[None]:
         raise DataError(f"{path}: cannot be read ({' '.join((error.strerror or str(error)).split())})") from None
     except UnicodeDecodeError:
         raise DataError(f"{path}: is not UTF-8 text; save it in that encoding") from None
-    except (pa.ArrowException, ValueError, TypeError, LookupError, ArithmeticError, MemoryError) as error:
+    except (
+        pa.ArrowException,
+        EOFError,
+        zlib.error,
+        ValueError,
+        TypeError,
+        LookupError,
+        ArithmeticError,
+        MemoryError,
+    ) as error:
         raise DataError(f"{path}: cannot be read as a table ({' '.join(str(error).split())})") from None

@@ -37,6 +37,7 @@ def inlined(function: Function) -> Function:
 
 
 OPEN = -1  # size of a row that is left to exact arithmetic
+REFUSED = -2  # and of one at which features that are free in any case surely break the claim
 MOST = 2.0**1000  # a margin from here up is left open: near the largest float, sums overflow
 
 
@@ -106,19 +107,21 @@ def column_of(vague: Any, i: int) -> Any:
     return vague[i] if len(vague) > 0 else vague.reshape(-1)
 
 
-def decide_one(tables: Tables, sides: Sides, cells: Any, vague: Any) -> Any:
+def decide_one(tables: Tables, sides: Sides, cells: Any, vague: Any, charges: Any) -> Any:
     """Answer rows whose claim has one part; columns of the tables: the value, then the drop for each side.
 
+    What rounding may take from a margin, or give, is in `charges`: a row is settled if all of that leaves it the same.
     Returns the sums of the values and their errors, sizes, margins and their errors, and what all rows fix.
     """
     scratch = scratch_of(*cells.shape)
     sums, off, margins, errors = measure(tables, sides, cells, vague, *scratch[:-1])
     _, drops, bounds, keys = scratch
-    return sums, off, *decide_rows(drops, bounds, margins, errors, keys)
+    sizes, fixed = decide_rows(drops, bounds, margins, errors + charges, keys)
+    return sums, off, sizes, margins, errors, fixed
 
 
 @compiled
-def decide_single(tables: Tables, sides: Sides, cells: Any, vague: Any) -> Any:
+def decide_single(tables: Tables, sides: Sides, cells: Any, vague: Any, charge: float) -> Any:
     """Answer one row whose claim has one part: the sum of its values, its error, the size, and what is fixed."""
     features = len(cells)
     entry, keys = np.empty((features, 1), np.int32), np.empty((1, features), np.int64)
@@ -126,7 +129,7 @@ def decide_single(tables: Tables, sides: Sides, cells: Any, vague: Any) -> Any:
     sums, off, margins, errors = measure(tables, sides, cells, vague, entry, drops, bounds)
     order_keys(drops, keys)
     keys[0].sort()
-    sizes, fixed = cut_rows(keys, drops, bounds, margins, errors)
+    sizes, fixed = cut_rows(keys, drops, bounds, margins, errors + charge)
     return sums[0], off[0], sizes[0], fixed
 
 
@@ -162,11 +165,10 @@ def measure(tables: Tables, sides: Sides, cells: Any, vague: Any, entry: Any, dr
 
 
 def decide_rows(drops: Any, bounds: Any, margins: Any, errors: Any, keys: Any) -> Any:
-    """Return sizes, margins and their errors, and the fixed features of all rows; rows are the first index of drops."""
+    """Return sizes, and the fixed features of all rows; rows are the first index of drops."""
     order_keys(drops, keys)
     keys.sort(axis=1)  # NumPy sorts short rows of integers several at a time, far faster than a compiled loop
-    sizes, fixed = cut_rows(keys, drops, bounds, margins, errors)
-    return sizes, margins, errors, fixed
+    return cut_rows(keys, drops, bounds, margins, errors)
 
 
 @compiled

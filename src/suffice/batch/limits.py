@@ -12,6 +12,7 @@ import numpy as np
 
 from suffice.batch.kernel import (
     OPEN,
+    REFUSED,
     Sides,
     compiled,
     exceeds,
@@ -28,7 +29,9 @@ from suffice.batch.lookup import ROUNDING, Tables
 LEAST_FLOAT = 2.0**-1074
 
 
-def decide_limited(tables: Tables, sides: Sides, cells: Any, vague: Any, decided: Any, most: int, is_ball: bool) -> Any:
+def decide_limited(
+    tables: Tables, sides: Sides, cells: Any, vague: Any, charges: Any, decided: Any, most: int, is_ball: bool
+) -> Any:
     """Answer the same where some features are always fixed or always free, or only so many may change at once.
 
     Returns the same, and in a ball how many features break the claim each alone.
@@ -38,7 +41,7 @@ def decide_limited(tables: Tables, sides: Sides, cells: Any, vague: Any, decided
     _, drops, bounds, keys = scratch
     order_keys(drops, keys)
     keys.sort(axis=1)
-    sizes, fixed, alone = cut_limited(keys, drops, bounds, margins, errors, decided, most, is_ball)
+    sizes, fixed, alone = cut_limited(keys, drops, bounds, margins, errors + charges, decided, most, is_ball)
     return sums, off, sizes, margins, errors, fixed, alone
 
 
@@ -78,6 +81,11 @@ def cut_limited(
                 breaks = exceeds(drops[r, i], bounds[r, i], margin, error, features)
                 alone[r] += breaks
                 is_sure &= breaks or fits(drops[r, i], bounds[r, i], margin, error, features)
+        if exceeds(
+            total, doubt, margin, error, features
+        ):  # what is free in any case: most is no less than their number
+            sizes[r] = REFUSED
+            continue
         freed, fall, more = fit_most(order[:count], drops[r], bounds[r], total, doubt, margin, most, mask)
         if not fits(fall, more, margin, error, features):
             continue

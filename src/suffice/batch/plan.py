@@ -25,10 +25,12 @@ from suffice.batch.answering import (
     Whole,
     predicted_classes,
 )
+from suffice.batch.charges import Charges
 from suffice.batch.covers import cover_rows
 from suffice.batch.limits import decide_limited
 from suffice.batch.lookup import ROUNDING, TINY, WIDER, Floats, Tables, flatten
 from suffice.batch.tabulate import tabulate
+from suffice.batch.weighed import decide_weighed, odd_items
 from suffice.errors import ClaimError
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
@@ -43,7 +45,7 @@ from suffice.solvers.covers import MOST_COST
 
 def make_plan(compiled: Compiled, question: Question) -> Plan:
     """Return the plan for a question; one that leaves every row open where the kernel does not know the question."""
-    known = {"immutable", "fix", "free", "cost", "groups", *BUDGETS}
+    known = {"immutable", "fix", "free", "cost", "groups", "arithmetic", *BUDGETS}
     limits = {"max_changed", "norm"}
     if question.given - known - limits or compiled.is_curved:  # the tables hold lines
         return LeaveOpen()
@@ -57,6 +59,9 @@ def make_plan(compiled: Compiled, question: Question) -> Plan:
         return _Limited(compiled, question, parts)
     if question.given & limits:
         return LeaveOpen()
+    _, _, costs, decided = _items(choices)
+    if is_simple and sum(choices.costs) <= MOST_COST and odd_items(costs, decided) is not None:
+        return _Weighed(compiled, question, parts)
     return LeaveOpen() if sum(question.choices.costs) > MOST_COST else _SeveralParts(compiled, question, parts)
 
 
@@ -113,9 +118,14 @@ class _OnePart(ManyRows):
             np.array([error for _, error in constants]),
         )
         self.intercept = _rounded(self.model.intercept[0], terms)
+        self._charges = Charges.made(compiled, question)
 
     def answer(self, cells: Floats, vague: Mask) -> Answers:
-        return self._told(*kernel.decide_one(self.tables, self.sides, cells, vague))
+        return self._told(*kernel.decide_one(self.tables, self.sides, cells, vague, self.charges(cells, vague)))
+
+    def charges(self, cells: Floats, vague: Mask) -> Floats:
+        """Return what rounding may take from the margin of each row, or give."""
+        return np.zeros(cells.shape[1]) if self._charges is None else self._charges.of(cells, vague)[0]
 
     def _told(
         self, sums: Floats, errors: Floats, sizes: Whole, margins: Floats, margin_errors: Floats, fixed: Whole
@@ -130,7 +140,8 @@ class _OnePart(ManyRows):
 
     def single(self, cells: Floats) -> Single | None:
         """Answer one row, in one compiled call."""
-        total, off, size, fixed = kernel.decide_single(self.tables, self.sides, cells, NO_MARKS)
+        charge = self.charges(cells, NO_MARKS)[0]
+        total, off, size, fixed = kernel.decide_single(self.tables, self.sides, cells, NO_MARKS, charge)
         if size == kernel.OPEN:
             return None
         score, error = np.array([[total + self.intercept[0]]]), np.array([[(off + self.intercept[1]) * WIDER]])
@@ -152,7 +163,9 @@ class _Limited(_OnePart):
         self.is_ball = question.is_ball
 
     def answer(self, cells: Floats, vague: Mask) -> Answers:
-        found = decide_limited(self.tables, self.sides, cells, vague, self.decided, self.most, self.is_ball)
+        found = decide_limited(
+            self.tables, self.sides, cells, vague, self.charges(cells, vague), self.decided, self.most, self.is_ball
+        )
         # In a ball one feature alone can do what it does in the box, and that is all that is ruled out.
         return self._told(*found[:-1])._replace(least=found[-1] if self.is_ball else NO_BOUNDS)
 
@@ -160,8 +173,24 @@ class _Limited(_OnePart):
         return ManyRows.single(self, cells)
 
 
+class _Weighed(_OnePart):
+    """The same with groups, and features of which few cost more or less than the others."""
+
+    def __init__(self, compiled: Compiled, question: Question, parts: Parts) -> None:
+        super().__init__(compiled, question, parts)
+        self.items = _items(question.choices)
+        self.is_odd = odd_items(*self.items[2:])
+
+    def answer(self, cells: Floats, vague: Mask) -> Answers:
+        charges = self.charges(cells, vague)
+        return self._told(*decide_weighed(self.tables, self.sides, cells, vague, charges, self.items, self.is_odd))
+
+    def single(self, cells: Floats) -> Single | None:
+        return ManyRows.single(self, cells)
+
+
 class _SeveralParts(ManyRows):
-    """Claims of several parts: the winner against other classes, a score within a distance; or costs and groups."""
+    """Claims of several parts: the winner against other classes, a score within a distance; or costs of all kinds."""
 
     def __init__(self, compiled: Compiled, question: Question, parts: Parts) -> None:
         self.compiled, self.radii, self.parts = compiled, question.radii, parts
@@ -174,6 +203,7 @@ class _SeveralParts(ManyRows):
             ]
         )
         self.intercept = [_rounded(value, self.terms) for value in self.model.intercept]
+        self.charges = Charges.made(compiled, question)
         self.is_plain, self.items = question.choices.is_plain, _items(question.choices)
         self._tables: dict[tuple[int, ...], Tables] = {}
         self._lock = threading.Lock()
@@ -187,13 +217,16 @@ class _SeveralParts(ManyRows):
         sizes = np.full(rows, kernel.OPEN, np.int32)
         margins, margin_errors = np.full(rows, np.nan), np.full(rows, np.nan)
         found: list[tuple[NDArray[np.int64], Whole, Whole]] = []
+        charges = np.zeros((outputs, 1)) if self.charges is None else self.charges.of(cells, vague)
         for winner, parts in self.parts.items():
             chosen = np.flatnonzero(is_sure & (classes == winner))
             if not parts or not len(chosen):
                 continue
             each = [_margins(part, scores[chosen], errors[chosen]) for part in parts]
             group_margins, group_errors = (np.stack(column) for column in zip(*each, strict=True))
-            group_sizes, tightest, fixed = self._decide(parts, cells, vague, chosen, group_margins, group_errors)
+            own = charges if self.charges is None else charges[:, chosen]
+            more = np.stack([np.abs(np.array(part.factors, float)) @ own for part in parts]) * WIDER
+            group_sizes, tightest, fixed = self._decide(parts, cells, vague, chosen, group_margins, group_errors + more)
             sizes[chosen] = group_sizes
             margins[chosen] = group_margins[tightest, np.arange(len(chosen))]
             margin_errors[chosen] = group_errors[tightest, np.arange(len(chosen))]
@@ -218,7 +251,7 @@ class _SeveralParts(ManyRows):
         if len(parts) > 1 or not self.is_plain:
             sizes, tightest, fixed = cover_rows(drops, bounds, margins, errors, *self.items)
             return sizes, tightest, fixed
-        sizes, *_, fixed = kernel.decide_rows(
+        sizes, fixed = kernel.decide_rows(
             drops[0], bounds[0], margins[0], errors[0], np.empty(drops[0].shape, np.int64)
         )
         return sizes, np.zeros(len(rows), np.int64), fixed

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from suffice.answers.explanation import Explanation
 from suffice.batch.lookup import ROUNDING, TINY, WIDER, Floats
-from suffice.errors import DataError, RowError
+from suffice.errors import DataError, PreferenceError, RowError
 from suffice.model.compiled import Compiled
 from suffice.numbers.enclosure import Enclosure
 from suffice.numbers.exact import nearest_float, rational
@@ -57,7 +57,20 @@ class BatchResult:
     status_codes: NDArray[np.int8]  # index into `STATUSES`
     was_exact: Mask  # whether the row was left to exact arithmetic because error bounds could not settle it
     lower_bounds_: dict[int, int] = field(default_factory=dict)  # where they are not the size itself
-    messages: dict[int, str] = field(default_factory=dict)  # why a row failed
+    messages_: dict[int, str | None] = field(default_factory=dict)  # why a row failed; None where it is yet to be told
+
+    @cached_property
+    def messages(self) -> dict[int, str]:
+        """Why rows failed; where error bounds had settled that they do, the reason is worked out when it is read."""
+        told = {row: self._reason(row) if text is None else text for row, text in self.messages_.items()}
+        return dict(sorted(told.items()))
+
+    def _reason(self, row: int) -> str:
+        try:
+            explain(self.compiled, self.question, self.source.row(row))
+        except PreferenceError as error:
+            return str(error)
+        raise DataError(f"row {row} could not be explained, and now it can: the table was changed in the meantime")
 
     def set(self, row: int, why: Explanation) -> None:
         """Enter the answer to a row, except for what is fixed."""
@@ -78,10 +91,10 @@ class BatchResult:
         choices = self.question.choices
         return choices.is_counting and not choices.has_groups
 
-    def fail(self, row: int, message: str) -> None:
-        """Enter why a row cannot be answered."""
-        self.messages[row], self.status_codes[row] = message, FAILED
-        self.answers.classes[row] = -1
+    def fail(self, row: int, message: str | None = None) -> None:
+        """Enter that a row cannot be answered, and why, if that is known."""
+        self.messages_[row], self.status_codes[row] = message, FAILED
+        self.answers.classes[row] = self.answers.sizes[row] = -1
         for column in (
             self.answers.scores,
             self.answers.score_errors,
@@ -185,7 +198,7 @@ class BatchResult:
     def __getitem__(self, row: int) -> Explanation:
         """Return the full explanation of a row; `RowError` if the row failed."""
         k = range(len(self))[row]
-        if k in self.messages:
+        if self.status_codes[k] == FAILED:
             raise RowError(f"row {k}: {self.messages[k]}")
         return explain(self.compiled, self.question, self.source.row(k))
 
@@ -260,7 +273,7 @@ class BatchResult:
         return {"prediction": names.take(pa.array(self.answers.classes, mask=failed))}
 
     def __repr__(self) -> str:
-        failed, exact = len(self.failed_rows), int(self.was_exact.sum()) - len(self.failed_rows)
+        failed, exact = len(self.failed_rows), int((self.was_exact & (self.status_codes != FAILED)).sum())
         return f"<BatchResult: {len(self)} rows, {failed} failed, {exact} by exact arithmetic>"
 
 

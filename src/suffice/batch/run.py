@@ -89,6 +89,8 @@ class BatchQuestion:
             statuses[~was_exact & (found.least < found.sizes)] = BOUNDED
             bounds = {row: int(found.least[row]) for row in np.flatnonzero(statuses).tolist()}
         result = BatchResult(self.compiled, self.question, source, found, statuses, was_exact, bounds)
+        for row in np.flatnonzero(found.sizes == kernel.REFUSED).tolist():
+            result.fail(row)
         if not len(open_rows):
             return result
         fixed: list[int] = []

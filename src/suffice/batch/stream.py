@@ -19,15 +19,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
-import pyarrow.parquet
 
 import suffice
 from suffice.batch.arrow import ArrowExplainer
 from suffice.batch.disk import locked, whole_file
 from suffice.batch.files import TableFile
+from suffice.batch.outputs import writer_for
 from suffice.batch.parts import Parts
 from suffice.errors import DataError
-from suffice.tables.reading import is_text
 
 PART_ROWS = 1 << 18
 _MOST_WIDTH = 1 << 12  # of a cell whose type says how many bytes it has
@@ -89,8 +88,7 @@ def check_files(explain: ArrowExplainer, table: TableFile, output: Path) -> None
     clash = [name for name in explain.carry if name in (*explain.schema.names, "row")]
     if clash:
         raise DataError(f"the column {clash[0]!r} cannot be carried over: the result has one of that name; rename it")
-    if output.suffix.lower() != ".parquet":
-        raise DataError(f"{output}: results are written as Parquet; give a name that ends in .parquet")
+    writer_for(output)
     if output.is_symlink():
         raise DataError(f"{output}: is a symbolic link; give the name of the file itself")
     if output.is_dir():
@@ -101,6 +99,7 @@ def check_files(explain: ArrowExplainer, table: TableFile, output: Path) -> None
         raise DataError(f"{output}: is the model itself; give the results another name")
     if not output.parent.is_dir():
         raise DataError(f"{output}: cannot be written: there is no folder {output.parent}")
+    table.check_quotes()
 
 
 def _is_nested(kind: Any) -> bool:
@@ -167,7 +166,7 @@ def explain_file(
     engine: Engine = on_this_machine,
     reads_itself: bool = False,
 ) -> Summary:
-    """Explain every row of a file, and write the results as one Parquet file.
+    """Explain every row of a file, and write the results as one file.
 
     Parameters
     ----------
@@ -242,28 +241,21 @@ def _collect(parts: Parts, count: int, table: TableFile, output: Path) -> Summar
     summary = Summary()
     try:
         with whole_file(output, parts.folder) as file, ExitStack() as stack:
-            writer = None
+            write = None
             for k in range(count):
                 part = parts.read(k)
                 # All parts are full but the last: then no row is missing, and no two have the same number.
                 if part is None or summary.rows != k * parts.part_rows:
                     raise _DamagedPartError(k if part is None else k - 1)
                 summary.add(part)
-                writer = writer or stack.enter_context(_parquet_writer(file, part.schema))
-                writer.write_table(part)
+                write = write or stack.enter_context(writer_for(output)(file, part.schema))
+                write(part)
             if table.rows is not None and summary.rows != table.rows:
                 raise DataError(f"{output}: {summary.rows} rows came back of {table.rows}; run the command again")
     except _DamagedPartError as damaged:
         parts.forget(damaged.k)
         return None
     return summary
-
-
-def _parquet_writer(file: Any, schema: Any) -> Any:
-    """Return a writer that looks for cells which repeat in text alone: numbers seldom do."""
-    texts = [name for name in schema.names if is_text(pa, schema.field(name).type)]
-    lists = [f"{name}.list.element" for name in schema.names if pa.types.is_list(schema.field(name).type)]
-    return pa.parquet.ParquetWriter(file, schema, use_dictionary=[*texts, *lists])
 
 
 class _DamagedPartError(Exception):

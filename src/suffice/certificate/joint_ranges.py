@@ -50,6 +50,12 @@ def range_evidence(case: Case, ranges: Sequence[tuple[int, AllowedRange]], beyon
     return {"inputs": inputs, "bins": how.bins, "messages": [how.steps(one) for one in holds]}
 
 
+def varies_along(case: Case, features: Sequence[int]) -> bool:
+    """Whether a pair term varies along one of some features within its cells."""
+    ladders = [one.ground.landscape.ladders for one in sides(case).inner]
+    return any(any(some[i].varies) for some in ladders for i in features)
+
+
 def _within(
     case: Case,
     constraint: Joint,

@@ -8,7 +8,7 @@ from flint import fmpq
 
 from suffice.certificate import joint
 from suffice.certificate.document import Certificate, PathLike, closely, write
-from suffice.certificate.joint_ranges import Place, range_evidence
+from suffice.certificate.joint_ranges import Place, range_evidence, varies_along
 from suffice.certificate.witnesses import Ordered, Shown, loose_limits, place_document, shown_at, total
 from suffice.core.case import Case
 from suffice.model.domain import Domain, Span
@@ -23,7 +23,11 @@ from suffice.solvers.ranges import AllowedRange
 def certify_ranges(
     case: Case, ranges: Sequence[tuple[int, AllowedRange]], is_widest: bool, model_file: PathLike | None
 ) -> Certificate:
-    """Return the proof that features may move in ranges; just beyond each end an input breaks the claim."""
+    """Return the proof that features may move in ranges; just beyond each end an input breaks the claim.
+
+    The second is not shown where a pair term varies along one of the features within its cells.
+    """
+    is_widest = is_widest and not (case.model.pairs and varies_along(case, [i for i, _ in ranges]))
     beyond = [
         (place, at)
         for place, (i, one) in enumerate(ranges)

@@ -25,7 +25,16 @@ from suffice.cli.domains import domains_command
 from suffice.cli.evaluate import evaluate_command
 from suffice.cli.fit import fit_command
 from suffice.cli.options import AsJson, ModelPath, file_facts
-from suffice.cli.portfolio import card_command, reasons_command, recourse_command, stability_command, unaffected_command
+from suffice.cli.portfolio import (
+    card_command,
+    contributions_command,
+    reasons_command,
+    recourse_command,
+    rule_command,
+    rules_command,
+    stability_command,
+    unaffected_command,
+)
 from suffice.cli.questions import question_commands
 from suffice.cli.report import report_command
 from suffice.cli.serve import serve_command
@@ -113,9 +122,12 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "test": assertions_command,
     "unaffected": unaffected_command,
     "stability": stability_command,
+    "contributions": contributions_command,
     "reasons": reasons_command,
     "recourse": recourse_command,
     "card": card_command,
+    "rule": rule_command,
+    "rules": rules_command,
     "report": report_command,
     "serve": serve_command,
     "batch": batch_command,

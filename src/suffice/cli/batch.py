@@ -24,6 +24,7 @@ from suffice.question.documents import Json
 from suffice.search.explain import explain
 
 if TYPE_CHECKING:
+    from suffice.batch.files import TableFile
     from suffice.batch.stream import Progress
 
 SOME_FAILED = 3
@@ -40,7 +41,14 @@ def _batch(
     model: ModelPath,
     table: TablePath,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="RESULTS", help="Parquet file to write.", show_default=False)
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="RESULTS",
+            help="File to write: .parquet, .arrow, .csv or .jsonl.",
+            show_default=False,
+        ),
     ],
     given: dict[str, Any],
     carry: Annotated[
@@ -65,7 +73,7 @@ def _batch(
     ask = ArrowExplainer(model, question, carry=carry or [], threads=threads)
     data = TableFile(table)
     is_shown = sys.stderr.isatty() and not quiet
-    with _progress(data.rows, is_shown=is_shown) as progress:
+    with _progress(data, is_shown=is_shown) as progress:
         if engine is Engine.RAY:
             from suffice.batch.ray import explain_on_ray
 
@@ -87,8 +95,11 @@ batch_command = with_question(
 
 
 @contextmanager
-def _progress(rows: int | None, *, is_shown: bool) -> Iterator[Progress]:
-    """Give a function that is told how many rows are done, and shows a bar with rate and time left."""
+def _progress(data: TableFile, *, is_shown: bool) -> Iterator[Progress]:
+    """Give a function that is told how many rows are done, and shows a bar with rate and time left.
+
+    How many rows a CSV file has is not known before its end; by how much of it is read it is told about.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -98,10 +109,11 @@ def _progress(rows: int | None, *, is_shown: bool) -> Iterator[Progress]:
         yield lambda done: None
         return
     with bar:
-        task = bar.add_task("rows", total=rows, rate="")
+        task = bar.add_task("rows", total=data.rows, rate="")
 
         def tell(done: int) -> None:
-            bar.update(task, completed=done)
+            total = data.rows if data.rows is not None or not data.share_read else round(done / data.share_read)
+            bar.update(task, completed=done, total=total)
             speed = bar.tasks[0].speed
             bar.update(task, rate="" if speed is None else f"{speed:,.0f} rows/s")
 

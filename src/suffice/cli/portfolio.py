@@ -130,6 +130,29 @@ def reasons_command(
             show_facts(new_console(), one.facts())
 
 
+def contributions_command(
+    model: ModelPath,
+    table: TablePath,
+    row: Annotated[list[int], typer.Option("--row", help="Row to look at, counted from 0; may be repeated.")],
+    reference: Annotated[
+        str, typer.Option(metavar="average|ROW", help="What to compare with; the number of a row is a profile.")
+    ] = "average",
+    as_json: AsJson = False,
+) -> None:
+    """Show what each feature adds to the score of a row, compared with the average row of the table."""
+    explainer = Explainer(load_model(model))
+    portfolio = explainer.portfolio(table_at(table))
+    against: Any = portfolio.row(_row_number(reference, len(portfolio))) if reference.isdigit() else reference
+    rows = [(k, portfolio.row(_row_number(str(k), len(portfolio)))) for k in row]
+    found = [(k, explainer.contributions(values, against, table=portfolio)) for k, values in rows]
+    if as_json:
+        typer.echo(to_text({"model": file_facts(model), "answers": [{"row": k, **one.document()} for k, one in found]}))
+        return
+    for k, one in found:
+        tell(f"Row {k}")
+        show_facts(new_console(), one.facts())
+
+
 def recourse_command(
     model: ModelPath,
     table: TablePath,
@@ -191,6 +214,38 @@ def card_command(
             check_is_other_file(path, model=model, table=table)
             write_file(path, text)
     _show(model, found, as_json=as_json)
+
+
+_Conditions = Annotated[int, typer.Option(min=1, max=100, help="Features that a rule may speak of, at most.")]
+
+
+def rule_command(
+    model: ModelPath,
+    table: TablePath,
+    row: Annotated[int, typer.Option("--row", help="Row that the rule is about, counted from 0.")],
+    conditions: _Conditions = 4,
+    certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the proof of the rule here.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the most general rule about a row, proven: few conditions under which all are decided as it is."""
+    explainer, data = Explainer(load_model(model)), table_at(table)
+    portfolio = explainer.portfolio(data)
+    values = portfolio.row(_row_number(str(row), len(portfolio)))
+    found = explainer.rule(values, portfolio, conditions=conditions)
+    if certificate is not None:
+        certificate_of(found, model).save(certificate)
+    _show(model, found, as_json=as_json)
+
+
+def rules_command(
+    model: ModelPath,
+    table: TablePath,
+    conditions: _Conditions = 4,
+    most: Annotated[int, typer.Option(min=1, max=1000, help="Rules, at most.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show what rules of few conditions can cover of a table at most, and rules that do, each proven."""
+    _show(model, Explainer(load_model(model)).rules(table_at(table), conditions=conditions, most=most), as_json=as_json)
 
 
 def _row_number(text: str, rows: int) -> int:

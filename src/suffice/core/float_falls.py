@@ -82,6 +82,20 @@ class FloatFalls:
 
     def admits(self, radius: Rational, freed: Collection[int]) -> bool | None:
         """Whether every constraint admits the freed features within a radius above 0; None if errors leave a doubt."""
+        least, most, share, doubt = self._sums(radius, freed)
+        if np.all(most * (1 + share) + doubt < self.margins):
+            return True
+        if np.any((least * (1 - share) - doubt > self.margins) & (least < _LARGE)):
+            return False
+        return None
+
+    def tight(self, radius: Rational, freed: Collection[int]) -> list[int]:
+        """Return the constraints that may not admit the freed features within a radius above 0; the others do."""
+        _, most, share, doubt = self._sums(radius, freed)
+        return np.flatnonzero(~(most * (1 + share) + doubt < self.margins)).tolist()
+
+    def _sums(self, radius: Rational, freed: Collection[int]) -> tuple[Floats, Floats, float, Floats]:
+        """Return between what the fall of each constraint lies, but for a share of it and what its margin is off."""
         with np.errstate(all="ignore"):  # what is NaN then leaves a doubt
             low, high = self._falls(nearest_float(radius))
         chosen = [self.place[i] for i in freed if i in self.place]
@@ -90,13 +104,7 @@ class FloatFalls:
             more = sum(floats[i] for i in freed if i not in self.place)
             least[c], most[c] = least[c] + more, most[c] + more
         # A sum of n floats that are not below 0 is off by n times 2^-53 of it, as is the margin.
-        share = (len(freed) + 4) * SHARE
-        doubt = np.abs(self.margins) * SHARE + _SMALL
-        if np.all(most * (1 + share) + doubt < self.margins):
-            return True
-        if np.any((least * (1 - share) - doubt > self.margins) & (least < _LARGE)):
-            return False
-        return None
+        return least, most, (len(freed) + 4) * SHARE, np.abs(self.margins) * SHARE + _SMALL
 
     def _falls(self, radius: float) -> tuple[Floats, Floats]:
         """Return bounds on the fall of each moving feature (second index), for each constraint."""

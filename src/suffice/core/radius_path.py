@@ -78,8 +78,24 @@ class RadiusPath:
 
     def above(self, radius: Rational) -> tuple[Constraint, ...]:
         """Return the constraints just above a radius: limits, with an edge of 1 where the drop keeps growing."""
-        first, second = self._inside(radius, self._next(radius))
-        return self._limit(radius, first, second, rising=1)
+        if type(self) is not RadiusPath:
+            first, second = self._inside(radius, self._next(radius))
+            return self._limit(radius, first, second, rising=1)
+        found = []
+        # Features that do not move with the radius are free as soon as it is above 0: categories may become any other.
+        others = self.at(radius or ONE, [i for i in range(len(self.row)) if i not in self._moving])
+        at = zip(self.at(radius, self._moving), others, strict=True)
+        for (constraint, rest), functions, here in zip(at, self.functions, self.here, strict=True):
+            drops = list(rest.drops)
+            for i in self._moving:
+                drops[i] = constraint.drops[i]
+                # What lies just beyond an end is in the region then: where it falls the drop keeps growing, where it
+                # rises the drop is approached at the end, and where it is level it is attained.
+                lines = self._lines(functions[i], here[i], i, radius) if i not in self.immutable else ()
+                beyond = (Drop(False, value, (slope > 0) - (slope < 0)) for value, slope in lines)
+                drops[i] = max([drops[i], *beyond])
+            found.append(tuple(drops))
+        return self._with_drops(found)
 
     def below(self, radius: Rational) -> tuple[Constraint, ...]:
         """Return the constraints just below a radius above 0: limits, with an edge of -1 where the drop still grows."""
@@ -193,7 +209,7 @@ class RadiusPath:
         found: list[Rational] = []
         start = self.at(low, features)
         for i in features:
-            if i not in self.events:
+            if i not in self._moving:
                 continue
             for constraint, functions, here in zip(start, self.functions, self.here, strict=True):
                 lines = self._lines(functions[i], here[i], i, low)
@@ -240,9 +256,10 @@ class RadiusPath:
         for i, first in self._steps:
             if i in features:
                 self._cut_at_integers(cell, i, first)
-        cell.cut(self.bends(features, cell.low, cell.high))
-        cell.cut(self._overtaken(freed, cell))
-        used_up = self._used_up(freed, cell)
+        part = self if falls is None or cell.high is None else self._only(falls.tight(cell.high, freed))
+        cell.cut(part.bends(features, cell.low, cell.high))
+        cell.cut(part._overtaken(freed, cell))
+        used_up = part._used_up(freed, cell)
         cell.cut(used_up)
         # A margin that is not rational is used up at a radius that is not: the last one that is safe stands for it.
         more = used_up.get(cell.low, ZERO)
@@ -250,6 +267,13 @@ class RadiusPath:
             raise Undecided
         extent = cell.result()
         return replace(extent, more=more) if extent.radius == cell.low else extent
+
+    def _only(self, parts: Sequence[int]) -> RadiusPath:
+        """Return the path of some of the constraints."""
+        if len(parts) == len(self.constraints):
+            return self
+        functions, here = tuple(self.functions[c] for c in parts), tuple(self.here[c] for c in parts)
+        return replace(self, functions=functions, here=here, constraints=tuple(self.constraints[c] for c in parts))
 
     def _cut_at_integers(self, cell: _Cell, i: int, first: Rational) -> None:
         """Narrow a cell to one between two of the radii `first`, `first + 1 / unit`, ..."""

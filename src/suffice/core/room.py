@@ -9,15 +9,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from flint import fmpq
 
 from suffice.core.constraint import NO_DROP, Constraint, Drop, total
+from suffice.core.convex import Line, kinks, largest, tangents
 from suffice.core.drops import Worst
 from suffice.core.ground import Ground
 from suffice.core.joint import Joint
-from suffice.core.landscape import Landscape, Spot
+from suffice.core.landscape import Landscape, Spot, within
 from suffice.core.worst_case import worst
 from suffice.errors import ClaimError
 from suffice.model.domain import Domain, Span
@@ -133,50 +135,122 @@ class JointRoom(Room):
         return [self._level(joint, i) for joint in self.constraints]
 
     def _level(self, joint: Joint, i: int) -> Level:
-        landscape = joint.ground.landscape
-        ladder, domain = landscape.ladders[i], self.domains[i]
-        if any(ladder.varies):
-            raise ClaimError(
-                f"there are no ranges for {landscape.names[i]!r}: a pair term of it varies within its cells, so that "
-                "how much room others leave is no piecewise linear function of it"
-            )
+        ladder, domain = joint.ground.landscape.ladders[i], self.domains[i]
         axis, main = ladder.axis, ladder.function
         points = {axis.cell_of(value) for value in (*domain.categories_, *domain.codes_)}
         reached = points.union(*(axis.cells_between(span.low, span.high) for span in domain.spans))
-        falls = {cell: self._fall(joint, i, _inside(axis, cell)) for cell in reached}
-        knots = sorted({*main.knots, *(cut.place for cut in axis.cuts)})
+        around = {cell: _Around(self, joint, i, cell) for cell in reached}
+        falls = {cell: one.falls() for cell, one in around.items()}
+        bends = {bend for lines in falls.values() for bend in kinks(lines)}
+        knots = sorted({*main.knots, *(cut.place for cut in axis.cuts), *bends})
         beside = [_just_below(axis, knot) for knot in knots] + [axis.numbers - 1]
         pieces = [main.segment_before(knot) for knot in knots] + [len(main.knots)]
+        lines = [largest(falls.get(cell, _NOTHING), inside) for cell, inside in zip(beside, _inner(knots), strict=True)]
         function = Pieces(
             tuple(knots),
-            tuple(main.slopes[k] for k in pieces),
-            tuple(main.offsets[k] - falls.get(cell, NO_DROP).value for k, cell in zip(pieces, beside, strict=True)),
-            tuple(main(knot) - falls.get(axis.cell_of(knot), NO_DROP).value for knot in knots),
+            tuple(main.slopes[k] - line.slope for k, line in zip(pieces, lines, strict=True)),
+            tuple(main.offsets[k] - line.offset for k, line in zip(pieces, lines, strict=True)),
+            tuple(main(knot) - largest(falls.get(axis.cell_of(knot), _NOTHING), knot)(knot) for knot in knots),
             {
-                label: value - falls.get(axis.cell_of(label), NO_DROP).value
+                label: value - falls.get(axis.cell_of(label), _NOTHING)[0].offset
                 for label, value in main.labels.items()
                 if label in axis.labels
             },
         )
-        edges = {cell: fall.edge for cell, fall in falls.items()}
-        return Level(joint, function, main(self.row[i]), NO_DROP, lambda at: edges.get(axis.cell_of(at), 0), axis.cuts)
 
-    def _fall(self, joint: Joint, i: int, value: Value) -> Drop:
-        """Return how far all others can lower the score where a feature has a value, its own part aside."""
+        def edge(at: Value) -> int:
+            cell = axis.cell_of(at)
+            return around[cell].edge(at) if cell in around else 0
+
+        cuts = {*axis.cuts, *(Cut(bend, side) for bend in bends for side in (0, 1))}
+        return Level(joint, function, main(self.row[i]), NO_DROP, edge, tuple(sorted(cuts)))
+
+
+_NOTHING = (Line(ZERO, ZERO),)
+
+
+class _Around:
+    """How far all others can lower the score where a feature is in a cell, its own part aside.
+
+    With all others anywhere, the score is affine along the feature within the cell: what others can do at most is the
+    largest of affine functions. A cell along which a pair term varies is taken for one that goes on for ever, so that
+    its ends, too, are in it.
+    """
+
+    def __init__(self, room: JointRoom, joint: Joint, i: int, cell: int) -> None:
+        self.room, self.joint, self.i = room, joint, i
         landscape = joint.ground.landscape
-        row = (*self.row[:i], value, *self.row[i + 1 :])
-        region = [self.region[k] if k in self.free else only(x) for k, x in enumerate(row)]
-        gone = dict(self.gone)
-        extra = [spots_of(landscape, self.row, k, gone[k]) if k in gone else [] for k in range(len(row))]
-        ground = Ground(landscape, row, region, deadline=joint.ground.deadline, extra=extra)
+        axis = landscape.ladders[i].axis
+        self.varies = landscape.ladders[i].varies[cell]
+        self.landscape = _held(landscape, i, cell) if self.varies else landscape
+        self.axis, self.cell = axis, cell
+        self.inside = _inside(axis, cell)
+        self.before = sum((pair(*(room.row[k] for k in ends)) for ends, pair in landscape.pairs if i in ends), ZERO)
+        self._found: dict[Value, tuple[Line, int]] = {}
+
+    def falls(self) -> list[Line]:
+        """Return affine functions the largest of which is how far others lower the score."""
+        if not self.varies:
+            return [self._worst(self.inside)[0]]
+        spans = self.room.domains[self.i].spans
+        cell = self.axis.interval(self.cell)
+        reach = [within(cell, Interval(low, True, high, True), is_integers=False) for low, high, _ in spans]
+        ends = [end for one in reach if one is not None for end in (one.low, one.high)]
+        known = [end for end in ends if end is not None]
+        if len(known) < len(ends):
+            raise ClaimError(
+                f"there is no range for {self.landscape.names[self.i]!r}: a pair term of it goes on for ever along it, "
+                "and nothing bounds it there; give it a domain with ends"
+            )
+        return tangents(lambda at: self._worst(at)[0], min(known), max(known))
+
+    def edge(self, at: Value) -> int:
+        """Return whether others attain what they can do at most (0), or only come close to it (-1)."""
+        return self._worst(at if self.varies else self.inside)[1]
+
+    def _worst(self, at: Value) -> tuple[Line, int]:
+        if at not in self._found:
+            self._found[at] = self._find(at)
+        return self._found[at]
+
+    def _find(self, at: Value) -> tuple[Line, int]:
+        room, landscape, i = self.room, self.landscape, self.i
+        row = (*room.row[:i], at, *room.row[i + 1 :])
+        region = [room.region[k] if k in room.free else only(x) for k, x in enumerate(row)]
+        gone = dict(room.gone)
+        extra = [spots_of(landscape, room.row, k, gone[k]) if k in gone else [] for k in range(len(row))]
+        ground = Ground(landscape, row, region, deadline=self.joint.ground.deadline, extra=extra)
         moves = ground.graph.moves.copy()
         for k in gone:  # those that were let go do not count among the changes
             moves[ground.graph.first[k] : ground.graph.first[k + 1]] = 0
-        most = len(row) if joint.max_changed is None else joint.max_changed
-        found = worst(ground, [*self.free, *gone], most, moves).fall
-        own = landscape.mains[i]
-        before = landscape.change(self.row, row) - own(value) + own(self.row[i])
-        return found._replace(value=found.value - before)
+        most = len(row) if self.joint.max_changed is None else self.joint.max_changed
+        labels, fall = worst(ground, [*room.free, *gone], most, moves)
+        there = sum((pair(*(row[k] for k in ends)) for ends, pair in landscape.pairs if i in ends), ZERO)
+        value = fall.value - there + self.before
+        if not self.varies:
+            return Line(ZERO, value), fall.edge
+        assert isinstance(at, fmpq)
+        slope = -sum((self._slope(ground, labels, e, side) for e, side in landscape.around[i]), ZERO)
+        return Line(slope, value - slope * at), fall.edge
+
+    def _slope(self, ground: Ground, labels: Sequence[int], e: int, side: int) -> Rational:
+        """Return how steep a pair term is along the feature, the other one being at its label."""
+        other = self.landscape.pairs[e][0][1 - side]
+        spot = ground.spot(other, labels[other])
+        low, high = (Spot.of(0, Infimum.attained(ZERO, at)) for at in (ZERO, ONE))
+        ends = [(one, spot) if side == 0 else (spot, one) for one in (low, high)]
+        return self.landscape.pair_at(e, *ends[1]) - self.landscape.pair_at(e, *ends[0])
+
+
+def _held(landscape: Landscape, i: int, cell: int) -> Landscape:
+    """Return a score without a feature's own part, with one cell of its pair terms for all its values."""
+    mains = list(landscape.mains)
+    mains[i] = Pieces((), (ZERO,), (ZERO,), (), dict.fromkeys(mains[i].labels, ZERO))
+    pairs = list(landscape.pairs)
+    for e, side in landscape.around[i]:
+        ends, pair = pairs[e]
+        pairs[e] = ends, pair.held(side, int(landscape.cells[e][side][cell]))
+    return Landscape(mains, pairs, landscape.names)
 
 
 def spots_of(landscape: Landscape, row: Row, k: int, reach: Reach) -> list[Spot]:
@@ -206,6 +280,13 @@ def _inside(axis: Axis, cell: int) -> Value:
     if low is None or high is None:
         return ZERO if low is high else (low + ONE if low is not None else _below(high))
     return (low + high) / 2
+
+
+def _inner(knots: Sequence[Rational]) -> list[Rational]:
+    """Return a number before the first of some knots, one between each two, and one after the last."""
+    if not knots:
+        return [ZERO]
+    return [knots[0] - ONE, *((low + high) / 2 for low, high in pairwise(knots)), knots[-1] + ONE]
 
 
 def _below(high: Rational | None) -> Rational:

@@ -12,8 +12,9 @@ there is no bound and the question is refused.
 
 Where the input of a feature is in an interval, it is cut into cells, and each cell is bounded for itself: what a unit
 can be is then close to what it is, and units that are off stay out. The cells lie on a grid whose width is a power of
-two, and are worked out many at a time and kept, so that regions around other rows find them done. A bound depends on
-the region alone, not on what was asked before.
+two, never much finer than the feature's own unit, and are worked out many at a time and kept, so that regions around
+other rows find them done. A bound depends on the region alone, not on what was asked before; it is made of the numbers
+of the cells that the region meets, so that more cells give no smaller bound (`batch/charges.py` builds on this).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from typing import TypeGuard
 
 import numpy as np
 from flint import fmpq
@@ -37,7 +39,8 @@ from suffice.shapes import PiecewiseLinear, Readout, ReluNetwork, Shape, Table
 from suffice.shapes.activations import Activation
 from suffice.shapes.shape import Rescaled, Scaled, Sum
 
-_CELLS = 32  # into which an interval is cut, at least; at most twice as many
+_CELLS = 32  # into which an interval is cut, at least; at most twice as many, unless
+_FINEST = 64  # a cell would be less than this part of the feature's unit
 _AT_ONCE = 128  # cells that are worked out together
 _MOST_KEPT = 1 << 21  # numbers
 _SUMMED = 1.1  # what additions can make of a partial sum: 1 + m·u / (1 - m·u) is less
@@ -123,8 +126,8 @@ class Rounding:
             If a shape is not computed by a network or a table, so that rounding is not small, or if floats overflow.
         """
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            parts = [self._over_region(i, reach) for i, reach in enumerate(region)]
-            score = Terms.together([self._entry(self.model.intercept), *parts])
+            parts = [self.over_region(i, reach) for i, reach in enumerate(region)]
+            score = Terms.together([self.entry(self.model.intercept), *parts])
             error = score.error + self.kind.adding(score.count, np.maximum(score.above, score.below) * GROW)
             if not (np.maximum(score.most, error) < self.kind.largest).all():
                 raise self.kind.overflow()
@@ -133,7 +136,7 @@ class Rounding:
 
     # --- over a region ------------------------------------------------------------------------------------------------
 
-    def _over_region(self, i: int, reach: Domain) -> Terms:
+    def over_region(self, i: int, reach: Domain) -> Terms:
         """Return the terms of a feature anywhere in its region."""
         found = self._found.get((i, reach))
         if found is None:
@@ -159,23 +162,35 @@ class Rounding:
         if low is None or high is None:
             raise ClaimError(f"the region of {name!r} is unbounded, so rounding has no bound; give a finite radius")
         own = partial(_own_cells, self.kind, low, high, is_integers=span.is_integers)
-        if network is not None and low < high and (network is shape or not self._may_look_up(name, shape, own(1))):
-            cells = list(self._on_grid(i, network, low, high, is_integers=span.is_integers))
+        if network is not None and (network is shape or not self._may_look_up(name, shape, own(1))):
+            cells = list(self._on_grid(i, low, high, is_integers=span.is_integers))
             if cells and np.isfinite((found := Terms.anywhere(cells)).error).all():
                 return found
         # Cells of its own reach no further than the span does, to numbers that are looked up or overflow.
         return self._terms(name, shape, own(2 * _CELLS))
 
-    def _on_grid(self, i: int, network: Shape, low: Rational, high: Rational, *, is_integers: bool) -> Iterator[Terms]:
+    def _on_grid(self, i: int, low: Rational, high: Rational, *, is_integers: bool) -> Iterator[Terms]:
         """Return the cells of the grid that a span meets; none if the grid would be too fine for floats."""
-        step = nearest_float((high - low) / _CELLS)
-        level = math.frexp(step)[1] - 1
-        if not step or abs(level) > 1000:
+        level = self.level(i, high - low)
+        if abs(level) > 1000:
             return
         width = fmpq(2) ** level
-        first, last = int((low / width).floor()), int((high / width).ceil()) - 1
-        if max(abs(first), abs(last)) + _AT_ONCE > 2**52:  # so that places are floats
-            return
+        first = int((low / width).floor())
+        last = max(first, int((high / width).ceil()) - 1)
+        if max(abs(first), abs(last)) + _AT_ONCE <= 2**52:  # so that places are floats
+            yield from self.cells(i, level, first, last, is_integers=is_integers)
+
+    def level(self, i: int, width: Rational) -> int:
+        """Return the power of two that cells of a feature are wide for a span of some width; the wider, the higher."""
+        feature = self.model.features[i]
+        unit = min(abs(feature.scale), feature.deviation or abs(feature.scale))
+        least, step = nearest_float(unit / _FINEST), nearest_float(width / _CELLS)
+        return max(math.frexp(max(step, least))[1] - 1, -1074)
+
+    def cells(self, i: int, level: int, first: int, last: int, *, is_integers: bool) -> Iterator[Terms]:
+        """Return the cells of a grid from the first to the last, of a feature whose shape is a network."""
+        network = self._networks[i]
+        assert network is not None
         for block in range(first // _AT_ONCE, last // _AT_ONCE + 1):
             key, begin = (i, is_integers, level, block), block * _AT_ONCE
             found = self._cells.get(key)
@@ -187,6 +202,19 @@ class Rounding:
                     self._cells.clear()
                 self._cells[key] = found
             yield found.cut(slice(max(first - begin, 0), last + 1 - begin))
+
+    def is_network(self, i: int) -> bool:
+        """Whether a feature's shape is a network where it looks nothing up."""
+        return self._networks[i] is not None
+
+    def has_tables(self, i: int) -> bool:
+        """Whether a feature's shape looks some numbers up."""
+        return self._networks[i] is not self._shapes[i]
+
+    def may_look_up(self, i: int, low: Rational, high: Rational) -> bool:
+        """Whether a number between two ends, as it is computed, can be one that a feature's shape looks up."""
+        name, shape = self.model.features[i].name, self._shapes[i]
+        return self._may_look_up(name, shape, _own_cells(self.kind, low, high, 1, is_integers=False))
 
     # --- through a shape ----------------------------------------------------------------------------------------------
 
@@ -201,10 +229,10 @@ class Rounding:
                 return _multiple(self.kind, shape.factor, self._terms(name, shape.shape, x))
             case Rescaled():
                 return self._terms(name, shape.shape, scaled(self.kind, name, shape.center, shape.scale, x))
-            case PiecewiseLinear() if _is_constant(shape):
-                return self._entry(shape.values[0], x.low.shape[1])
+            case PiecewiseLinear() if is_constant(shape):
+                return self.entry(shape.values[0], x.low.shape[1])
             case Table() if (key := _key(x)) is not None and [key] == _keys(self.kind, shape, x):
-                return self._entry(shape.points[key])
+                return self.entry(shape.points[key])
             case Table() if shape.otherwise is not None and not _keys(self.kind, shape, x):
                 return self._terms(name, shape.otherwise, x)
             case _:
@@ -236,7 +264,7 @@ class Rounding:
                 self._layers[id(shape)] = tuple(make(self.kind, weight, bias) for make, weight, bias in each)
         return self._layers[id(shape)]
 
-    def _entry(self, entry: Sequence[Rational], cells: int = 1) -> Terms:
+    def entry(self, entry: Sequence[Rational], cells: int = 1) -> Terms:
         """Return the terms of numbers that are written down."""
         kind = self.kind
         error = np.array([[kind.off(value)] * cells for value in entry])
@@ -248,9 +276,9 @@ class Rounding:
         """Return the terms of a shape at a value that it looks up; None if it computes with it."""
         match shape:
             case Table() if isinstance(value, fmpq) and value in shape.points:
-                return self._entry(shape.points[value])
+                return self.entry(shape.points[value])
             case Table() if not isinstance(value, fmpq) and value in shape.labels:
-                return self._entry(shape.labels[value])
+                return self.entry(shape.labels[value])
             case Table() if shape.otherwise is not None:
                 return self._looked_up(shape.otherwise, value)
             case Sum():
@@ -347,7 +375,10 @@ def _multiple(kind: FloatType, factor: Rational, inner: Terms) -> Terms:
     return Terms(above * (inner.count > 0), below * (inner.count > 0), inner.count, error * GROW, most)
 
 
-def _is_constant(shape: PiecewiseLinear) -> bool:
+def is_constant(shape: Shape) -> TypeGuard[PiecewiseLinear]:
+    """Whether a shape is a constant."""
+    if not isinstance(shape, PiecewiseLinear):
+        return False
     is_flat = not any((*shape.left_slope, *shape.right_slope))
     return is_flat and all(row == shape.values[0] for row in shape.values)
 

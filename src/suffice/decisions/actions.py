@@ -117,23 +117,33 @@ class Action:
 
     def _numbers(self, value: Rational, jumps: Sequence[Rational] | None) -> Collection[Rational]:
         found: list[Rational] = []
+        spans, step = self.domain.spans, self.step
+        if all(span.is_integers for span in spans):
+            step = fmpq(step.p)  # of p/q, reduced, only every q-th step leads from one integer to another
+        elif any(span.is_integers for span in spans):
+            jumps = None  # the first step between two jumps may lead to no integer where a later one does
         for sign, is_open in zip((-1, 1), _DIRECTIONS[self.direction or "any"], strict=True):
             if not is_open:
                 continue
-            count = int((abs(self._end(value, sign) - value) / self.step).floor())
+            count = int((abs(self._end(value, sign) - value) / step).floor())
             places: Collection[int] = range(1, count + 1)
             if jumps is not None:
-                # The first step that reaches a jump, and the first beyond it.
-                steps = [sign * (jump - value) / self.step for jump in jumps if sign * (jump - value) >= 0]
+                # The first step that reaches a jump, and the first beyond it; so too where the allowed numbers begin.
+                ends = [end for span in spans for end in span[:2]] + [self.low, self.high]
+                marks = {*jumps, *(end for end in ends if end is not None)}
+                steps = [sign * (mark - value) / step for mark in marks if sign * (mark - value) >= 0]
                 places = sorted({k for at in steps for k in (int(at.ceil()), int(at.floor()) + 1) if 1 <= k <= count})
             if len(places) > _MOST_OPTIONS:
                 raise ActionError(
                     f"the action on {self.name!r} allows more than {_MOST_OPTIONS:,} values; make its step larger, or "
                     "limit it with most, low or high"
                 )
-            each = (value + sign * k * self.step for k in places)
-            found += [at for at in each if any(span.holds(at) for span in self.domain.spans)]
+            each = (value + sign * k * step for k in places)
+            found += [at for at in each if self._is_within(at) and is_number(self.domain, at)]
         return found
+
+    def _is_within(self, number: Rational) -> bool:
+        return (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
 
     def _end(self, value: Rational, sign: int) -> Rational:
         """Return how far a number can go on one side: the nearest of all limits."""
@@ -302,6 +312,8 @@ def read_relations(model: AdditiveModel, given: Any) -> tuple[Relation, ...]:
                 raise FeatureNameError(name, model.names)
             if not model.domains[model.index(name)].spans:
                 raise ActionError(f"{name!r} has no numbers, so that it is in no relation")
+        if left == right:
+            raise ActionError(f"the relation {brief(one)} is of a feature with itself; name two")
         found.append(Relation(model.index(left), sign, model.index(right)))
     return tuple(found)
 

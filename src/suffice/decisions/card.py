@@ -36,7 +36,6 @@ from suffice.numbers.values import MISSING, Value
 from suffice.question.documents import Json, class_document
 from suffice.question.question import Question
 from suffice.question.row import read_row
-from suffice.solvers.ranges import AllowedRange, End
 
 _MOST_POINTS = 1000
 _PRINT = """
@@ -117,24 +116,18 @@ class Card(Told):
         Raises
         ------
         CertificateError
-            If the card does not decide it, or a line joins several special codes.
+            If the card does not decide it, or a line joins special codes with other values.
         """
         if self.decides(x) is None:
             raise CertificateError("the card does not decide this row; the model must be asked")
         case = Case.of(self.compiled, Question.read(self.compiled.model, "inf", unit="raw"), x)
-        return certify_ranges(case, [(line.feature, self._range(line)) for line in self.lines_of(x)], False, model_file)
-
-    def _range(self, line: Line) -> AllowedRange:
-        cell, domain = line.cell, self.compiled.model.domains[line.feature]
-        if len(cell.labels) > 1 and any(label in domain.codes_ for label in cell.labels):
-            raise CertificateError(
-                f"a line of {self.compiled.model.names[line.feature]!r} joins special codes; certificates speak of one"
-            )
-        return AllowedRange(End(cell.low, cell.has_low), End(cell.high, cell.has_high), False, cell.labels, ())
+        names, domains = self.compiled.model.names, self.compiled.model.domains
+        ranges = [(i, cell.as_range(names[i], domains[i])) for i, cell, _, _ in self.lines_of(x)]
+        return certify_ranges(case, ranges, False, model_file)
 
     def on(self, portfolio: Portfolio) -> Card:
         """Return the same card with the shares of another table, as `Explainer.portfolio` reads it."""
-        columns, readable = _columns(portfolio), portfolio.readable()
+        columns, readable = columns_of(portfolio), portfolio.readable()
         sure, most = (np.zeros(int(readable.sum()), dtype=np.int64) for _ in range(2))
         for i in dict.fromkeys(line.feature for line in self.lines):
             own = [line for line in self.lines if line.feature == i]
@@ -218,18 +211,7 @@ class Card(Told):
 def card(portfolio: Portfolio, lines: int) -> Card:
     """Return a card of so many lines at most, made for the rows of a table."""
     compiled, model = portfolio.compiled, portfolio.compiled.model
-    if model.task != "binary":
-        raise CardError("a card decides between two classes, and this model has not two")
-    model.refuse_pairs("cards", CardError)
-    if compiled.is_curved:
-        raise CardError("cards cannot deal with shapes that are curved between their knots yet")
-    columns = _columns(portfolio)
-    cells = [
-        cells_of(name, domain, function, values)
-        for name, domain, function, values in zip(
-            model.names, model.domains, compiled.lines((1,)), columns, strict=True
-        )
-    ]
+    cells = all_cells(portfolio, "cards")
     cuts = shared_out([cuts_of(ranges, labels) for ranges, labels in cells], lines)
     whole = [together([*ranges, *labels]) for ranges, labels in cells]
     unit = _nice(sum((one.most - one.least for one in whole), rational(0)) / _MOST_POINTS)
@@ -251,7 +233,19 @@ def card(portfolio: Portfolio, lines: int) -> Card:
     return found.on(portfolio)
 
 
-def _columns(portfolio: Portfolio) -> list[list[Value]]:
+def all_cells(portfolio: Portfolio, what: str) -> list[tuple[list[Cell], list[Cell]]]:
+    """Return the ranges and labels of each feature; an error if what is to be made of them cannot be."""
+    compiled, model = portfolio.compiled, portfolio.compiled.model
+    if model.task != "binary":
+        raise CardError(f"{what} decide between two classes, and this model has not two")
+    model.refuse_pairs(what, CardError)
+    if compiled.is_curved:
+        raise CardError(f"{what} cannot deal with shapes that are curved between their knots yet")
+    each = zip(model.names, model.domains, compiled.lines((1,)), columns_of(portfolio), strict=True)
+    return [cells_of(*one) for one in each]
+
+
+def columns_of(portfolio: Portfolio) -> list[list[Value]]:
     """Return the values of each feature in the rows that can be read."""
     readable, unread = np.flatnonzero(portfolio.readable()).tolist(), cast("Value", MISSING)
     found = []

@@ -10,17 +10,19 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from typing import NamedTuple
 
 from flint import fmpq
 
 from suffice.decisions.actions import is_number
 from suffice.decisions.stations import Station, stations
-from suffice.errors import CardError
-from suffice.model.domain import Domain, format_value
-from suffice.numbers.exact import Rational
+from suffice.errors import CardError, CertificateError
+from suffice.model.domain import Domain, Span, in_full, is_short
+from suffice.numbers.exact import Rational, rational
 from suffice.numbers.values import Value
 from suffice.shapes.pieces import Pieces
+from suffice.solvers.ranges import AllowedRange, End, disjoint
 
 _MOST_CELLS = 128
 _QUANTILES = 64
@@ -52,15 +54,32 @@ class Cell(NamedTuple):
 
     def __str__(self) -> str:
         if self.labels:
-            return " or ".join(map(format_value, self.labels))
-        low, high = (None if end is None else format_value(end) for end in (self.low, self.high))
+            return " or ".join(map(_exactly, self.labels))
+        if self.low is not None and self.low == self.high:
+            return _exactly(self.low)
+        # An end that takes too many digits is written further inside: what a line says is so of all that it names.
+        low, high = (
+            None if end is None else in_full(end if is_short(end) else _rounded(end, side))
+            for end, side in ((self.low, 1), (self.high, -1))
+        )
         if low is None or high is None:
             if low is not None:
                 return f"{low} or more" if self.has_low else f"more than {low}"
             return "any number" if high is None else f"{high} or less" if self.has_high else f"less than {high}"
-        if self.low == self.high:
-            return low
         return f"{'from' if self.has_low else 'above'} {low} to {'' if self.has_high else 'below '}{high}"
+
+    def as_range(self, name: str, domain: Domain) -> AllowedRange:
+        """Return the cell as certificates write it: a range of numbers, some categories, or one special code.
+
+        Raises
+        ------
+        CertificateError
+            If it joins special codes with other values.
+        """
+        joined = self.labels if self.labels else [code for code in domain.codes_ if self.holds(code)]
+        if len(joined) > bool(self.labels) and any(label in domain.codes_ for label in joined):
+            raise CertificateError(f"a line of {name!r} joins special codes; certificates speak of one")
+        return AllowedRange(End(self.low, self.has_low), End(self.high, self.has_high), False, self.labels, ())
 
 
 def together(cells: Sequence[Cell]) -> Cell:
@@ -73,28 +92,44 @@ def together(cells: Sequence[Cell]) -> Cell:
 
 def cells_of(name: str, domain: Domain, function: Pieces, values: Sequence[Value]) -> tuple[list[Cell], list[Cell]]:
     """Return ranges of numbers in order, and labels from the one that adds least on; each with its rows of a table."""
-    counts = Counter(values)
-    labels = [_label(one, function(one), counts[one]) for one in (*domain.categories_, *domain.codes_)]
+    counts, spans = Counter(values), disjoint(domain.spans)
+    # A number that is a label but lies between spans is a cell among theirs: whoever reads a line cannot tell it apart.
+    between = [
+        one for one in (*domain.categories_, *domain.codes_) if isinstance(one, fmpq) and _is_between(spans, one)
+    ]
+    labels = [
+        _label(one, function(one), counts[one]) for one in (*domain.categories_, *domain.codes_) if one not in between
+    ]
     labels.sort(key=lambda cell: cell.least)
-    numbers = sorted(value for value in counts if isinstance(value, fmpq) and is_number(domain, value))
-    ranges = _ranges(name, domain, function, ())
+    numbers = sorted(x for x in counts if isinstance(x, fmpq) and (is_number(domain, x) or x in between))
+    ranges = _ranges(name, spans, function, between, set())
     if any(cell.least < cell.most for cell in ranges):  # it slopes: only cuts between the rows make it steps
         every = [value for value in numbers for _ in range(counts[value])]
         cuts = {every[len(every) * k // _QUANTILES] for k in range(_QUANTILES)} if every else set()
-        ranges = _ranges(name, domain, function, cuts)
+        ranges = _ranges(name, spans, function, between, cuts)
     ranges = _counted(ranges, [(value, counts[value]) for value in numbers])
     return _coarse(ranges), labels
+
+
+def _is_between(spans: Sequence[Span], number: Rational) -> bool:
+    """Whether some numbers of the spans lie below a number and some above."""
+    return any(one.low is None or one.low < number for one in spans) and any(
+        one.high is None or one.high > number for one in spans
+    )
 
 
 def _label(label: Value, adds: Rational, rows: int) -> Cell:
     return Cell(None, False, None, False, (label,), adds, adds, rows)
 
 
-def _ranges(name: str, domain: Domain, function: Pieces, cuts: Sequence[Rational] | set[Rational]) -> list[Cell]:
-    """Return the finest ranges: each a number, or what lies between two."""
+def _ranges(
+    name: str, spans: Sequence[Span], function: Pieces, between: Sequence[Rational], cuts: set[Rational]
+) -> list[Cell]:
+    """Return the finest ranges whose ends can be printed: each a number, or what lies between two."""
     found: list[Cell] = []
-    for span in domain.spans:
-        along = stations(Domain((span,)), {*function.knots, *cuts})
+    marks = {at for mark in (*function.knots, *cuts) for at in _printable(mark)}
+    for span in spans:
+        along = stations(Domain((span,)), {*function.knots, *marks})
         at = {station: sum((w * function(x) for w, x in station.weights), fmpq(0)) for station in along}
         for is_endless, line in ((span.low is None, along), (span.high is None, along[::-1])):
             # Beyond the last bend it is affine for ever: it stays as it is only if it does so up to the next station.
@@ -106,7 +141,38 @@ def _ranges(name: str, domain: Domain, function: Pieces, cuts: Sequence[Rational
         if span.high is None:
             made[-1] = made[-1]._replace(high=None)
         found += made
-    return _merged(found)
+    found += [Cell(one, True, one, True, (), function(one), function(one)) for one in between]
+    return _merged(_printed(sorted(found, key=_from)))
+
+
+def _from(cell: Cell) -> tuple[bool, Rational, bool]:
+    return cell.low is not None, fmpq(0) if cell.low is None else cell.low, not cell.has_low
+
+
+def _printable(mark: Rational) -> tuple[Rational, ...]:
+    """Return a number, or one on either side if it takes too many digits: a card says exactly what it means."""
+    return (mark,) if is_short(mark) else (_rounded(mark, -1), _rounded(mark, 1))
+
+
+def _exactly(value: Value) -> str:
+    return str(value) if isinstance(value, fmpq) and not is_short(value) else in_full(value)
+
+
+def _rounded(number: Rational, side: int) -> Rational:
+    """Return a number of six digits on one side of another."""
+    with localcontext(prec=6, rounding=ROUND_CEILING if side > 0 else ROUND_FLOOR):
+        return rational(str(Decimal(int(number.p)) / Decimal(int(number.q))))
+
+
+def _printed(cells: list[Cell]) -> list[Cell]:
+    """Return cells with those put together that meet at a number which cannot be printed."""
+    found: list[Cell] = []
+    for cell in cells:
+        if found and cell.low is not None and cell.low == found[-1].high and not is_short(cell.low):
+            found[-1] = together([found[-1], cell])
+        else:
+            found.append(cell)
+    return found
 
 
 def _integers(along: list[Station], at: dict[Station, Rational]) -> list[Cell]:
@@ -158,15 +224,22 @@ def _fits(cell: Cell, other: Cell) -> bool:
 
 
 def _counted(cells: list[Cell], values: Sequence[tuple[Rational, int]]) -> list[Cell]:
-    lows = [cell.low for cell in cells]
-    starts = [low for low in lows if low is not None]
     rows = [0] * len(cells)
-    for value, count in values:
-        k = max(0, bisect_right(starts, value) - 1 + len(lows) - len(starts))
-        while k and not cells[k].holds(value):  # an open end: it belongs to the one before
-            k -= 1
+    for (_, count), k in zip(values, places_of(cells, [value for value, _ in values]), strict=True):
         rows[k] += count
     return [cell._replace(rows=count) for cell, count in zip(cells, rows, strict=True)]
+
+
+def places_of(cells: Sequence[Cell], numbers: Sequence[Rational]) -> list[int]:
+    """Return in which of some ranges in order each number is."""
+    starts = [cell.low for cell in cells if cell.low is not None]
+    found = []
+    for number in numbers:
+        k = max(0, bisect_right(starts, number) - 1 + len(cells) - len(starts))
+        while k and not cells[k].holds(number):  # an open end: it belongs to the one before
+            k -= 1
+        found.append(k)
+    return found
 
 
 def _coarse(cells: list[Cell]) -> list[Cell]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from suffice.answers.documents import number_document, value_document
-from suffice.answers.words import approximately, in_full
+from suffice.answers.words import approximately
 from suffice.certificate.document import Certificate
 from suffice.certificate.ranges import certify_ranges
 from suffice.core.case import Case
@@ -25,7 +25,7 @@ from suffice.errors import BudgetEnded, BudgetError, CertificateError
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.layout.told import Told
 from suffice.model.compiled import Compiled
-from suffice.model.domain import Domain
+from suffice.model.domain import Domain, in_full
 from suffice.numbers.exact import to_fraction
 from suffice.numbers.values import Label, Value, to_user
 from suffice.question.box import Box
@@ -57,7 +57,8 @@ class Verdict(Told):
     point : tuple of values, or None
         An input of the box at which the claim is false; None if it holds everywhere.
     margin : Fraction or None
-        How far the claim's score stays from its limit at worst: below 0 where it is refuted; None without bound.
+        How far the claim's score stays from its limit at worst; None where that has no bound, or was not asked for:
+        an input that refutes the claim was found at once.
     rows : int
         How many rows of the table lie in the box.
     violations : tuple of int
@@ -114,8 +115,8 @@ class Verdict(Told):
         Raises
         ------
         CertificateError
-            If the format cannot say it: a condition that joins ranges with other values, a probability below 1/2, a
-            proven assertion about a model with terms over two features.
+            If the format cannot say it: a condition that joins ranges with other values, a probability below 1/2; or if
+            the proof is not found, which can be where a term over two features has slopes.
         """
         if self.point is not None:
             question = Question.read(self.compiled.model, 0, unit="raw", claim=self._told_of_point())
@@ -125,7 +126,6 @@ class Verdict(Told):
             and predicted_class(self.compiled.model, self.compiled.scores(self.anchor)) != self.winner
         ):
             raise CertificateError("a probability below 1/2 has no certificate; claim more than that, or a score")
-        self.compiled.model.refuse_pairs("certificates of proven assertions", CertificateError)
         case = Case.of(self.compiled, self.question, self.anchor)
         ranges = [(i, _as_range(self.box.names[i], self.box.region[i])) for i in self.box.conditions]
         return certify_ranges(case, ranges, False, model_file)

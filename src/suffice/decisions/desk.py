@@ -15,9 +15,11 @@ from suffice.question.row import Row, read_row
 
 if TYPE_CHECKING:  # batches load a compiler of their own, which questions about one row do not need
     from suffice.decisions.card import Card
+    from suffice.decisions.contributions import Contributions
     from suffice.decisions.planner import Planner, Target
     from suffice.decisions.recourse import Recourse, RecourseTable
     from suffice.decisions.rows import Portfolio
+    from suffice.decisions.rules import Rule, RuleSet
 
 
 class Desk(Decisions):
@@ -134,6 +136,93 @@ class Desk(Decisions):
             raise OptionError(f"lines must be a whole number of lines, got {brief(lines)}")
         return card(self.portfolio(table), lines)
 
+    def rule(self, x: Any, table: Any, *, conditions: int = 4, max_seconds: float = MAX_SECONDS) -> Rule:
+        """Return the most general rule about a row: few conditions that it meets, under which all are decided as it is.
+
+        Parameters
+        ----------
+        x : sequence, mapping, NumPy row or pandas Series
+            The row.
+        table : NumPy array, pandas or Polars DataFrame, Arrow table
+            The rows of which the rule is to cover as many as it can; it is proven of all inputs.
+        conditions : int
+            How many features it may speak of.
+        max_seconds : float
+            Budget; when it ends, the rule still holds, and a bound says how many rows others could cover.
+
+        Returns
+        -------
+        Rule
+
+        Raises
+        ------
+        CardError
+            If there are not two classes, terms over two features, curves, or a feature that adds without bound.
+        """
+        from suffice.decisions.rules import rule
+
+        _whole("conditions", conditions, 1)
+        row = read_row(self.compiled.model, x)
+        winner = predicted_class(self.compiled.model, self.compiled.scores(row))
+        return rule(self.portfolio(table), row, winner, conditions, max_seconds)
+
+    def rules(
+        self, table: Any, *, conditions: int = 4, most: int = 20, max_seconds: float = 6 * MAX_SECONDS
+    ) -> RuleSet:
+        """Return rules that cover a table as far as they can: each next one covers most of the rows that are left.
+
+        Parameters
+        ----------
+        table : NumPy array, pandas or Polars DataFrame, Arrow table
+        conditions : int
+            How many features a rule may speak of.
+        most : int
+            How many rules there may be.
+        max_seconds : float
+            Budget of all together.
+
+        Returns
+        -------
+        RuleSet
+            With a bound on what any rules of so many conditions could cover.
+
+        Raises
+        ------
+        CardError
+            As for `rule`.
+        """
+        from suffice.decisions.rules import rules
+
+        _whole("conditions", conditions, 1)
+        _whole("most", most, 1)
+        return rules(self.portfolio(table), conditions, most, max_seconds)
+
+    def contributions(self, x: Any, reference: Any = "average", *, table: Any = None) -> Contributions:
+        """Return what each feature adds to the score of the predicted class, compared with a reference.
+
+        Parameters
+        ----------
+        x : sequence, mapping, NumPy row or pandas Series
+            The row.
+        reference : "average" or a row
+            What is compared: for each term of the model, its average over the rows of the table, or its value at a row.
+        table : table of rows, optional
+            The rows of which "average" is the average.
+
+        Returns
+        -------
+        Contributions
+            Exact numbers that add up to the difference of the two scores.
+
+        Raises
+        ------
+        ProfileError
+            If there is nothing to compare with.
+        """
+        from suffice.decisions.contributions import contributions
+
+        return contributions(self.compiled, read_row(self.compiled.model, x), reference, self._portfolio(table))
+
     def _planner(self, actions: Any, target: Target, relations: Iterable[Any], portfolio: Portfolio | None) -> Planner:
         from suffice.decisions.actions import read_actions, read_relations
         from suffice.decisions.planner import Planner
@@ -152,3 +241,8 @@ class Desk(Decisions):
         if outcome is None and len(model.classes) == 2:
             return Target(claim, 1 - predicted_class(model, self.compiled.scores(row)))
         return Target(claim, class_index(model, outcome, "recourse"))
+
+
+def _whole(name: str, given: Any, least: int) -> None:
+    if isinstance(given, bool) or not isinstance(given, int) or given < least:
+        raise OptionError(f"{name} must be a whole number, {least} or more, got {brief(given)}")

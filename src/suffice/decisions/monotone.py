@@ -22,7 +22,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from suffice.answers.documents import number_document, value_document
-from suffice.answers.words import approximately, in_full
+from suffice.answers.words import approximately
 from suffice.batch.lookup import WIDER
 from suffice.certificate.certify import certify_insufficient
 from suffice.certificate.document import Certificate
@@ -35,7 +35,7 @@ from suffice.errors import BoxError, CertificateError
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.layout.told import Told
 from suffice.model.compiled import Compiled
-from suffice.model.domain import format_value
+from suffice.model.domain import in_full
 from suffice.numbers.enclosure import exactly
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational, to_fraction
 from suffice.numbers.values import Value
@@ -366,7 +366,7 @@ def _drops(portfolio: Portfolio, feature: int, direction: int, winner: int) -> N
 
 
 def _told_end(end: Fraction | None, side: int) -> str:
-    return format_value(rational(end)) if end is not None else "∞" if side > 0 else "-∞"
+    return in_full(rational(end)) if end is not None else "∞" if side > 0 else "-∞"
 
 
 def _told_amount(fall: Fall) -> str:

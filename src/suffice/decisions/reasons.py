@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from suffice.answers.answer import Status
 from suffice.answers.contrast import Contrast
 from suffice.answers.documents import prediction_document, value_document
-from suffice.answers.words import counted, in_full, spoken
+from suffice.answers.words import counted, spoken
 from suffice.certificate.document import Certificate
 from suffice.core.case import Case
 from suffice.decisions.letter import Factor, Letter, Line, write_letter
@@ -23,6 +23,7 @@ from suffice.decisions.reference import Reference
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.layout.told import Told
 from suffice.model.compiled import Compiled
+from suffice.model.domain import in_full
 from suffice.numbers.values import to_user
 from suffice.question.box import listed
 from suffice.question.claims import Same, predicted

@@ -2,7 +2,7 @@
 
 In: the rows, a reference. Out: a `ReasonsTable`: for each row the features that `reasons` finds for it. Without groups
 and pair terms the fewest factors are those that fall furthest, so that floats with error bounds settle a row wherever
-they tell the last factor needed from the next, and the sum from the margin; the others are answered exactly.
+they tell each factor needed from the next, and the sum from the margin; the others are answered exactly.
 """
 
 from __future__ import annotations
@@ -170,13 +170,12 @@ def _by_floats(
         first = surely.argmax(axis=1)  # the first count that is surely enough; the one before must surely not be
         each = np.arange(len(rows))
         is_enough = surely[each, first] & ((first == 0) | surely_not[each, np.maximum(first - 1, 0)])
-        # The factors are those of the search only if each is ahead of all that are not needed.
-        after = np.minimum(first + 1, count - 1)
-        ahead = falls[each, first] - falls[each, after] > (doubts.max(axis=1) * 2) * WIDER
-        is_last = first == count - 1
+        # The factors are those of the search, in its order, only if each is ahead of the next, needed or not.
+        is_ahead = falls[:, :-1] - falls[:, 1:] > (doubts.max(axis=1)[:, None] * 2) * WIDER
+        is_ordered = (is_ahead | (np.arange(count - 1) > first[:, None])).all(axis=1)
         # What floats do not know of one feature may be more than they know of all others.
         is_known_whole = np.isfinite(drops + doubts).all(axis=1) & ~portfolio.decided.was_exact[rows]
-        settled = is_enough & (ahead | is_last) & is_known_whole
+        settled = is_enough & is_ordered & is_known_whole
         never = surely_not[:, -1] & is_known_whole
     sizes[settled], sizes[never] = first[settled] + 1, 0
     return sizes, order

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from suffice.answers.answer import Status
 from suffice.answers.documents import number_document, value_document
-from suffice.answers.words import approximately, counted, in_full
+from suffice.answers.words import approximately, counted
 from suffice.certificate.document import Certificate
 from suffice.core.case import Case
 from suffice.decisions.actions import Relation
@@ -30,6 +30,7 @@ from suffice.decisions.words import decision_at, failed_facts
 from suffice.errors import CertificateError
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.layout.told import Told
+from suffice.model.domain import in_full
 from suffice.numbers.enclosure import exactly
 from suffice.numbers.exact import to_fraction
 from suffice.numbers.values import Label, to_user
@@ -122,7 +123,8 @@ class Recourse(Told):
         if self.is_possible:
             (score, *others) = map(exactly, compiled.scores(self.point()))
             factor = self.planner.inequality.factors[0]
-            claim = SAME if model.classes or others else AtLeast(score) if factor > 0 else AtMost(score)
+            is_score = not others and not isinstance(self.planner.target.claim, Same)
+            claim = SAME if not is_score else AtLeast(score) if factor > 0 else AtMost(score)
             return explain(compiled, Question.read(model, 0, unit="raw", claim=claim), self.point()).certificate(
                 model_file
             )

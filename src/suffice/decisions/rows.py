@@ -49,6 +49,8 @@ class Portfolio:
         self.compiled = compiled
         self.source = _source_of(compiled.model, table)
         self._numbers: dict[int, tuple[fmpq, ...]] = {}
+        self._values: dict[int, tuple[Value, ...]] = {}
+        self.averages: dict[tuple[int, ...], tuple[fmpq, ...]] = {}  # of each term, kept by `contributions`
 
     def __len__(self) -> int:
         return self.source.rows
@@ -59,9 +61,12 @@ class Portfolio:
         claim = Same() if self.compiled.model.classes else Within(0)
         return self.ask(Question.read(self.compiled.model, 0, unit="raw", claim=claim))
 
-    def ask(self, question: Question) -> BatchResult:
-        """Return the explanations of all rows."""
-        return batch_question(self.compiled, question).answer(self.source)
+    def ask(self, question: Question, rows: int | None = None) -> BatchResult:
+        """Return the explanations of all rows, or of the first ones."""
+        source = self.source
+        if rows is not None and rows < source.rows:
+            source = Source(source.model, tuple(column[:rows] for column in source.columns), rows)
+        return batch_question(self.compiled, question).answer(source)
 
     @property
     def failed(self) -> Mapping[int, str]:
@@ -80,6 +85,14 @@ class Portfolio:
             some = (x for x in values if isinstance(x, fmpq) and any(span.holds(x) for span in domain.spans))
             self._numbers[i] = tuple(sorted(some))
         return self._numbers[i]
+
+    def values(self, i: int) -> tuple[Value, ...]:
+        """Return the values of a feature in the rows that the model can read, row by row."""
+        if i not in self._values:
+            domain, unread = self.compiled.model.domains[i], cast("Value", MISSING)  # such rows are left out
+            values = each_value(self.source.columns[i], domain, lambda value: value, otherwise=unread)
+            self._values[i] = tuple(values[k] for k in np.flatnonzero(self.readable()).tolist())
+        return self._values[i]
 
     def readable(self) -> Mask:
         """Return which rows the model can read."""

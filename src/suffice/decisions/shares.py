@@ -148,7 +148,7 @@ class Unaffected(Told):
             "share": self.share.document(),
             "by_class": [{"class": class_document(one), **n.document()} for one, n in self.by_class.items()],
             "effect": None if self.effect is None else number_document(self.effect),
-            "affected": np.flatnonzero(~self.rows).tolist(),
+            "affected": [k for k in np.flatnonzero(~self.rows).tolist() if k not in self.failed],
             "failed": {str(k): text for k, text in self.failed.items()},
         }
 

@@ -60,10 +60,11 @@ def _reals(span: Span, marks: list[Rational]) -> Iterator[Station]:
 
 
 def _integers(span: Span, marks: list[Rational]) -> Iterator[Station]:
-    # Only at the integers next to a bend can an affine stretch end; one more on each side shows where it leads.
-    near = {fmpq(n + k) for at in marks or [ONE * 0] for n in (at.floor(), at.ceil()) for k in (-1, 0, 1)}
+    # Only at the integers next to a bend, or to an end, can an affine stretch end; one more shows where it leads.
+    ends = [end for end in (span.low, span.high) if end is not None]
+    near = {fmpq(n + k) for at in [*marks, *ends] or [ONE * 0] for n in (at.floor(), at.ceil()) for k in (-1, 0, 1)}
     low, high = min(near) - 1, max(near) + 1
     far = {*([low] if span.low is None else []), *([high] if span.high is None else [])}
-    for at in near | far | {end for end in (span.low, span.high) if end is not None}:
+    for at in near | far:
         if span.holds(at):
             yield Station(at, 0, at, at in far)

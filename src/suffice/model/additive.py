@@ -19,6 +19,7 @@ from suffice.model.domain import Domain
 from suffice.model.term import Term, domain_of, names_in, summed, zero_shape
 from suffice.model.writing import save_model
 from suffice.numbers.exact import ONE, ZERO, Number, Rational, brief, rational
+from suffice.numbers.values import is_writable
 from suffice.shapes import Function, PairPieces, PairShape, PieceBudget, Shape
 from suffice.shapes.lazy import Lazy
 from suffice.shapes.pair_shape import sum_pairs
@@ -63,6 +64,8 @@ class Feature:
     ) -> None:
         if not isinstance(name, str) or not name:
             raise ModelError(f"a feature needs a name, got {name!r}")
+        if not is_writable(name):
+            raise ModelError(f"the name {name!r} has half of a surrogate pair, which cannot be written; rename it")
         if domain is not None and not isinstance(domain, Domain):
             raise ModelError(f"the domain of {name!r} must be a Domain, got {brief(domain)}")
         object.__setattr__(self, "name", name)
@@ -262,6 +265,11 @@ class AdditiveModel:
         save_model(self, path)
 
     @property
+    def categorical(self) -> tuple[str, ...]:
+        """Names of the features that have categories; as `immutable=model.categorical`, these stay as they are."""
+        return tuple(name for name, domain in zip(self.names, self.domains, strict=True) if domain.categories_)
+
+    @property
     def has_probability(self) -> bool:
         """Whether the probabilities of the classes follow from the scores: by the logistic function, or the softmax."""
         return self.task != "regression" and self.logit_offset is not None
@@ -364,6 +372,9 @@ def _classes(task: str, scores: int, given: Sequence[Any] | None) -> tuple[Any, 
     classes = tuple(one.item() if isinstance(one, np.generic) else one for one in _listed(given, wanted))
     if len(classes) != wanted or _has_twins(classes):
         raise ModelError(f"a {task} model with {scores} scores has {wanted} different classes, got {classes!r}")
+    for one in classes:
+        if isinstance(one, str) and not is_writable(one):
+            raise ModelError(f"the class {one!r} has half of a surrogate pair, which cannot be written; rename it")
     return classes
 
 

@@ -11,6 +11,7 @@ codes* such as "missing" or -9. Numbers have a distance, categories and codes ha
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from flint import fmpq
 
 from suffice.errors import ModelError, NumberError
 from suffice.numbers.exact import Number, Rational, brief, in_digits, nearest_float, rational
-from suffice.numbers.values import MISSING, Label, Missing, Value
+from suffice.numbers.values import MISSING, Label, Missing, Value, is_writable
 from suffice.shapes.shape import Support
 
 _MOST_SHOWN = 8
@@ -48,10 +49,14 @@ class Span(NamedTuple):
         return Span(low, high, self.is_integers) if low <= high else None
 
     def __str__(self) -> str:
+        return self.told(format_value)
+
+    def told(self, word: Callable[[Rational], str]) -> str:
+        """Return the span in words, with so many digits as `word` gives a number."""
         if self.low is not None and self.low == self.high:
-            return format_value(self.low)
-        low = "-∞" if self.low is None else format_value(self.low)
-        high = "∞" if self.high is None else format_value(self.high)
+            return word(self.low)
+        low = "-∞" if self.low is None else word(self.low)
+        high = "∞" if self.high is None else word(self.high)
         if self.is_integers:
             return f"the integers from {low} to {high}"
         return f"{'(' if self.low is None else '['}{low}, {high}{')' if self.high is None else ']'}"
@@ -98,6 +103,9 @@ class Domain:
                 if inside or (kind == "special code" and value in self.categories_):
                     where = str(inside[0]) if inside else "the categories"
                     raise ModelError(f"the {kind} {format_value(value)} also lies in {where}; a value cannot be both")
+        for label in self._names:
+            if isinstance(label, str) and not is_writable(label):
+                raise ModelError(f"the category {label!r} has half of a surrogate pair, which cannot be written")
         for label in self.labels if self.spans or self._numbers else ():
             if isinstance(label, str) and self._spells_number(label):
                 raise ModelError(f"the label {label!r} is also a number of the domain; a cell could mean either")
@@ -200,8 +208,12 @@ class Domain:
         return rational(cell)
 
     def __str__(self) -> str:
-        parts = [str(span) for span in self.spans]
-        listed = [format_value(value) for value in (*self.categories_, *self.codes_)[:_MOST_SHOWN]]
+        return self.told(format_value)
+
+    def told(self, word: Callable[[Any], str]) -> str:
+        """Return the domain in words, with so many digits as `word` gives a number."""
+        parts = [span.told(word) for span in self.spans]
+        listed = [word(value) for value in (*self.categories_, *self.codes_)[:_MOST_SHOWN]]
         more = len(self.categories_) + len(self.codes_) - len(listed)
         parts = [*parts[:_MOST_SHOWN], *([f"{len(parts) - _MOST_SHOWN} more"] if len(parts) > _MOST_SHOWN else [])]
         parts += [f"one of {', '.join(listed)}{f' and {more} more' if more else ''}"] if listed else []
@@ -222,6 +234,24 @@ def format_value(value: Value) -> str:
     if isinstance(value, (str, Missing)):
         return str(value)
     return in_digits(value) if math.isfinite(nearest_float(value)) else brief(value)
+
+
+def in_full(value: Value) -> str:
+    """Return a value with all digits of its float; one that is not a float is marked as rounded."""
+    if not isinstance(value, fmpq):
+        return str(value)
+    return repr(nearest_float(value)).removesuffix(".0") if is_short(value) else f"about {_with_all_digits(value)}"
+
+
+def is_short(number: Rational) -> bool:
+    """Whether `in_full` writes a number as it is: a float, or a decimal as short, such as 0.3, which no float is."""
+    near = nearest_float(number)
+    return math.isfinite(near) and number in (rational(near), rational(repr(near)))
+
+
+def _with_all_digits(number: Rational) -> str:
+    near = nearest_float(number)
+    return repr(near).removesuffix(".0") if math.isfinite(near) and near else format_value(number)
 
 
 def is_missing(cell: object) -> bool:

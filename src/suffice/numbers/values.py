@@ -32,6 +32,23 @@ Label: TypeAlias = str | Missing
 Value: TypeAlias = Rational | Label  # what a feature can be: a number, or a label
 
 
+def is_writable(text: str) -> bool:
+    """Whether text can be written at all; half of a surrogate pair cannot, though JSON can spell it.
+
+    Examples
+    --------
+    >>> is_writable("é"), is_writable("\\ud800")
+    (True, False)
+    """
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def to_user(value: Value) -> Fraction | Label:
     """Return a value as users see it: numbers as `Fraction`."""
     return to_fraction(value) if isinstance(value, fmpq) else value

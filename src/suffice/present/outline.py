@@ -64,13 +64,13 @@ def outline(why: Explanation, feature: str, part: int | None = None) -> Outline:
     part = why.tightest if part is None else part
     i = why.model.index(feature)
     worst, drop = why.worst[part][i], why.constraints[part].drops[i]
-    function, here = worst.function, _height(worst.function, why.row[i])
+    function, here = worst.function, height_at(worst.function, why.row[i])
     domain, region = why.model.domains[i], why.region[i]
     window = window_of([*function.knots[:1], *function.knots[-1:]], domain, region, why.row[i])
     labels = labels_of(domain, why.row[i], worst.infimum.at if not drop.is_infinite else None)
     places = places_of(labels, window)
 
-    runs, singles = _trace(function, domain, window)
+    runs, singles = trace(function, domain, window)
 
     def point(at: Value, height: Rational) -> Point:
         # A number may be a code, which stands beside the line.
@@ -81,14 +81,14 @@ def outline(why: Explanation, feature: str, part: int | None = None) -> Outline:
         name=feature,
         is_fixed=i in why.fixed,
         lines=tuple(tuple(Point(nearest_float(x), nearest_float(y - here)) for x, y in run) for run in runs),
-        dots=tuple(point(at, _height(function, at)) for at in (*singles, *labels)),
+        dots=tuple(point(at, height_at(function, at)) for at in (*singles, *labels)),
         region=tuple(shown_span(span, window) for span in region.spans) if window else (),
         ticks=tuple(Tick(places[label], format_value(label), region.holds(label)) for label in labels),
         window=shown_window(window, places),
         row=point(why.row[i], here),
         worst=None if drop.is_infinite else point(worst.infimum.at, worst.infimum.value),
         is_attained=drop.is_attained,
-        takes="any amount" if drop.is_infinite else in_digits(drop.value, 3),
+        takes="any amount" if drop.is_infinite else in_digits(drop.value, 3 if drop.value < 1000 else 6),
     )
 
 
@@ -118,7 +118,7 @@ def window_of(corners: Sequence[Rational], domain: Domain, region: Domain, at: V
 Corner = tuple[Rational, Rational]
 
 
-def _trace(function: Function, domain: Domain, window: Window | None) -> tuple[list[list[Corner]], list[Rational]]:
+def trace(function: Function, domain: Domain, window: Window | None) -> tuple[list[list[Corner]], list[Rational]]:
     """Return the unbroken lines of what is shown of a function, and the numbers whose values are drawn as dots.
 
     Dots are where it jumps, lone numbers, and integers where they are few.
@@ -146,7 +146,8 @@ def _trace(function: Function, domain: Domain, window: Window | None) -> tuple[l
     return runs, singles
 
 
-def _height(function: Function, at: Value) -> Rational:
+def height_at(function: Function, at: Value) -> Rational:
+    """Return the value of a function, closely enough to be drawn."""
     return middle(function.value(at, _BITS))
 
 
@@ -155,13 +156,13 @@ def _smooth_chords(function: Enclosed, low: Rational, high: Rational) -> Pieces:
     step = (high - low) / _MOST_CHORDS
     inside = (corner for corner in function.chains.places if low <= corner <= high)
     knots = sorted({*inside, *(low + k * step for k in range(_MOST_CHORDS + 1))})
-    slopes, offsets = [ZERO], [_height(function, knots[0])]
+    slopes, offsets = [ZERO], [height_at(function, knots[0])]
     for left, right in pairwise(knots):
         start, end = (middle(function.limit(at, _BITS, side)) for at, side in ((left, 1), (right, -1)))
         slopes.append((end - start) / (right - left))
         offsets.append(start - slopes[-1] * left)
-    last = _height(function, knots[-1])
-    heights = tuple(_height(function, knot) for knot in knots)
+    last = height_at(function, knots[-1])
+    heights = tuple(height_at(function, knot) for knot in knots)
     return Pieces(tuple(knots), (*slopes, ZERO), (*offsets, last), heights)
 
 

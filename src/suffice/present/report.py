@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from suffice.answers import Explanation
-from suffice.answers.words import amount, in_full, region
+from suffice.answers.words import amount, region
 from suffice.layout.html import STYLE, escaped, facts_html
-from suffice.model.domain import format_value
+from suffice.model.domain import format_value, in_full
 from suffice.numbers.exact import rational
 from suffice.present import plots
 from suffice.present.pair_outline import strongest_pairs

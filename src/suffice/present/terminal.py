@@ -146,7 +146,7 @@ def show_domains(console: Console, model: AdditiveModel) -> None:
     grid = _listing(("feature", "can be"), ())
     for name, domain in zip(model.names, model.domains, strict=True):
         grid.add_row(Text(visible(name)), Text(visible(str(domain))))
-    put(console, grid)
+    put(console, grid, indent=2)
 
 
 def _show_pairs(console: Console, compiled: Compiled) -> None:

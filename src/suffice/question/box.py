@@ -14,7 +14,7 @@ from flint import fmpq
 
 from suffice.errors import BoxError, FeatureNameError, NumberError
 from suffice.model.additive import AdditiveModel
-from suffice.model.domain import Domain, Span, format_value, is_infinite
+from suffice.model.domain import Domain, Span, format_value, in_full, is_infinite
 from suffice.numbers.exact import ZERO, Rational, brief, rational
 from suffice.numbers.values import MISSING, Value
 from suffice.question.region import Region
@@ -80,7 +80,9 @@ class Box:
         return tuple(some_value(domain) for domain in self.region)
 
     def __str__(self) -> str:
-        each = [f"{self.names[i]} is {'in ' if self.region[i].spans else ''}{self.region[i]}" for i in self.conditions]
+        # What is proven of a box is said of exactly that box: 0.9999999 is not 1.
+        told = [(self.names[i], "in " if self.region[i].spans else "", self.region[i]) for i in self.conditions]
+        each = [f"{name} is {where}{domain.told(in_full)}" for name, where, domain in told]
         return f"wherever {' and '.join(each)}" if each else "everywhere"
 
 

@@ -8,7 +8,7 @@ from suffice.answers.radius import Curve, Limit, Step
 from suffice.answers.words import listed, true_end
 from suffice.core.case import Case, cost_of
 from suffice.core.constraint import Constraint
-from suffice.errors import PreferenceError, Undecided
+from suffice.errors import BudgetError, PreferenceError, Undecided
 from suffice.numbers.exact import Rational
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, ROUNDED_MINIMA, search
 from suffice.search.explain import NODES
@@ -27,12 +27,14 @@ def curve(case: Case, until: Rational | None) -> Curve:
     """Return how the size of the smallest explanation grows with the radius, up to `until` (None: without end).
 
     The radius is the same for all features in the question's unit. The radii where the size grows are exact, or
-    enclosed where they are not rational.
+    enclosed where they are not rational. Where the budget ends, the curve ends with the last stretch that is known.
     """
     clock, choices, names = case.clock(NODES), case.question.choices, case.model.names
     freed = choices.features(sorted(choices.free))
 
     def solve(constraints: Sequence[Constraint]) -> Cover:
+        if clock.is_over:
+            raise BudgetError("the time is up; raise max_seconds")
         if not all(constraint.admits(freed) for constraint in constraints):
             what = f"{listed([names[i] for i in freed])} cannot {'be' if len(freed) == 1 else 'all be'} free"
             raise PreferenceError(f"{what} at every radius of the curve; free fewer, or choose a smaller `until`")
@@ -43,9 +45,10 @@ def curve(case: Case, until: Rational | None) -> Curve:
                 raise Undecided
         return cover
 
-    stretches = sizes_by_radius(case.path(), solve, until)
+    stretches, is_complete = sizes_by_radius(case.path(), solve, until)
     steps = [
         Step(Limit.of(one.reach), cost_of(one.cover.cost, choices.unit), tuple(names[i] for i in one.cover.fixed))
         for one in stretches
     ]
-    return Curve(case, tuple(steps), stretches, true_end(case, max(one.reach.more for one in stretches)))
+    caveat = true_end(case, max(one.reach.more for one in stretches))
+    return Curve(case, tuple(steps), stretches, caveat, is_complete)

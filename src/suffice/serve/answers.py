@@ -236,6 +236,14 @@ class RowsAnswer(_TableAnswer):
     features: list[list[int]]  # places in `names`
 
 
+class ShapesAnswer(_Shown):
+    """What each feature adds to the score of a class, wherever it is, and how many rows are where; all in floats."""
+
+    outcome: str | int | float | bool | None
+    shapes: list[dict[str, Any]]
+    facts: list[FactAnswer | GridAnswer]
+
+
 class RadiusShareAnswer(_Shown):
     """The share of rows that are stable at a radius; with labels, of those that are right as well."""
 
@@ -292,6 +300,25 @@ class ReasonsAnswer(_Shown):
     is_complete: bool
     necessary: list[str]
     alone: list[str]
+    facts: list[FactAnswer | GridAnswer]
+
+
+class ContributionAnswer(_Shown):
+    """What a term of a model adds, beyond what it adds in the reference."""
+
+    features: list[str]
+    adds: ExactNumber
+
+
+class ContributionsAnswer(_Shown):
+    """What each term adds to the score of the predicted class, compared with a reference; the largest first."""
+
+    prediction: Prediction
+    row: Point
+    reference: str
+    base: ExactNumber
+    score: ExactNumber
+    contributions: list[ContributionAnswer]
     facts: list[FactAnswer | GridAnswer]
 
 

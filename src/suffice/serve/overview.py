@@ -26,18 +26,22 @@ class Overview(Told):
     question : Question
         What was asked of every row.
     found : BatchResult
-        The answers.
+        The answers, of all rows or of the first ones.
+    total : int
+        How many rows the table has.
     """
 
-    def __init__(self, model: AdditiveModel, question: Question, found: BatchResult) -> None:
-        self.model, self.question, self.found = model, question, found
+    def __init__(self, model: AdditiveModel, question: Question, found: BatchResult, total: int) -> None:
+        self.model, self.question, self.found, self.total = model, question, found, total
 
     def facts(self) -> Facts:
         """Return how many rows there are, what was asked, and how many features their explanations need."""
         failed = len(self.found.failed_rows)
         refused = f"; {failed} cannot be read by the model" if failed else ""
+        first = f"the first {len(self.found):,} of {self.total:,}; all of them would take longer than a request may"
+        some = f"{self.total:,}" if len(self.found) == self.total else first
         facts = [
-            Fact("Rows", f"{len(self.found):,}{refused}."),
+            Fact("Rows", f"{some}{refused}."),
             Fact("Region", region(self.question, self.model)),
         ]
         sizes = [size for size, count in self.found.size_counts.items() for _ in range(count)]

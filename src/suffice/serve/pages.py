@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_SCRIPTS = ("page", "elements", "pictures", "rows", "server")
+_SCRIPTS = ("page", "elements", "pictures", "rows", "server", "whole")
 
 # By the name that a browser asks for: the file, and what it is.
 PAGE: Mapping[str, tuple[str, str]] = {

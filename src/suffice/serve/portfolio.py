@@ -6,6 +6,7 @@ server was started with.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from pydantic import Field, create_model
 from suffice.explainer import Explainer
 from suffice.layout.facts import facts_document
 from suffice.layout.told import Told
+from suffice.present.whole_shapes import WholeShapes
 from suffice.question.documents import Json
 from suffice.question.question import Question
 from suffice.serve import answers
@@ -26,9 +28,10 @@ from suffice.serve.problems import ProblemError
 from suffice.tables.reading import DataTable
 
 if TYPE_CHECKING:
+    from suffice.batch.result import BatchResult
     from suffice.decisions.rows import Portfolio
 
-_MOST_RADII, _MOST_ROWS = 20, 20_000
+_MOST_RADII, _MOST_ROWS, _FIRST_ROWS = 20, 20_000, 32
 
 Fields = Mapping[str, tuple[Any, Any]]
 
@@ -129,7 +132,15 @@ def _recourse(survey: Survey, body: Any, deadline: Deadline) -> Told:
     return survey.explainer.recourse(body.row, table=survey.rows, max_seconds=deadline.left, **given)
 
 
-def _rows(survey: Survey, body: Any, _: Deadline) -> Told:
+def _contributions(survey: Survey, body: Any, _: Deadline) -> Told:
+    return survey.explainer.contributions(body.row, body.reference, table=survey.rows)
+
+
+def _shapes(survey: Survey, body: Any, _: Deadline) -> Told:
+    return WholeShapes(survey.portfolio, body.outcome)
+
+
+def _rows(survey: Survey, body: Any, deadline: Deadline) -> Told:
     model = survey.explainer.model
     question = Question.from_document(model, body.model_dump(exclude_unset=True))
     if len(survey.portfolio) > _MOST_ROWS:
@@ -137,7 +148,21 @@ def _rows(survey: Survey, body: Any, _: Deadline) -> Told:
             422,
             f"the table has more than {_MOST_ROWS:,} rows; explain it with suffice batch, and serve some of its rows",
         )
-    return Overview(model, question, survey.portfolio.ask(question))
+    return Overview(model, question, _in_time(survey.portfolio, question, deadline), len(survey.portfolio))
+
+
+def _in_time(portfolio: Portfolio, question: Question, deadline: Deadline) -> BatchResult:
+    """Return the explanations of the first rows, of as many as there is time for."""
+    rows = min(len(portfolio), _FIRST_ROWS)
+    portfolio.ask(question, rows)  # compiles what these rows need, which takes its own time
+    while True:
+        begun = time.monotonic()
+        found = portfolio.ask(question, rows)
+        spent = max(time.monotonic() - begun, 1e-3)
+        fits = int(rows * min(deadline.left / (2 * spent), 8))  # rows differ, so that no estimate is trusted far
+        if fits <= rows or rows == len(portfolio):
+            return found
+        rows = min(fits, len(portfolio))
 
 
 _OUTCOME: tuple[Any, Any] = (
@@ -161,6 +186,13 @@ SURVEYED: Mapping[str, Surveyed] = {
             answers.RowsAnswer,
             {name: FIELDS[name] for name in ("radius", "unit", "claim", "immutable")},
             _rows,
+        ),
+        Surveyed(
+            "shapes",
+            "What does each feature add, wherever it is?",
+            answers.ShapesAnswer,
+            {"outcome": _OUTCOME},
+            _shapes,
         ),
         Surveyed(
             "unaffected",
@@ -212,6 +244,19 @@ SURVEYED: Mapping[str, Surveyed] = {
                 "outcome": _OUTCOME,
             },
             _monotone,
+        ),
+        Surveyed(
+            "contributions",
+            "What does each feature add?",
+            answers.ContributionsAnswer,
+            {
+                "row": (Cells, ...),
+                "reference": (
+                    Literal["average"] | Cells,
+                    Field(default="average", description="What the row is compared with; average needs a table."),
+                ),
+            },
+            _contributions,
         ),
         Surveyed(
             "reasons",

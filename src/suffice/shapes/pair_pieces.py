@@ -131,6 +131,13 @@ class PairPieces:
         cells = np.ix_(self.axes[0].cells_in(axes[0]), self.axes[1].cells_in(axes[1]))
         return self._of(axes, lambda one: one[cells])
 
+    def held(self, side: int, cell: int) -> PairPieces:
+        """Return what a cell of one axis says, for all numbers and labels of that axis."""
+        if side:
+            return self.transposed().held(0, cell).transposed()
+        axis = Axis((), self.axes[0].labels)
+        return self._of((axis, self.axes[1]), lambda one: np.repeat(one[[cell]], len(axis), axis=0))
+
     def tidied(self) -> PairPieces:
         """Return the same function without cuts where nothing happens, and without grids of zeros."""
         flat = self._with_flat_points().transposed()._with_flat_points().transposed()

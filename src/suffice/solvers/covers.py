@@ -3,13 +3,13 @@
 In: a problem whose drops add up, without a limit on changes. Out: the first of its best sets.
 Guaranteed: exact. The kernel first sees each drop as so many parts of the margin, rounded down. Then every set that the
 constraints admit fits, so that nothing better is missed; and if the first best choice is itself admitted, it is the
-first of the admitted ones too. If not (a tie, or nearly one), the same search runs again on the exact numbers.
+first of the admitted ones too. If not (a tie, or nearly one), no choice that has all of its items is admitted, which is
+a knapsack more for the same search; after some such rounds it runs on the exact numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from math import lcm
 
 import numpy as np
@@ -26,6 +26,7 @@ PARTS = 2**36  # of what is left of a margin
 UNIT = 2**50  # of multipliers: beside the parts, large; times all costs, below 2^61
 MOST_COST = 2**11  # of all items together
 MOST_NODES = 100_000
+_MOST_CUTS = 8  # choices that turn out not to be admitted before the search runs on exact numbers
 _FINER = 2**14  # how much larger than the rooms a unit is
 _LEAST, _MOST = 1e-250, 1e250  # margins between are far from the ends of floats
 
@@ -50,21 +51,40 @@ def first_best_cover(problem: Problem, open_: Sequence[int], max_nodes: int) -> 
     if not used:
         return frozenset(order), 0
     rounded, nodes = _rounded_down(problem, order, [(c, rooms[c]) for c in used]), 0
-    if rounded is not None:
+    for _ in range(_MOST_CUTS):
+        if rounded is None:
+            break
         found = np.zeros(len(order), np.int8)
-        scales = np.full(len(used), UNIT / PARTS)
-        all_rooms = np.full(len(used), PARTS)
-        most, nodes = kernel.first_best(rounded, all_rooms, np.array(costs), scales, np.int64(UNIT), budget, found)
+        scales, all_rooms = np.full(len(rounded), UNIT / PARTS), np.full(len(rounded), PARTS)
+        most, more = kernel.first_best(
+            rounded, all_rooms, np.array(costs), scales, np.int64(UNIT), budget - nodes, found
+        )
+        nodes += more
         if most == kernel.ENDED:
             return None
         freed = _freed(order, found)
-        with suppress(Undecided):
+        try:
             if problem.admits(freed):
                 return freed, nodes
+        except Undecided:
+            break
+        rounded = np.vstack([rounded, _cut(found)])
     drops = (problem.drops[c][k].value for c in used for k in order)
     if any(c.gap for c in problem.constraints) or not all(isinstance(one, fmpq) for one in (*rooms, *drops)):
         return None
     return _exactly(problem, order, [(c, rooms[c]) for c in used], budget - nodes, nodes)
+
+
+def _cut(found: NDArray[np.int8]) -> NDArray[np.int64]:
+    """Return the weights of a knapsack that holds all but one of the items of a choice, whichever, but not all of them.
+
+    A choice that the constraints do not admit is in none that they admit, so that each of these fits. With `n` items of
+    `⌊P / (n - 1)⌋` parts of `P` each, `n - 1` are at most `P`, and all are `P + P / (n - 1) - n` or more, above `P`.
+    """
+    is_in = found == kernel.FREED
+    count = int(is_in.sum())
+    assert 1 < count < 2**16, "each item fits alone"
+    return np.where(is_in, PARTS // (count - 1), 0)
 
 
 def _freed(order: Sequence[int], found: NDArray[np.int8]) -> frozenset[int]:

@@ -23,8 +23,11 @@ class Stretch(NamedTuple):
 
 def sizes_by_radius(
     path: RadiusPath, solve: Callable[[Sequence[Constraint]], Cover], until: Rational | None
-) -> tuple[Stretch, ...]:
+) -> tuple[tuple[Stretch, ...], bool]:
     """Return how the least cost of a sufficient set grows with the radius, with the exact radii where it does.
+
+    With it whether that is all up to `until`. Where the budget of `solve` ends after the first set, what is known by
+    then is kept: up to the end of the last stretch it is the same.
 
     Notes
     -----
@@ -39,25 +42,39 @@ def sizes_by_radius(
         reach = path.end_of_stretch(path.reach([i for i in range(len(path.row)) if i not in fixed], known))
         if until is not None and (reach.radius is None or reach.radius + 2 * reach.more >= until):
             is_last = reach.radius is None or reach.radius > until or (reach.radius == until and reach.is_attained)
-            last = cover if is_last else _best(solve, path.at(until), until)
+            try:
+                last = cover if is_last else _best(solve, path.at(until), until)
+            except BudgetError:
+                return (*stretches, Stretch(_up_to(reach, until), cover, proof)), False
             if last.cost > cover.cost:
-                is_before = reach.radius is not None and reach.radius < until
-                stretches.append(Stretch(reach if is_before else Extent(until, is_attained=False), cover, proof))
+                stretches.append(Stretch(_up_to(reach, until), cover, proof))
                 proof = last.proof
-            return (*stretches, Stretch(Extent(until, is_attained=True), last, proof))
+            return (*stretches, Stretch(Extent(until, is_attained=True), last, proof)), True
         if reach.radius is None:
-            last = cover if reach.is_attained else _best(solve, path.at(None), None)
+            try:
+                last = cover if reach.is_attained else _best(solve, path.at(None), None)
+            except BudgetError:
+                return (*stretches, Stretch(reach, cover, proof)), False
             if last.cost > cover.cost:
                 stretches.append(Stretch(reach, cover, proof))
                 proof = last.proof
-            return (*stretches, Stretch(Extent(None, is_attained=True), last, proof))
+            return (*stretches, Stretch(Extent(None, is_attained=True), last, proof)), True
         known = reach.radius + 2 * reach.more  # surely beyond
         beyond = path.above(known) if reach.is_attained and not reach.more else path.at(known)
-        following = _best(solve, beyond, reach.radius)
+        try:
+            following = _best(solve, beyond, reach.radius)
+        except BudgetError:
+            return (*stretches, Stretch(reach, cover, proof)), False
         if following.cost > cover.cost:
             stretches.append(Stretch(reach, cover, proof))
             proof = following.proof
         cover = following
+
+
+def _up_to(reach: Extent, until: Rational) -> Extent:
+    """Return how far something holds that does not hold at the end."""
+    is_before = reach.radius is not None and reach.radius < until
+    return reach if is_before else Extent(until, is_attained=False)
 
 
 def _best(

@@ -57,7 +57,7 @@ def widest_range(levels: Sequence[Level], value: Value, domain: Domain) -> Allow
     """
     if not isinstance(value, fmpq) or value in (*domain.categories_, *domain.codes_):
         return _labels(levels, value, domain)
-    spans = _split(_disjoint(domain.spans), levels)
+    spans = _split(disjoint(domain.spans), levels)
     left, right = (_walk(levels, value, spans, side) for side in (-1, 1))
     drops = tuple(max(stretch.drop(level.function, level.here) for stretch in (*left, *right)) for level in levels)
     is_integers = all(stretch.is_integers for stretch in (*left, *right))
@@ -91,7 +91,7 @@ class _Stretch(NamedTuple):
         return _drop(function.on_integers if self.is_integers else function, here, self.low, self.high)
 
 
-def _disjoint(spans: Iterable[Span]) -> list[Span]:
+def disjoint(spans: Iterable[Span]) -> list[Span]:
     """Return the same numbers as spans of which no two overlap, in ascending order: integers only between intervals."""
     intervals = _merged([span for span in spans if not span.is_integers], 0)
     found = list(intervals)

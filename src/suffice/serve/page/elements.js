@@ -28,8 +28,8 @@ export function draw(tag, attributes = {}, ...children) {
 }
 
 export const short = (number, digits = 4) => Number(number.toPrecision(digits)).toString();
-export const amount = (number) => {
+export const amount = (number, digits = 4) => {
   if (number.exact === "inf") return "any amount";
   if (number.float === null) return number.exact;
-  return number.float === 0 && number.exact !== "0" ? "next to 0" : short(number.float);
+  return number.float === 0 && number.exact !== "0" ? "next to 0" : short(number.float, digits);
 };

@@ -2,8 +2,9 @@
 
 import { amount, get, make, short, visible } from "./elements.js";
 import { curvePicture, pairPicture, shapePicture } from "./pictures.js";
-import { showAll } from "./rows.js";
+import { pickRows, restoreRows, sayRows, showAll } from "./rows.js";
 import { ask, NoToken, Problem, takeToken, TOKEN } from "./server.js";
+import { restoreWhole, sayWhole, showWhole } from "./whole.js";
 
 const SHAPES = 6;
 const SHORT = 32; // letters that a table keeps in one line
@@ -49,6 +50,8 @@ function written() {
   for (const [name, value] of Object.entries(claim())) said.set(name === "kind" ? "claim" : `claim.${name}`, value);
   for (const role of ["fix", "free", "immutable"]) for (const name of roles(role)) said.append(role, name);
   for (const one of state.features) if (isEdited(one)) said.set(`set.${one.name}`, one.input.value);
+  sayRows(said);
+  sayWhole(said);
   return said;
 }
 
@@ -63,6 +66,8 @@ function restore(said) {
   if (has(get("claim"), said.get("claim"))) get("claim").value = said.get("claim");
   if (said.has("claim")) state.isFresh = false;
   claimFields();
+  restoreRows(said);
+  restoreWhole(said, state.model);
   for (const input of get("claim-fields").children) if (said.has(`claim.${input.name}`)) input.value = said.get(`claim.${input.name}`);
   for (const role of ["fix", "free", "immutable"]) {
     for (const name of said.getAll(role)) for (const one of state.features) if (one.name === name) one.role.value = role;
@@ -88,11 +93,11 @@ function cancel() {
 function changed() {
   busy(true);
   cancel(); // what is on its way answers an older question
-  get("more").hidden = true;
+  get("more").hidden = get("added").hidden = true;
   state.features.forEach(mark);
   get("undo").hidden = !state.features.some(isEdited);
   save();
-  state.timer = setTimeout(state.view === "all" ? explainAll : explain, PAUSE);
+  state.timer = setTimeout(state.view === "all" && !isUntouched() ? explainAll : explain, PAUSE);
 }
 
 async function explain() {
@@ -105,21 +110,39 @@ async function explain() {
     problem = error;
   }
   if (state.asking !== asking) return; // a newer question was asked meanwhile
+  if (answer !== null && suggest(answer)) return; // a better question is asked instead
   if (answer !== null) show(answer);
   complain(problem);
   withdraw(answer === null);
   busy(false);
-  if (answer !== null) suggest(answer);
+  if (answer !== null && state.model.rows) compareWithAverage(asking).catch(() => {}); // beside the proof; never instead of it
 }
 
+// What each feature adds, compared with the average row; shown when it is the answer to what the page still asks.
+async function compareWithAverage(asking) {
+  const answer = await (await ask("v1/contributions", question("contributions"), asking.signal)).json();
+  if (state.asking === asking) showContributions(answer);
+}
+
+const open = Object.assign((row) => { look("one"); pickRow(row).catch(fail); }, { save });
+const whole = {
+  question: (name) => question(name), save, pick: (rows, why) => pickRows(rows, why, open),
+  fail: (error) => { if (error.name !== "AbortError") complain(error); }, get model() { return state.model; },
+};
+
 async function explainAll() {
+  get("all-rows").hidden = false;
   try {
-    await showAll(question("rows"), (row) => { look("one"); pickRow(row).catch(fail); });
     complain(null);
+    await showAll(question("rows"), open);
   } catch (error) {
-    if (error.name !== "AbortError") fail(error);
+    if (error.name === "AbortError") return;
+    get("all-rows").hidden = true; // an older question's answer
+    busy(false);
+    complain(error);
   }
   busy(false);
+  await showWhole(whole).catch(whole.fail);
 }
 
 // An answer that is not that of what the page says now is not shown.
@@ -154,17 +177,19 @@ async function withButton(button, work) {
   }
 }
 
-// A regression has no class to keep: begin with a claim of a size that fits what it predicts.
+const isUntouched = () => state.isFresh && state.model.task === "regression" && get("claim").value === "within";
+
+// A regression has no class to keep: begin with a claim of a size that fits what it predicts. Says whether it asks again.
 function suggest(answer) {
-  const isUntouched = state.isFresh && state.model.task === "regression" && get("claim").value === "within";
+  const isFirst = isUntouched();
   state.isFresh = false;
-  if (!isUntouched) return;
+  if (!isFirst) return false;
   const [input] = get("claim-fields").children;
   const tenth = String(Number((Math.abs(answer.prediction.float ?? 0) / 10).toPrecision(1)));
-  if (Number(tenth) > 0 && tenth !== input.value) {
-    input.value = tenth;
-    changed();
-  }
+  const isBetter = Number(tenth) > 0 && tenth !== input.value;
+  if (isBetter) input.value = tenth;
+  if (isBetter || state.view === "all") changed();
+  return isBetter || state.view === "all";
 }
 
 // What some questions take beside the question itself.
@@ -226,7 +251,7 @@ function show(answer) {
   get("shapes").replaceChildren(...answer.outlines.map(shapePicture), ...answer.pair_outlines.map(pairPicture));
 }
 
-const predictionOf = (answer) => (typeof answer.prediction === "object" && answer.prediction !== null ? amount(answer.prediction) : visible(answer.prediction));
+const predictionOf = (answer) => (typeof answer.prediction === "object" && answer.prediction !== null ? amount(answer.prediction, 6) : visible(answer.prediction));
 const probabilityOf = ({ probability: p }) => (p === null ? "" : p >= 0.9995 ? "above 0.999" : p < 0.0005 ? "below 0.001" : p.toFixed(3));
 
 function showVerdict(answer) {
@@ -293,6 +318,22 @@ function dropRow(row, answer, margin, reach) {
   const track = make("div", { className: "track", ariaHidden: "true" }, bar, limit);
   const name = make("th", { scope: "row", textContent: row.kind ? `${row.name} (fixed)` : row.name });
   return make("tr", { className: row.kind }, name, make("td", { textContent: row.said ?? amount(answer.drops[row.name]) }), make("td", {}, track));
+}
+
+function showContributions(answer) {
+  const most = Math.max(...answer.contributions.map((one) => Math.abs(one.adds.float ?? 0)), 1e-300);
+  const rows = answer.contributions.map(({ features, adds }) => {
+    const value = adds.float ?? 0, bar = make("div", { className: value < 0 ? "bar against" : "bar" });
+    bar.style.width = `${(50 * Math.abs(value)) / most}%`;
+    bar.style.left = value < 0 ? `${50 - (50 * -value) / most}%` : "50%";
+    const track = make("div", { className: "track both", ariaHidden: "true" }, bar);
+    const said = `${value > 0 ? "+" : ""}${amount(adds)}`;
+    return make("tr", {}, make("th", { scope: "row", textContent: features.join(" & ") }), make("td", { textContent: said }), make("td", {}, track));
+  });
+  get("adds").tBodies[0].replaceChildren(...rows);
+  const [compared, together] = ["Compared with", "Together"].map((label) => answer.facts.find((one) => one.label === label).text);
+  get("compared-with").textContent = visible(`Compared with ${compared} Together they add ${together}`);
+  get("added").hidden = false;
 }
 
 // --- two rows side by side --------------------------------------------------------------------------------------------

@@ -44,6 +44,32 @@ export function shapePicture(shape) {
   return make("figure", { className: shape.is_fixed ? "fixed" : "" }, svg, make("figcaption", { textContent: told }));
 }
 
+// What a feature adds wherever it is, above how many rows of the table are there.
+export function wholePicture(shape) {
+  const points = [...shape.lines.flat(), ...shape.dots];
+  const heights = [...points.map((point) => point[1]), 0];
+  const low = Math.min(...heights), high = Math.max(...heights);
+  const x = scale(shape.window[0], shape.window[1], LEFT, WIDTH - RIGHT);
+  const y = scale(low, high === low ? low + 1 : high, HEIGHT - BOTTOM - 30, TOP + 8);
+  const most = Math.max(...shape.heaps.map(([, , rows]) => rows), 1);
+  const told = `${shape.name}: moves the score by ${short(shape.weight, 3)} on average`;
+  const svg = frame(told);
+  for (const [from, to, rows] of shape.heaps) {
+    const tall = Math.max((24 * rows) / most, 1), left = Math.max(x(from), LEFT), right = Math.min(x(to), WIDTH - RIGHT);
+    const heap = draw("rect", { class: "heap", x: left, y: HEIGHT - BOTTOM - tall, width: Math.max(right - left, 1), height: tall });
+    const full = draw("title");
+    full.textContent = rows === 1 ? "1 row" : `${rows} rows`;
+    heap.append(full);
+    svg.append(heap);
+  }
+  svg.append(draw("line", { class: "zero", x1: LEFT, x2: WIDTH - RIGHT, y1: y(0), y2: y(0) }));
+  for (const line of shape.lines) svg.append(draw("polyline", { class: "shape", points: line.map((p) => `${x(p[0])},${y(p[1])}`).join(" ") }));
+  for (const dot of shape.dots) svg.append(draw("circle", { class: "dot", cx: x(dot[0]), cy: y(dot[1]), r: 2.2 }));
+  const ticks = shape.ticks.map(([at, said]) => ({ x: at, text: said }));
+  svg.append(...heightTicks(low, high, y), ...placeTicks({ ...shape, ticks, region: [] }, x));
+  return make("figure", {}, svg, make("figcaption", { textContent: told }));
+}
+
 // What two features do together: the darker, the more they take from the margin beyond what each takes alone.
 export function pairPicture(pair) {
   const [first, second] = pair.sides;

@@ -9,19 +9,39 @@ const SORTS = [
   ["margin", "smallest margin first", (one) => one.margin], ["probability", "least probable first", (one) => one.probability ?? 2],
 ];
 
-const view = { found: null, size: null, feature: null, prediction: "", text: "", sort: "row", asking: null, asked: "" };
+const view = { found: null, size: null, feature: null, prediction: "", text: "", sort: "row", only: null, asking: null, asked: "" };
+const KEYS = ["size", "feature", "prediction", "text", "sort"];
 
-// Ask about all rows, unless that was asked just now, and show what was found; `open` opens a row.
+// What is chosen here stands in the address too.
+export function sayRows(said) {
+  for (const key of KEYS) if (view[key] !== null && view[key] !== "" && !(key === "sort" && view.sort === "row")) said.set(`rows.${key}`, view[key]);
+}
+
+export function restoreRows(said) {
+  for (const key of KEYS) if (said.has(`rows.${key}`)) view[key] = key === "size" ? Number(said.get("rows.size")) : said.get(`rows.${key}`);
+  if (!SORTS.some(([name]) => name === view.sort)) view.sort = "row";
+}
+
+// List some rows only, and say why; all of them again if there are none.
+export function pickRows(rows, why, open) {
+  view.only = rows === null ? null : { rows: new Set(rows), why };
+  if (view.found === null) return;
+  render(get("all-rows"), open);
+  if (rows !== null) get("listed").scrollIntoView();
+}
+
+// Ask about all rows, unless that was asked just now, and show what was found; `open` opens a row, `save` notes what is chosen.
 export async function showAll(question, open) {
   const asked = JSON.stringify(question);
-  const place = get("all");
+  const place = get("all-rows");
   if (view.asked !== asked) {
     view.asking?.abort();
     const asking = (view.asking = new AbortController());
     place.setAttribute("aria-busy", "true");
     const found = await (await ask("v1/rows", question, asking.signal)).json();
     if (view.asking !== asking) return;
-    Object.assign(view, { found, asked, size: null, feature: null });
+    const isFirst = view.found === null; // what the address has chosen is kept
+    Object.assign(view, { found, asked, only: null }, isFirst ? {} : { size: null, feature: null });
   }
   place.setAttribute("aria-busy", "false");
   render(place, open);
@@ -37,7 +57,7 @@ function rows() {
 
 function chosen(one) {
   const isFound = !view.text || [one.row, one.prediction, ...one.features].join(" ").toLowerCase().includes(view.text.toLowerCase());
-  return isFound && (view.size === null || one.size === view.size) && (view.feature === null || one.features.includes(view.feature))
+  return isFound && (view.only === null || view.only.rows.has(one.row)) && (view.size === null || one.size === view.size) && (view.feature === null || one.features.includes(view.feature))
     && (!view.prediction || String(one.prediction) === view.prediction);
 }
 
@@ -49,7 +69,7 @@ function counts(keys) {
 
 function render(place, open) {
   const every = rows(), read = every.filter((one) => one.message === undefined);
-  const again = () => render(place, open);
+  const again = () => { open.save(); render(place, open); };
   const sizes = counts(read.map((one) => one.size)), needed = counts(read.flatMap((one) => one.features));
   const most = Math.max(...sizes.keys(), 0);
   const bySize = [...Array(most + 1).keys()].map((size) => [size, sizes.get(size) ?? 0]);
@@ -101,7 +121,13 @@ function list(every, again, open) {
   const heads = ["Row", "Prediction", ...(view.found.probabilities ? ["Probability"] : []), "Features", "Margin", "Needed"];
   const table = make("table", { id: "found" }, make("thead", {}, make("tr", {}, ...heads.map((textContent) => make("th", { scope: "col", textContent })))),
     make("tbody", {}, ...found.slice(0, MOST).map((one) => line(one, open))));
-  return make("div", { className: "card" }, make("h2", { textContent: "Which rows?" }), make("div", { className: "line" }, search, order, which),
+  const only = [];
+  if (view.only !== null) {
+    const all = make("button", { type: "button", textContent: "List all rows again" });
+    all.addEventListener("click", () => { view.only = null; again(); });
+    only.push(make("div", { className: "line" }, make("span", { textContent: `Only rows that depend on ${view.only.why}.` }), all));
+  }
+  return make("div", { className: "card", id: "listed" }, make("h2", { textContent: "Which rows?" }), make("div", { className: "line" }, search, order, which), ...only,
     make("p", { className: "hint", role: "status", textContent: `${found.length} of ${every.length} rows.${more}` }), scrolled(table, "Rows"));
 }
 
@@ -109,7 +135,9 @@ function line(one, open) {
   const button = make("button", { type: "button", textContent: String(one.row), ariaLabel: `Open row ${one.row}` });
   button.addEventListener("click", () => open(one.row));
   const cells = one.message === undefined
-    ? [String(one.prediction), ...(view.found.probabilities ? [one.probability === null ? "" : one.probability.toFixed(3)] : []), String(one.size), short(one.margin), one.features.join(", ")]
+    ? [predicted(one), ...(view.found.probabilities ? [one.probability === null ? "" : one.probability.toFixed(3)] : []), String(one.size), short(one.margin), one.features.join(", ")]
     : ["", ...(view.found.probabilities ? [""] : []), "", "", one.message];
-  return make("tr", {}, make("th", { scope: "row" }, button), ...cells.map((textContent) => make("td", { textContent })));
+  return make("tr", {}, make("th", { scope: "row" }, button), ...cells.map((textContent, k) => make("td", { textContent, className: k < cells.length - 1 ? "number" : "" })));
 }
+
+const predicted = (one) => (typeof one.prediction !== "number" || Number.isInteger(one.prediction) ? String(one.prediction) : short(one.prediction, 6));

@@ -1,0 +1,141 @@
+"""What is charged on many rows is no less than what is charged on each, and answers are those of each row alone."""
+
+import math
+
+import numpy as np
+import pytest
+
+import suffice
+from suffice import Domain, Explainer, Feature, ReluNetwork, Table, Within
+from suffice.batch.cells import read_source
+from suffice.batch.charges import Charges
+from suffice.core.case import Case
+from suffice.errors import ClaimError
+from suffice.numbers.exact import nearest_float, rational
+
+
+def network(rng, outputs=1, size=1.0):
+    weights = [rng.normal(size=(6, 1)), rng.normal(size=(5, 6)), size * rng.normal(size=(outputs, 5))]
+    return ReluNetwork([w.astype(np.float32) for w in weights], [rng.normal(size=len(w)) for w in weights])
+
+
+def drawn_features(rng, outputs=1):
+    """Return shapes and features of all kinds that a network can be over, and cells to draw from."""
+    codes = Table({-9: [0.5] * outputs, suffice.MISSING: [0.25] * outputs}, otherwise=network(rng, outputs))
+    points = Domain.points(0, 1, 2.5) | Domain.interval(4, 6)
+    constant = suffice.PiecewiseLinear([0], [[0.125] * outputs])
+    numbers = [0.0, 1 / 3, -2.0, 1.5, 2**-6, -(2**-6), math.nextafter(0.5, 1), 1e-30, 77.0, -4096.0]
+    drawn = [
+        (network(rng, outputs), Feature("real", deviation="1/3"), [*numbers, 1e9, *rng.normal(size=6)]),
+        (
+            network(rng, outputs),
+            Feature("scaled", center=100, scale=7),
+            [100.0, 93.5, 1e4, *(100 + 7 * rng.normal(size=6))],
+        ),
+        (network(rng, outputs), Feature("bounded", Domain.interval(-1, "1/3"), deviation=1), [-1.0, 0.0, 0.25, -0.999]),
+        (network(rng, outputs), Feature("narrow", Domain.interval(0, "1/100")), [0.0, 0.001, 0.0099]),
+        (network(rng, outputs), Feature("whole", Domain.integers(-3, 40)), [-3.0, 0.0, 1.0, 40.0]),
+        (
+            codes,
+            Feature("codes", Domain.interval("-8.999", 10) | Domain.codes(-9, suffice.MISSING)),
+            [-9.0, None, 0.0, -8.9, -8.5, 3.0],
+        ),
+        (network(rng, outputs), Feature("gaps", points), [0.0, 1.0, 2.5, 4.0, 5.5]),
+        (constant, Feature("constant"), [0.0, 5.0, 1e20]),
+        (network(rng, outputs, size=1e6), Feature("large", scale=1e-3), [0.0, 1e-3, 0.5, -2.0]),
+    ]
+    few = rng.permutation(len(drawn))[: rng.integers(2, 6)]
+    return [drawn[k] for k in few]
+
+
+def drawn(seed):
+    """Return an explainer, rows of its model, a radius and options."""
+    rng = np.random.default_rng(seed)
+    task, outputs = [("binary", 1), ("regression", 1), ("multiclass", 3)][seed % 3]
+    made = drawn_features(rng, outputs)
+    model = suffice.AdditiveModel(
+        [shape for shape, *_ in made], [0.25] * outputs, task, features=[feature for _, feature, _ in made]
+    )
+    rows = np.array([[rng.choice(np.array(cells, object)) for *_, cells in made] for _ in range(25)], object)
+    radius = [0, "1/1000", 0.1, "1/3", 1, 20][rng.integers(6)]
+    options = {"arithmetic": ["float32", "float64"][rng.integers(2)]}
+    if rng.integers(3) == 0:
+        options["fix"] = [model.names[0]]
+    if rng.integers(4) == 0:
+        options["cost"] = {model.names[-1]: 2}
+    if task == "regression":
+        options["claim"] = Within("1/5")
+    return Explainer(model), rows, radius, options
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_no_row_is_charged_more_alone(seed):
+    explainer, rows, radius, options = drawn(seed)
+    question = explainer.question(radius, unit="raw", **options)
+    found = Charges(explainer.compiled, question).of(*read_source(explainer.model, rows).cells(0, len(rows)))
+    compared = 0
+    for k, row in enumerate(rows):
+        try:
+            case = Case.of(explainer.compiled, question, list(row))
+            alone = case.charges
+        except (suffice.SufficeError, ClaimError):
+            assert np.isnan(found[:, k]).all() or not case_is_refused_for_rounding(explainer, question, row)
+            continue
+        factors = np.abs([one.factors for one in case.inequalities])
+        for most, charge in zip(factors @ found[:, k], alone, strict=True):
+            assert np.isnan(most) or rational(float(most)) >= charge
+            compared += bool(most < 4 * nearest_float(charge))
+    assert compared or radius == 20 or np.isnan(found).mean() > 0.5
+
+
+def case_is_refused_for_rounding(explainer, question, row):
+    try:
+        _ = Case.of(explainer.compiled, question, list(row)).charges
+    except ClaimError as error:
+        return "overflow" in str(error) or "rounding" in str(error)
+    except suffice.SufficeError:
+        return False
+    return False
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_rows_are_answered_as_each_is_alone(seed):
+    explainer, rows, radius, options = drawn(seed)
+    result = explainer.explain_batch(rows, radius, unit="raw", threads=1, **options)
+    for k, row in enumerate(rows):
+        if k in result.messages:
+            with pytest.raises(suffice.SufficeError) as refused:
+                explainer.explain(list(row), radius, unit="raw", **options)
+            assert result.messages[k] == str(refused.value)
+            continue
+        why = explainer.explain(list(row), radius, unit="raw", **options)
+        assert (result.fixed_of(k), result.statuses[k]) == (why.fixed, why.status.value)
+        if "cost" not in options:
+            assert result.lower_bounds[k] == why.bound
+
+
+def test_a_margin_within_the_charge_is_left_to_exact_arithmetic():
+    rng = np.random.default_rng(3)
+    shape = network(rng)
+    value = Explainer(suffice.AdditiveModel([shape], 0, "regression")).predict([0.5])
+    for off in (1e-8, 1e-7, 1e-6, 1e-5, 1e-2):
+        model = suffice.AdditiveModel([shape], off - value, "binary")
+        result = Explainer(model).explain_batch(np.array([[0.5]]), 0, unit="raw", arithmetic="float32")
+        if result.messages:
+            with pytest.raises(ClaimError) as refused:
+                Explainer(model).explain([0.5], 0, unit="raw", arithmetic="float32")
+            assert result.messages == {0: str(refused.value)}
+            assert result.was_exact.all()
+        else:
+            assert Explainer(model).explain([0.5], 0, unit="raw", arithmetic="float32").status.value == "proven"
+    assert not result.was_exact.any()
+
+
+def test_ordinary_rows_need_no_exact_arithmetic():
+    rng = np.random.default_rng(0)
+    features = [Feature(f"f{i}", deviation=1) for i in range(8)]
+    model = suffice.AdditiveModel([network(rng) for _ in range(8)], 0.1, "binary", features)
+    rows = rng.normal(size=(500, 8))
+    for options in ({}, {"fix": ["f1"]}, {"immutable": ["f2"]}, {"groups": [["f3", "f4"]]}, {"max_changed": 2}):
+        result = Explainer(model).explain_batch(rows, 0.5, arithmetic="float32", **options)
+        assert result.was_exact.mean() < 0.02
