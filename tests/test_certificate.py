@@ -528,7 +528,9 @@ def test_ranges_speak_of_nothing_but_what_is_checked():
     assert str(wide) == "[-20, 10] without -9"
     assert [x in wide for x in (-20, -9, 10)] == [True, False, True]
     assert [x["exact"] for x in wide.document()["without"]] == ["-9"]
-    assert "as long as 'n' is in [-20, 10] (of its domain) without -9 and 'm' is one of missing" in checked(model, around)
+    assert "as long as 'n' is in [-20, 10] (of its domain) without -9 and 'm' is one of missing" in checked(
+        model, around
+    )
 
 
 def test_a_number_of_sets_has_no_certificate():

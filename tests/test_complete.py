@@ -80,7 +80,7 @@ def test_every_kind_of_shape_that_is_written_is_read_here_and_by_the_checker():
     source = inspect.getsource(writing)
     written = set(re.findall(r'"kind": "(\w+)"', source))
     assert written == {*shape_reading.READERS, *shape_reading.PAIR_READERS}
-    reader = inspect.getsource(suffice_check.shape_reading.read_shape)
+    reader = inspect.getsource(suffice_check.shape_reading.read_any)
     assert set(shape_reading.READERS) == set(re.findall(r'kind == "(\w+)"', reader)) | set(
         suffice_check.shape_reading.CHANGES
     )
