@@ -100,7 +100,8 @@ def test_a_rule_is_the_best_of_all_boxes(block):
                 assert not rule.holds(list(other)) or small.decides(other) == outcome, (seed, other)
             check_certificate(explainer, rule)
         check_set(small, explainer, table, places, rows, count)
-    assert min(found, whole, none) > 0
+    assert min(found, whole) > 0
+    assert none or block, "rows that no rule is about are rare, but the first block has some"
 
 
 def check_certificate(explainer, rule):
