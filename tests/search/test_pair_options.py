@@ -257,3 +257,19 @@ def test_ranges_of_integers_tell_what_is_attained_from_what_is_only_approached()
     assert str(found.ranges["count"]) == "the integers from 0 to 1"
     assert explainer.is_sufficient([1, 0], ["count"], radius="inf")
     assert not explainer.is_sufficient([2, 0], ["count"], radius="inf")
+
+
+@pytest.mark.parametrize(("height", "widest"), [("1/2", 2), (1, 2), ("4/3", "3/2"), (4, "1/2")])
+@pytest.mark.parametrize("code", ["1/2", "3/2"])
+def test_ranges_where_a_code_alone_lies_in_a_cell_along_which_a_pair_term_varies(code, height, widest):
+    """At 2 and above the score is 1 - height * b / 2."""
+    height = Fraction(height)
+    pair = PairLinear([0, 2], [0, 2], [[0, 0], [0, -height]])
+    features = [
+        Feature("a", Domain.interval(2, 3) | Domain.codes(Fraction(code))),
+        Feature("b", Domain.interval(0, 2)),
+    ]
+    model = AdditiveModel([None, None], 1, features=features, pairs={("a", "b"): pair})
+    ranges = Explainer(model).inflate(["5/2", 0], "inf", unit="raw", features=["a", "b"]).ranges
+    assert (ranges["a"].low, ranges["a"].high) == (2, 3)
+    assert (ranges["b"].low, ranges["b"].high) == (0, Fraction(widest))

@@ -202,7 +202,9 @@ class _Around:
                 f"there is no range for {self.landscape.names[self.i]!r}: a pair term of it goes on for ever along it, "
                 "and nothing bounds it there; give it a domain with ends"
             )
-        return tangents(lambda at: self._worst(at)[0], min(known), max(known))
+        labels = (*self.room.domains[self.i].categories_, *self.room.domains[self.i].codes_)
+        known += [x for x in labels if isinstance(x, fmpq) and self.axis.cell_of(x) == self.cell]
+        return tangents(lambda at: self._worst(at)[0], min(known), max(known)) if known else list(_NOTHING)
 
     def edge(self, at: Value) -> int:
         """Return whether others attain what they can do at most (0), or only come close to it (-1)."""
