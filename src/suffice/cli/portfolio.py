@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -145,12 +146,7 @@ def contributions_command(
     against: Any = portfolio.row(_row_number(reference, len(portfolio))) if reference.isdigit() else reference
     rows = [(k, portfolio.row(_row_number(str(k), len(portfolio)))) for k in row]
     found = [(k, explainer.contributions(values, against, table=portfolio)) for k, values in rows]
-    if as_json:
-        typer.echo(to_text({"model": file_facts(model), "answers": [{"row": k, **one.document()} for k, one in found]}))
-        return
-    for k, one in found:
-        tell(f"Row {k}")
-        show_facts(new_console(), one.facts())
+    _show_rows(model, found, as_json=as_json)
 
 
 def recourse_command(
@@ -191,12 +187,7 @@ def recourse_command(
     found = [(k, explainer.recourse(values, able, outcome, **given)) for k, values in rows]
     if certificate is not None:
         certificate_of(found[0][1], model).save(certificate)
-    if as_json:
-        typer.echo(to_text({"model": file_facts(model), "answers": [{"row": k, **one.document()} for k, one in found]}))
-        return
-    for k, one in found:
-        tell(f"Row {k}")
-        show_facts(new_console(), one.facts())
+    _show_rows(model, found, as_json=as_json)
 
 
 def card_command(
@@ -246,6 +237,16 @@ def rules_command(
 ) -> None:
     """Show what rules of few conditions can cover of a table at most, and rules that do, each proven."""
     _show(model, Explainer(load_model(model)).rules(table_at(table), conditions=conditions, most=most), as_json=as_json)
+
+
+def _show_rows(model: Path, found: Sequence[tuple[int, Any]], *, as_json: bool) -> None:
+    """Print what was found for each of some rows."""
+    if as_json:
+        typer.echo(to_text({"model": file_facts(model), "answers": [{"row": k, **one.document()} for k, one in found]}))
+        return
+    for k, one in found:
+        tell(f"Row {k}")
+        show_facts(new_console(), one.facts())
 
 
 def _row_number(text: str, rows: int) -> int:
