@@ -73,6 +73,7 @@ class Ground:
                 self._put(i, spot)
             self._first.append(len(self._cells))
         self.known: dict[Any, Any] = {}  # worst labellings that were found, kept for all constraints on this ground
+        self.visited: set[tuple[int, ...]] = set()  # labellings that were found to break a constraint
         self.graph, self._kept = self._anchored()
 
     # --- labels -------------------------------------------------------------------------------------------------------

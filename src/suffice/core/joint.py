@@ -18,7 +18,7 @@ from suffice.core.constraint import INFINITE, NO_DROP, Constraint, Drop, KnownFa
 from suffice.core.graph import climb
 from suffice.core.ground import Ground
 from suffice.core.worst_case import FAR, LEAST_WORK, Found, ceiling, free_features, sight, worst
-from suffice.errors import BudgetEnded
+from suffice.errors import BudgetEnded, Undecided
 from suffice.numbers.exact import ZERO, Rational
 
 
@@ -31,7 +31,12 @@ class Joint(Constraint):
     margin, is_strict, max_changed, gap
         See `Constraint`.
     ground : Ground
-        The labels of all features around the row, and what they lower the score by.
+        The labels of all features around the row, and what they lower the score by; at most so far, where there are
+        `floors`.
+    floors : Ground, optional
+        Labels that lower the score at least so far, where what features do is known between two numbers only: see
+        `Tangents`. Then `admits` raises `Undecided` between what is admitted and what is refused for certain. `inner`
+        and `outer` have one ground each.
     """
 
     margin: Rational
@@ -39,6 +44,19 @@ class Joint(Constraint):
     is_strict: bool
     max_changed: int | None = None
     gap: Rational = ZERO
+    floors: Ground | None = None
+
+    @cached_property
+    def inner(self) -> Joint:
+        """The ground where features do most beside the least margin."""
+        return self if self.floors is None else replace(self, gap=ZERO, floors=None)
+
+    @cached_property
+    def outer(self) -> Joint:
+        """The ground where features do least beside the largest margin."""
+        if self.floors is None:
+            return self
+        return replace(self, margin=self.margin + self.gap, ground=self.floors, gap=ZERO, floors=None)
 
     @cached_property
     def drops(self) -> tuple[Drop, ...]:  # type: ignore[override]
@@ -85,6 +103,12 @@ class Joint(Constraint):
     def admits(self, freed: Collection[int]) -> bool:
         """Whether the claim holds whatever the freed features do."""
         some = frozenset(freed)
+        if self.floors is not None:
+            if self.inner.admits(some):
+                return True
+            if self.outer.admits(some):
+                raise Undecided
+            return False
         if some not in self._admitted:
             self._admitted[some] = self._admits(some)
         return self._admitted[some]
@@ -97,8 +121,13 @@ class Joint(Constraint):
         if seen is not None and not seen.is_above:
             return True
         if seen is not None and seen.sum > high:
+            self.ground.visited.add(tuple(seen.labels.tolist()))
             return False
-        return self.allows(self.worst(freed).fall)
+        found = self.worst(freed)
+        is_allowed = self.allows(found.fall)
+        if not is_allowed:
+            self.ground.visited.add(found.labels)
+        return is_allowed
 
     def fall(self, freed: Collection[int]) -> Drop:
         """Return how far the freed features together can lower the score."""
@@ -148,6 +177,7 @@ class Joint(Constraint):
         if not ground.is_beyond:
             others = free_features(ground, [i for i in range(len(ground.row)) if i not in some])
             climb(ground.graph, labels, others, self._most, np.empty_like(ground.graph.own))
+        ground.visited.add(tuple(labels.tolist()))
         return ground.scenario(labels)
 
     def broken_by(self, first: Collection[int], others: Iterable[int]) -> list[int] | None:
@@ -189,10 +219,13 @@ class Joint(Constraint):
         seen = sight(self.ground, freed, most, low, FAR, moves, fair=high)
         if seen is not None and not seen.is_above:
             return None
-        if seen is not None and seen.sum > high:
-            return tuple(seen.labels.tolist())
-        found = worst(self.ground, freed, most, moves)
-        return None if self.allows(found.fall) else found.labels
+        found = tuple(seen.labels.tolist()) if seen is not None and seen.sum > high else None
+        if found is None:
+            labels, fall = worst(self.ground, freed, most, moves)
+            found = None if self.allows(fall) else labels
+        if found is not None:
+            self.ground.visited.add(found)
+        return found
 
     def _reduced(self, scenario: Scenario, first: Collection[int], others: Collection[int]) -> list[int]:
         """Return some features without which a scenario would not break the constraint, after `first`."""
