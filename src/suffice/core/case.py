@@ -47,7 +47,7 @@ Answer = TypeVar("Answer")
 _MOST_BITS = 16_384  # how closely a number of the claim that is not rational is enclosed at most
 _SMOOTH_BITS = 64  # how closely the scores of smooth shapes are enclosed at first
 _MOST_SMOOTH_BITS = 512  # and at most: two of them that agree so far are taken for a tie, which is not decided
-_MOST_ROUNDS = 24  # how often more tangents of curves beside pair terms are taken
+_MOST_ROUNDS = 12  # how often more tangents of curves beside pair terms are taken
 
 
 @dataclass(frozen=True)
@@ -107,31 +107,31 @@ class Case:
         return replace(self, still=self.still - {feature}) if feature in self.still else self
 
     def refined(self) -> Case:
-        """Return the same case with what is enclosed known better: numbers in twice as many bits, curves by tangents."""
-        if self._tangents:
-            if not self._may_learn:
-                raise BudgetError(
-                    "tangents of curves beside terms over two features do not tell what is so; change the row or the "
-                    "claim slightly, or raise max_seconds"
-                )
-            for one in self._tangents.values():
-                one.learn()
+        """Return the same case with what is enclosed known better: numbers in more bits, curves by more tangents."""
+        if self._tangents and not self._may_refine:
+            raise BudgetError(
+                "tangents of curves beside terms over two features do not tell what is so; change the row or the claim "
+                "slightly, or raise max_seconds"
+            )
+        for one in self._tangents.values():
+            one.learn()
         known = None if self.compiled.is_enclosed else self.parts
         seen = _seen(self.compiled, self.question, self.row, self.winner, 2 * self.bits, known)
         return replace(self, **seen, rounds=self.rounds + 1)
 
     def settle(self, is_settled: bool) -> None:
         """Raise `Undecided` where something is not settled that may be once shapes are known more closely."""
-        if is_settled or not self.compiled.is_enclosed:
-            return
-        if self._may_learn if self._tangents else 2 * self.bits <= _MOST_SMOOTH_BITS:
+        if not is_settled and self.compiled.is_enclosed and self._may_refine:
             raise Undecided
 
     @property
-    def _may_learn(self) -> bool:
-        """Whether curves beside pair terms may still be known better."""
-        is_time = time.monotonic() < self.began + self.question.budget.max_seconds
-        return is_time and self.rounds < _MOST_ROUNDS and any(one.has_more for one in self._tangents.values())
+    def _may_refine(self) -> bool:
+        """Whether what is enclosed may still be known better."""
+        if not self._tangents:
+            return 2 * self.bits <= _MOST_SMOOTH_BITS
+        if self.rounds >= _MOST_ROUNDS or time.monotonic() >= self.began + self.question.budget.max_seconds:
+            return False
+        return any(one.gap for one in self.inequalities) or any(one.has_more for one in self._tangents.values())
 
     def tangents(self, factors: tuple[int, ...]) -> Tangents:
         """Return what is learned of the curves of a claim's score."""
@@ -219,7 +219,7 @@ class Case:
         return bounds
 
     def _grounds(self, inequality: Inequality) -> tuple[Ground, Ground | None]:
-        """Return what features that act together can do around the row; at most and at least, where there are curves."""
+        """Return what features that act together can do around the row; at most and at least where there are curves."""
         factors, end = inequality.factors, self.began + self.question.budget.max_seconds
         key = (*factors, self.rounds) if self.compiled.has_tangents else factors
         if key not in self._known:
@@ -330,10 +330,11 @@ class Case:
         if not (self.has_pairs or is_joint):
             return CurvedPath(*given) if self.compiled.is_curved else RadiusPath(*given)
         landscapes = tuple(landscape_of(self.compiled, inequality.factors) for inequality in self.inequalities)
-        given = *given, landscapes, self.began + self.question.budget.max_seconds
+        deadline = self.began + self.question.budget.max_seconds
         if self.compiled.has_tangents:
-            return TangentPath(*given, tangents=tuple(self.tangents(one.factors) for one in self.inequalities))
-        return JointPath(*given)
+            tangents = tuple(self.tangents(one.factors) for one in self.inequalities)
+            return TangentPath(*given, landscapes, deadline, tangents=tangents)
+        return JointPath(*given, landscapes, deadline)
 
 
 def landscape_of(compiled: Compiled, factors: tuple[int, ...]) -> Landscape:

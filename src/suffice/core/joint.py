@@ -71,34 +71,19 @@ class Joint(Constraint):
         own = ground.graph.own[first[i] : first[i + 1]]
         # One feature's fall is off by a unit for itself and one for each pair at most.
         off = 0 if ground.is_exact else 2 * (1 + len(near))
-        able = range(len(own)) if ground.is_beyond else np.flatnonzero(own >= own.max() - off).tolist()
+        able = np.flatnonzero(own >= own.max() - off).tolist()
         return max(ground.own_fall(i, label) for label in able)
 
     @cached_property
     def ceilings(self) -> tuple[Drop, ...]:
         """For each feature its worst label with a share of what its pairs can add, rounded up."""
         ground, graph = self.ground, self.ground.graph
-        sizes = np.diff(graph.first)
-        most = [ZERO] * len(sizes) if ground.is_beyond else [fmpq(one) for one in shared(graph).tolist()]
-        return tuple(
-            INFINITE if i in ground.infinite else NO_DROP if size == 1 else self._ceiling(i, one)
-            for i, (size, one) in enumerate(zip(sizes, most, strict=True))
-        )
-
-    def _ceiling(self, i: int, units: Rational) -> Drop:
-        ground, near = self.ground, self.ground.landscape.around[i]
-        if not ground.is_beyond:
-            slack = ground.landscape.steps if ground.is_exact else 1 + len(near)
-            return Drop.of((units + slack) * fmpq(2) ** -ground.landscape.bits)
-        first, found = ground.graph.first, ZERO
-        for label in range(first[i + 1] - first[i]):
-            value = ground.own_fall(i, label).value
-            for e, side in near:
-                other = ground.landscape.pairs[e][0][1 - side]
-                others = range(first[other + 1] - first[other])
-                value += max(ground.product(e, *((b, label) if side else (label, b))) for b in others) / 2
-            found = max(found, value)
-        return Drop(False, found, 1)
+        found = []
+        for i, (size, units) in enumerate(zip(np.diff(graph.first), shared(graph).tolist(), strict=True)):
+            slack = ground.landscape.steps if ground.is_exact else 1 + len(ground.landscape.around[i])
+            most = Drop.of(fmpq(units + slack) * fmpq(2) ** -ground.landscape.bits)
+            found.append(INFINITE if i in ground.infinite else NO_DROP if size == 1 else most)
+        return tuple(found)
 
     def admits(self, freed: Collection[int]) -> bool:
         """Whether the claim holds whatever the freed features do."""
@@ -117,7 +102,9 @@ class Joint(Constraint):
         if self._is_endless(freed):
             return self.allows(INFINITE)
         low, high = self._limits
-        seen = sight(self.ground, freed, self._most, low, high)
+        # The very worst labelling is what most can be learned of; otherwise any that breaks the constraint will do.
+        enough, fair = (FAR, high) if self.ground.landscape.is_learned else (high, FAR)
+        seen = sight(self.ground, freed, self._most, low, enough, fair=fair)
         if seen is not None and not seen.is_above:
             return True
         if seen is not None and seen.sum > high:
@@ -174,9 +161,8 @@ class Joint(Constraint):
             if self.allows(found.fall):
                 return None
             labels = np.array(found.labels)
-        if not ground.is_beyond:
-            others = free_features(ground, [i for i in range(len(ground.row)) if i not in some])
-            climb(ground.graph, labels, others, self._most, np.empty_like(ground.graph.own))
+        others = free_features(ground, [i for i in range(len(ground.row)) if i not in some])
+        climb(ground.graph, labels, others, self._most, np.empty_like(ground.graph.own))
         ground.visited.add(tuple(labels.tolist()))
         return ground.scenario(labels)
 

@@ -117,6 +117,8 @@ class Landscape:
         for (i, j), pair in self.pairs:
             self.cells.append([_cells_in(pair.axes[side], axes[k]) for side, k in enumerate((i, j))])
         self.ladders = tuple(self._ladder(i, axis) for i, axis in enumerate(axes))
+        self.is_learned = False  # whether it is known better by and by, where labellings break a constraint
+        self._scaled: dict[int, Landscape] = {}  # the same in other units
 
     def _ladder(self, i: int, axis: Axis | None) -> Ladder:
         if axis is None:
@@ -130,7 +132,7 @@ class Landscape:
         """Return the same landscape where other places of features stand for all of them."""
         self.tables  # noqa: B018  (made once for all)
         found = copy(self)
-        found.ladders = tuple(ladders)
+        found.ladders, found.is_learned, found._scaled = tuple(ladders), True, {}
         return found
 
     def pair_at(self, e: int, first: Spot, second: Spot) -> Rational:
@@ -171,7 +173,10 @@ class Landscape:
 
     @cached_property
     def bits(self) -> int:
-        """The unit is `2^-bits`: small, but the sum of all parts leaves room within `limit`."""
+        """The unit is `2^-bits`: small, but the sum of all parts leaves room within `limit`, as far as cells tell.
+
+        Where parts go on beyond them, a region may need larger units: see `scaled`.
+        """
         size = ZERO
         for ladder in self.ladders:
             known = [abs(one.infimum.value) for one in self._whole_cells(ladder) if one is not None]
@@ -180,6 +185,18 @@ class Landscape:
             size += 4 * max((abs(value) for value in pair.constants.flat), default=ZERO)
         room = fmpq(self.limit >> _ROOM) / max(size, fmpq(1, 2**200))
         return int(room.floor()).bit_length() - 1 if room >= 1 else 1 - int((1 / room).ceil()).bit_length()
+
+    def scaled(self, bits: int) -> Landscape:
+        """Return the same in units of `2^-bits`; made once."""
+        if bits == self.bits:
+            return self
+        if bits not in self._scaled:
+            found = copy(self)
+            for made in ("tables", "_rounded"):
+                found.__dict__.pop(made, None)
+            found.__dict__["bits"] = bits
+            self._scaled[bits] = found
+        return self._scaled[bits]
 
     @staticmethod
     def _whole_cells(ladder: Ladder) -> list[Spot | None]:

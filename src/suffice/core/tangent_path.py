@@ -25,7 +25,7 @@ from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Value
 
 _CLOSE = fmpq(1, 2**24)  # how close the two radii should be, relative to where they are
-_MOST_ROUNDS = 24  # how often tangents are taken for that
+_MOST_ROUNDS = 12  # how often tangents are taken for that
 _SIDES: tuple[Literal["inner"], Literal["outer"]] = ("inner", "outer")
 
 

@@ -1,9 +1,9 @@
 """Curves beside pair terms: what a feature can do there, between places of the curve and tangents below it.
 
-In: a landscape in which some features' own parts are curves, a row and a region. Out: two grounds around the row. On the
-*outer* one a curve is known at some places only, so that its labellings are inputs and what they break is broken. On the
-*inner* one it is replaced by something that is nowhere above it and straight between labels, so that what it admits is
-admitted.
+In: a landscape in which some features' own parts are curves, a row and a region. Out: two grounds around the row.
+On the *outer* one a curve is known at some places only, so that its labellings are inputs and what they break is
+broken. On the *inner* one it is replaced by something that is nowhere above it and straight between labels, so that
+what it admits is admitted.
 
 Where pair terms are constant or affine along a feature, the score is its own part plus an affine function, whatever the
 others do. Where that part is concave the score is lowest at an end, on both grounds. Where it is convex it is nowhere
@@ -29,6 +29,7 @@ from suffice.shapes.curves import Curves, turn_between
 from suffice.shapes.infimum import Infimum
 
 _AT_FIRST = 4  # parts of equal width that a convex part is cut into
+_CLOSER = 16  # how many times as close as before a curve is known beside a place
 _SHORT = 256  # bits of a numerator or denominator that is not rounded
 _ROUNDED = 40  # bits of a place within its part, if it is
 
@@ -101,11 +102,11 @@ def _corners(
     for left, right in pairwise((low, *knots, high)):
         one = curve.polynomials[curve.segment_after(left)]
         ends = [left, *_inflection(one, left, right), right]
+        found += [Infimum.attained(one(at), at) for at in ends[1:-1] if not (is_integers and at.q != 1)]
         if is_integers:
             for start, end in pairwise(ends):
                 found += _on_integers(one, start, end, places, is_inner=is_inner)
             continue
-        found += [Infimum.attained(one(at), at) for at in ends[1:-1]]
         # A limit that does not belong to the curve, or to the interval, is approached from inside.
         opened = [(at, side) for at, side in ((left, 1), (right, -1)) if not has.get(at, True) or curve(at) != one(at)]
         found += [Infimum(True, one(at), True, at, side) for at, side in opened]
@@ -125,21 +126,20 @@ def _corners(
 def _on_integers(
     one: fmpq_poly, start: Rational, end: Rational, places: Sequence[Rational], *, is_inner: bool
 ) -> list[Infimum]:
-    """Return the same of the integers strictly inside a part that is convex, concave or affine, or at an inflection."""
+    """Return the same of the integers strictly inside a part that is convex, concave or affine."""
     first, last = fmpq(start.floor() + 1), fmpq(end.ceil() - 1)
-    found = [Infimum.attained(one(start), start)] if start.q == 1 else []  # at a stop it is one more of the same
     if first > last:
-        return found
+        return []
     if not _is_convex(one, start, end):
-        return [*found, *(Infimum.attained(one(at), at) for at in {first, last})]
+        return [Infimum.attained(one(at), at) for at in sorted({first, last})]
     near = (fmpq(n) for at in (*_first(one, first, last), *places) for n in (at.floor(), at.ceil()))
     chosen = sorted({first, *(at for at in near if first < at < last), last})
-    found += [Infimum.attained(one(at), at) for at in chosen]
-    return found + [_crossing(one, a, b) for a, b in pairwise(chosen) if b - a > 1] if is_inner else found
+    crossings = [_crossing(one, a, b) for a, b in pairwise(chosen) if b - a > 1] if is_inner else []
+    return [*(Infimum.attained(one(at), at) for at in chosen), *crossings]
 
 
 def _inflection(one: fmpq_poly, low: Rational, high: Rational) -> list[Rational]:
-    """Return where a polynomial of degree 3 or less turns from convex to concave, or the other way, between two places."""
+    """Return where a polynomial of degree 3 or less changes between convex and concave, between two places."""
     if one.degree() < 3:
         return []
     at = -one[2] / (3 * one[3])
@@ -188,6 +188,7 @@ class Tangents:
             Ground(self._landscape(is_inner=is_inner), self.row, region, deadline=deadline)
             for is_inner in (True, False)
         )
+        self.landscape = self.landscape.scaled(min(one.landscape.bits for one in (inner, outer)))  # for the next ones
         self._inner.append(inner)
         return inner, outer
 
@@ -236,8 +237,12 @@ class Tangents:
         high = min(end for end in (within.high, *curve.knots[k : k + 1]) if end is not None)
         slope = fmpq_poly([ZERO, self._slope(ground, labels, i, spot)])
         best = turn_between(curve.polynomials[k] + slope, low, high)
-        found = at if best is None or best in self._places[i] else best
-        return {_rounded(found, high - low)}
+        if best is None:
+            return {_rounded(at, high - low)}
+        # The corners beside a place are half as far from it as the next places: closer ones bring them nearer.
+        known = (abs(best - place) for place in (*self._places[i], low, high))
+        step = min(one for one in known if one) / _CLOSER
+        return {_rounded(place, high - low) for place in (best, best - step, best + step)}
 
     def _slope(self, ground: Ground, labels: Sequence[int], i: int, spot: Spot) -> Rational:
         """Return the slope of all pair terms along a feature at a labelling."""

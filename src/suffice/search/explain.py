@@ -47,7 +47,9 @@ def check_free(case: Case) -> None:
         if not constraint.admits(freed):
             if case.compiled.is_enclosed and outer.admits(freed):
                 case.settle(False)
-                raise UnsettledError(f"whether {listed([case.model.names[i] for i in freed])} can be free is {tie(case)}")
+                raise UnsettledError(
+                    f"whether {listed([case.model.names[i] for i in freed])} can be free is {tie(case)}"
+                )
             fall, is_exact = constraint.known_fall(freed)
             by = f"by {format_value(fall.value)}" if is_exact else "by more than that"
             amount = "without bound" if fall.is_infinite else by
