@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,16 @@ _MOST_NEW = 1000  # categories of one feature; more are no categories, but numbe
 
 
 def deviations(model: AdditiveModel, rows: Sequence[Row]) -> dict[str, float]:
-    """Return the standard deviation of each feature over the rows that hold a number of its spans."""
+    """Return the standard deviation of each feature over the rows that hold a number of its spans.
+
+    Of ordered categories it is that of their ranks.
+    """
     found = {}
     for name, domain, column in zip(model.names, model.domains, zip(*rows, strict=True), strict=True):
         numbers = [nearest_float(v) for v in column if isinstance(v, fmpq) and any(s.holds(v) for s in domain.spans)]
+        if domain.is_ordered:
+            rank = {category: float(k) for k, category in enumerate(domain.categories_)}
+            numbers = [rank[value] for value in column if value in rank]
         if numbers:
             found[name] = float(np.std(numbers))
     return found
@@ -49,7 +56,7 @@ def with_names(model: AdditiveModel, rows: Sequence[Sequence[Any]]) -> AdditiveM
             if term.features == (k,):
                 unseen = [one(UNSEEN) for one in term.shape.compile()]
                 terms[at] = Term(k, Table(dict.fromkeys(new, unseen), otherwise=term.shape))
-        domains[k] = Domain(domain.spans, (*domain.categories_, *new), domain.codes_)
+        domains[k] = replace(domain, categories_=(*domain.categories_, *new), is_ordered=False)  # where, is not known
     if domains == list(model.domains):
         return model
     features = [
@@ -79,6 +86,6 @@ def learned_domains(model: AdditiveModel, rows: Sequence[Row]) -> dict[str, Doma
         numbers = [value for value in column if isinstance(value, fmpq) and any(s.holds(value) for s in domain.spans)]
         if not (numbers or domain.categories_):  # nothing but codes: of the rest nothing is known
             continue
-        kept = Domain(domain.spans, domain.categories_, codes)
+        kept = replace(domain, codes_=codes)
         found[name] = narrowed(kept, Observed.of(numbers)) if numbers else kept
     return found

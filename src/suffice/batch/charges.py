@@ -51,7 +51,8 @@ class Charges:
         radii = [ZERO if i in still else radius for i, radius in enumerate(question.radii)]
         terms = 1 + sum(_leaves(term.shape) for term in model.mains)
         self.weigh = _Weigh(rounding, terms, len(model.features) + 1)
-        self.each = [_OneFeature(self.weigh, i, radius) for i, radius in enumerate(radii)]
+        each = enumerate(zip(question.domains(model), radii, strict=True))
+        self.each = [_OneFeature(self.weigh, i, domain, radius) for i, (domain, radius) in each]
         self.intercept = self.weigh(rounding.entry(model.intercept))[:, 0]
         self.smallest = 8 * rounding.kind.smallest
         self.times = 2 if question.claim.reads_own_score else 1
@@ -86,10 +87,9 @@ class _Weigh:
 class _OneFeature:
     """The charges on a feature, by the cell of a grid that it is in, and by labels and codes."""
 
-    def __init__(self, weigh: _Weigh, i: int, radius: Rational | None) -> None:
-        self.weigh, self.i, self.radius = weigh, i, radius
+    def __init__(self, weigh: _Weigh, i: int, domain: Domain, radius: Rational | None) -> None:
+        self.weigh, self.i, self.domain, self.radius = weigh, i, domain, radius
         self.rounding = weigh.rounding
-        self.domain: Domain = self.rounding.model.domains[i]
         self.outputs = len(self.rounding.model.intercept)
         self.everywhere = self._over(self.domain) if radius is None else None
         self.levels = () if radius is None else self._levels()

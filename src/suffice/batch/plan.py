@@ -45,7 +45,7 @@ from suffice.solvers.covers import MOST_COST
 
 def make_plan(compiled: Compiled, question: Question) -> Plan:
     """Return the plan for a question; one that leaves every row open where the kernel does not know the question."""
-    known = {"immutable", "fix", "free", "cost", "groups", "arithmetic", *BUDGETS}
+    known = {"categories", "immutable", "fix", "free", "cost", "groups", "arithmetic", *BUDGETS}
     limits = {"max_changed", "norm"}
     if question.given - known - limits or compiled.is_curved:  # the tables hold lines
         return LeaveOpen()
@@ -101,6 +101,7 @@ class _OnePart(ManyRows):
 
     def __init__(self, compiled: Compiled, question: Question, parts: Parts) -> None:
         self.model, self.parts = compiled.model, parts
+        domains = question.domains(self.model)
         every = (part for some in parts.values() for part in some)
         sides = list(dict.fromkeys((part.factors[0], part.constant, part.gap) for part in every))
         values, terms = compiled.lines((1,)), len(self.model.features)
@@ -108,7 +109,7 @@ class _OnePart(ManyRows):
         self.tables = flatten(
             [
                 tabulate(domain, question.radii[i], values=[values[i]], drops=[part[i] for part in drops], terms=terms)
-                for i, domain in enumerate(self.model.domains)
+                for i, domain in enumerate(domains)
             ]
         )
         constants = [_rounded(sign * self.model.intercept[0] + constant, terms, gap) for sign, constant, gap in sides]
@@ -194,7 +195,7 @@ class _SeveralParts(ManyRows):
 
     def __init__(self, compiled: Compiled, question: Question, parts: Parts) -> None:
         self.compiled, self.radii, self.parts = compiled, question.radii, parts
-        self.model = compiled.model
+        self.model, self.domains = compiled.model, question.domains(compiled.model)
         self.terms = len(self.model.features)
         self.values = flatten(
             [
@@ -260,7 +261,7 @@ class _SeveralParts(ManyRows):
         """Return the tables of the drops of one part, made when the first row needs them."""
         with self._lock:
             if factors not in self._tables:
-                each = zip(self.model.domains, self.radii, self.compiled.lines(factors), strict=True)
+                each = zip(self.domains, self.radii, self.compiled.lines(factors), strict=True)
                 features = [tabulate(domain, radius, drops=[one], terms=self.terms) for domain, radius, one in each]
                 self._tables[factors] = flatten(features)
             return self._tables[factors]
