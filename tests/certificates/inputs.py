@@ -184,7 +184,7 @@ class Moved:
 class Column:
     """A feature: what it can be, and its part of each score."""
 
-    def __init__(self, name, shape, spans, categories=(), codes=(), center=0, scale=1, deviation=1, is_ordered=False):  # noqa: PLR0913
+    def __init__(self, name, shape, spans, categories=(), codes=(), center=0, scale=1, deviation=1, is_ordered=False):
         self.name, self.shape, self.spans = name, shape, spans  # spans are (low, high, whether integers only)
         self.categories, self.codes = list(categories), list(codes)
         self.center, self.scale, self.deviation = Fraction(center), Fraction(scale), deviation

@@ -12,7 +12,19 @@ from fractions import Fraction
 from itertools import combinations, pairwise, product
 from typing import Any, NamedTuple
 
-from suffice import MISSING, AdditiveModel, AtLeast, Bins, Domain, Feature, PairSteps, PiecewiseLinear, Same, Table, Within
+from suffice import (
+    MISSING,
+    AdditiveModel,
+    AtLeast,
+    Bins,
+    Domain,
+    Feature,
+    PairSteps,
+    PiecewiseLinear,
+    Same,
+    Table,
+    Within,
+)
 
 KINDS = ("numbers", "integers", "ranks", "ranks", "names", "names", "both")
 LARGEST = 4000  # inputs of a model
@@ -72,9 +84,7 @@ class Mixed:
             Feature(name, one.domain(), 0, one.scale, one.deviation)
             for name, one in zip(self.names, self.columns, strict=True)
         ]
-        terms = {
-            (self.names[i], self.names[j]): self._pair(i, j, grid) for (i, j), grid in self.pairs.items()
-        }
+        terms = {(self.names[i], self.names[j]): self._pair(i, j, grid) for (i, j), grid in self.pairs.items()}
         shapes = [self._shape(one, table) for one, table in zip(self.columns, self.mains, strict=True)]
         classes = ["a", "b", "c"] if self.task == "multiclass" else None
         self.model = AdditiveModel(shapes, self.intercept, self.task, features, classes=classes, pairs=terms)
