@@ -269,7 +269,7 @@ class Question:
         written = {
             "radius": shared,
             "unit": self.unit,
-            **({} if self.categories == "free" else {"categories": self.categories}),
+            "categories": self.categories,
             "immutable": [self.names[i] for i in sorted(self.immutable)],
             "claim": self.claim.document(),
             **self.choices.document(self.names),
@@ -278,7 +278,10 @@ class Question:
             "arithmetic": self.arithmetic,
         }
         budgets = {"max_nodes": self.budget.max_nodes, "max_seconds": self.budget.max_seconds}
-        return written | budgets if has_budgets else written
+        if has_budgets:
+            return written | budgets
+        # Certificates leave out what categories may do where that is anything, so that older ones read the same.
+        return {name: part for name, part in written.items() if (name, part) != ("categories", "free")}
 
     @classmethod
     def from_document(cls, model: AdditiveModel, document: Any) -> Question:
