@@ -145,7 +145,9 @@ def test_graphs_of_other_models_are_not_called_damaged(kind, words):
         suffice.from_model(skl2onnx.to_onnx(fitted, X[:1]))
 
 
-@pytest.mark.parametrize("activation", [nn.Tanh, nn.Sigmoid, nn.ELU, nn.SELU, nn.Softplus, nn.SiLU, nn.Mish])
+@pytest.mark.parametrize(
+    "activation", [nn.Tanh, nn.Sigmoid, nn.ELU, nn.SELU, nn.Softplus, nn.SiLU, nn.Mish, nn.Hardswish]
+)
 def test_smooth_activations_are_read(activation):
     torch.manual_seed(0)
     graph = exported(trained(Nam("add", activation=activation)))

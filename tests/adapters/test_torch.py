@@ -73,7 +73,7 @@ def named(name, make):
 
 
 SMOOTH = [
-    nn.Tanh, nn.Sigmoid, nn.ELU, nn.SELU, nn.CELU, nn.GELU, nn.SiLU, nn.Softplus, nn.Mish,
+    nn.Tanh, nn.Sigmoid, nn.ELU, nn.SELU, nn.CELU, nn.GELU, nn.SiLU, nn.Softplus, nn.Mish, nn.Hardswish,
     named("GELU(tanh)", lambda: nn.GELU(approximate="tanh")), named("ELU(0.5)", lambda: nn.ELU(0.5)),
 ]  # fmt: skip
 
@@ -294,7 +294,7 @@ def test_a_module_that_returns_probabilities_is_told_so():
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (nn.Hardswish, "has curved pieces between -3 and 3"),
+        (nn.GLU, "multiplies units with each other; train with"),
         (lambda: nn.LayerNorm(4), "depends on all units; train with BatchNorm1d"),
     ],
 )

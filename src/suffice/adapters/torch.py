@@ -37,6 +37,7 @@ _SMOOTH: Mapping[str, Callable[[Any], SmoothFunction]] = {
     "CELU": lambda part: SmoothFunction("celu", float(part.alpha)),
     "ELU": lambda part: SmoothFunction("elu", float(part.alpha)),
     "GELU": lambda part: SmoothFunction("gelu_tanh" if part.approximate == "tanh" else "gelu"),
+    "Hardswish": lambda part: SmoothFunction("hardswish"),
     "Mish": lambda part: SmoothFunction("mish"),
     "SELU": lambda part: SmoothFunction("selu"),
     "SiLU": lambda part: SmoothFunction("silu"),
@@ -47,7 +48,6 @@ _SMOOTH: Mapping[str, Callable[[Any], SmoothFunction]] = {
 }
 _OTHERS = {
     "GLU": "multiplies units with each other",
-    "Hardswish": "has curved pieces between -3 and 3",
     "LogSigmoid": "is not known here",
     "Softsign": "is not known here",
     "LayerNorm": "divides by a length that depends on all units",
@@ -122,7 +122,7 @@ class _Member:
             self.shapes, self.intercept = _read_basis_model(state.without_prefix("bases_nary_models"))
             return
         if options.layout is None and is_grouped(state, self.module):
-            self.shapes, self.intercept = read_grouped(state, self.module, _activation)
+            self.shapes, self.intercept = read_grouped(state, self.module, activation_of)
             return
         if options.layout is None and is_linear(state):
             self.shapes, self.intercept = read_linear(state)
@@ -282,12 +282,13 @@ def _activations(module: Any, place: str, layout: Layout) -> list[Activation | S
     if module is None or layout.centred != "never" or layout.exu != "none":
         return None
     below = [part for name, part in module.named_modules() if re.search(rf"(?:^|\.){re.escape(place)}\.", name)]
-    read = (_activation(part) for part in below if not list(part.children()))
+    read = (activation_of(part) for part in below if not list(part.children()))
     found = [activation for activation in read if activation is not None]
     return found or None
 
 
-def _activation(part: Any) -> Activation | SmoothFunction | Squeezed | None:
+def activation_of(part: Any) -> Activation | SmoothFunction | Squeezed | None:
+    """Return the activation that a module is, None if it is another layer that is known."""
     kind = type(part).__name__
     if kind in _SMOOTH:
         return _SMOOTH[kind](part)
@@ -315,8 +316,8 @@ def _read_out(basis: Network, weight: Array) -> Shape:
     """Return a linear combination of the outputs of a basis; a smooth one is not shared, but gets one more layer."""
     if isinstance(basis, ReluNetwork):
         return Readout(basis, weight)
-    activations = (*basis.activations, Activation.identity())
-    return SmoothNetwork([*basis.weights, weight], [*basis.biases, None], activations)
+    assert isinstance(basis, SmoothNetwork)
+    return basis.read_by(weight)
 
 
 def _read_basis_model(state: State) -> tuple[list[Shape], list[Fraction]]:
