@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from flint import arb, arb_mat, ctx, fmpq
 
@@ -165,8 +165,9 @@ class BallLayer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NetworkStage:
-    """A linear combination of the outputs of a network of one input."""
+    """A linear combination of the outputs of a network of one input; `shape` is the network as users give it."""
 
+    shape: Any
     layers: tuple[BallLayer, ...]
     floats: FloatNetwork  # the same, for few bits
     skips: dict[int, int]

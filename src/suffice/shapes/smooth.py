@@ -73,7 +73,8 @@ class SmoothNetwork(Network):
         As those of `ReluNetwork`.
     activations : str, SmoothFunction, Activation, or sequence of these
         After each layer but the last: one for all, or one for each. The name of a smooth function ("tanh", "sigmoid",
-        "elu", "selu", "celu", "gelu", "gelu_tanh", "silu", "softplus", "mish", "sine"), or of one that has corners.
+        "elu", "selu", "celu", "gelu", "gelu_tanh", "silu", "hardswish", "softplus", "mish", "sine"), or of one that has
+        corners.
 
     Examples
     --------
@@ -102,9 +103,14 @@ class SmoothNetwork(Network):
 
     def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Enclosed, ...]:
         each = range(self.outputs)
-        known = self._layers, self._floats, dict(self.skips)
+        known = self, self._layers, self._floats, dict(self.skips)
         stages = (NetworkStage(*known, tuple(fmpq(j == k) for k in each)) for j in each)
         return tuple(Enclosed(Chains([Chain(ONE, ZERO, ONE, None, (one,))]), budget.feature) for one in stages)
+
+    def read_by(self, weight: ArrayLike) -> SmoothNetwork:
+        """Return the network with one more layer, a linear one without bias."""
+        activations = (*self.activations, Activation.identity())
+        return SmoothNetwork([*self.weights, weight], [*self.biases, None], activations, self.skips)
 
     @cached_property
     def _floats(self) -> FloatNetwork:
