@@ -145,6 +145,8 @@ class Joint(Constraint):
         It is the worst one unless that takes long to find.
         """
         some, ground = frozenset(freed), self.ground
+        if self.floors is not None:  # only what inputs do tells of all sets
+            return None if self.admits(some) else self.outer.scenario(some)
         if self._is_endless(some):
             weights = [NO_DROP] * len(ground.row)
             for i in some & ground.infinite:
@@ -171,6 +173,9 @@ class Joint(Constraint):
 
         With `max_changed`, or where the search takes too long, they are few but perhaps not the fewest.
         """
+        if self.floors is not None:
+            every = [*first, *others]
+            return None if self.admits(every) else self.outer.broken_by(first, every)
         ground, begin = self.ground, list(first)
         rest = [i for i in others if i not in set(begin)]
         for endless in [i for i in (*begin, *rest) if i in ground.infinite][:1]:
