@@ -235,8 +235,11 @@ class BatchResult:
         return np.flatnonzero(self.status_codes == FAILED)
 
     def to_pandas(self) -> Any:
-        """Return a pandas DataFrame with the columns of `to_arrow`."""
-        return self.to_arrow().to_pandas()
+        """Return a pandas DataFrame with the columns of `to_arrow`; whole numbers stay whole where rows failed."""
+        import pandas as pd
+
+        whole = {_arrow().int32(): pd.Int32Dtype(), _arrow().int64(): pd.Int64Dtype()}
+        return self.to_arrow().to_pandas(types_mapper=whole.get)
 
     def to_arrow(self) -> Any:
         """Return an Arrow table with a column for each of the arrays, and the names of the features fixed as lists.

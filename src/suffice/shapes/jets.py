@@ -9,9 +9,9 @@ derivative (the mean value theorem). So what interval arithmetic overestimates i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from flint import arb, arb_mat, fmpq
 
@@ -162,8 +162,9 @@ class BallLayer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NetworkStage:
-    """A linear combination of the outputs of a network of one input."""
+    """A linear combination of the outputs of a network of one input; `shape` is the network as users give it."""
 
+    shape: Any
     layers: tuple[BallLayer, ...]
     skips: dict[int, int]
     readout: tuple[Rational, ...]
@@ -180,7 +181,7 @@ class NetworkStage:
 
     def read_by(self, readout: Sequence[Rational]) -> NetworkStage:
         """Return another combination of the same outputs."""
-        return NetworkStage(self.layers, self.skips, tuple(readout))
+        return replace(self, readout=tuple(readout))
 
     def jet(self, inner: Jet) -> Jet:
         """Return the network of a function over a cell."""

@@ -205,6 +205,13 @@ def _celu(alpha: Rational) -> Zones:
     return Zones((ZERO,), (below, line(ONE)), 1)
 
 
+def _hardswish() -> Zones:
+    def between(z: arb) -> Taylor:
+        return [z * (z + 3) / 6, (2 * z + 3) / 6, arb(1) / 6, arb(0)]
+
+    return Zones((rational(-3), rational(3)), (line(ZERO), between, line(ONE)), 0)
+
+
 def _yeo_johnson(exponent: Rational) -> Zones:
     def above(z: arb) -> Taylor:
         return _box_cox(1 + z, exponent)
@@ -239,6 +246,7 @@ KINDS: Mapping[str, _Kind] = {
     "gelu": _Kind(_plain(_gelu), value=lambda z: z * (-z / arb(2).sqrt()).erfc() / 2),
     "gelu_tanh": _Kind(_plain(_gelu_tanh)),
     "mish": _Kind(_plain(_mish)),
+    "hardswish": _Kind(_hardswish),
     "sine": _Kind(_plain(_sine), value=lambda z: z.sin()),
     "softplus": _Kind(_plain(_softplus), (ONE,), *_POSITIVE, is_increasing=True),
     "elu": _Kind(_elu, (ONE,), *_POSITIVE, is_increasing=True),
@@ -260,8 +268,8 @@ class SmoothFunction:
     Parameters
     ----------
     name : str
-        One of "tanh", "sigmoid", "silu", "gelu", "gelu_tanh", "mish", "sine", "softplus", "elu", "celu", "selu", "exp",
-        "log", "sqrt", "box_cox", "yeo_johnson" and "normal_quantile".
+        One of "tanh", "sigmoid", "silu", "gelu", "gelu_tanh", "mish", "hardswish", "sine", "softplus", "elu", "celu",
+        "selu", "exp", "log", "sqrt", "box_cox", "yeo_johnson" and "normal_quantile".
     parameter : number, optional
         The `beta` of softplus, the `alpha` of elu and celu, the exponent of box_cox and yeo_johnson; 1 by default.
 
