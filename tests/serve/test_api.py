@@ -613,6 +613,8 @@ def test_files_cannot_be_named(client):
 
 def test_requests_of_other_sites_are_refused(client):
     body = {"row": MIXED_ROW, "radius": 1}
+    both = [("origin", "http://evil.example"), ("origin", "http://127.0.0.1:8000")]
+    assert_problem(client.post("/v1/explain", json=body, headers=both), 403)
     own = {"origin": "http://127.0.0.1:8000"}
     assert client.post("/v1/explain", json=body, headers=own).status_code == 200
     assert_problem(
