@@ -54,9 +54,9 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
         off with them. They have a knot at every value that many rows share, and can follow what is too sharp for a
         network.
     pairs : int, "auto" or list of pairs of column names
-        How many terms over two columns are added at most, or over which ones; "auto" adds as few as rows not fitted to are as
-        well off with as with more, up to one for each column. What such a term says of one column alone is moved to
-        that column's shape.
+        How many terms over two columns are added at most, or over which ones; "auto" adds as few as rows not fitted to
+        are as well off with as with more, up to one for each column. What such a term says of one column alone is moved
+        to that column's shape.
     monotone : mapping of column name to 1 or -1
         Columns whose shapes never fall (1) or never rise (-1) from one number to a larger one. Such a shape is a broken
         line; special codes and missing cells are free.

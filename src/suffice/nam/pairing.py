@@ -61,12 +61,12 @@ def add_pairs(
         most = len(free) if wanted is None else wanted
         fitted = folds[0][0] if len(folds) == 1 else everything
         pairs = _strongest(data.take(fitted), curve, axes, free, most)
-        best = _fewest(data, folds, curve, axes, pairs) if wanted is None else None
+        best = _fewest(data, folds, curve, axes, pairs) if pairs and wanted is None else None
         pairs = pairs if best is None else pairs[: best.number]
     if not pairs:
         return corrections
-    best = best or _chosen(data, folds, curve, axes, pairs)
     grown = _growth(axes, pairs)
+    best = best or _chosen(data, folds, curve, grown)
     values = Fit(grown, data, curve, tolerance=_TOLERANCE).solve(best.penalty, best.strength, _zeros(grown, data))
     return _purified(grown, values, data, corrections)
 
@@ -153,11 +153,11 @@ class _Choice(NamedTuple):
     strength: Floats
 
 
-def _growth(axes: dict[int, Hats], pairs: Sequence[Two]) -> Lines:
-    """Return a line for each column that is in a pair, and a surface for each pair."""
+def _growth(axes: dict[int, Hats], pairs: Sequence[Two], surfaces: int | None = None) -> Lines:
+    """Return a line for each column that is in a pair, and a surface for each pair, or for the first so many."""
     columns = sorted({k for pair in pairs for k in pair})
     lines = [axes[k] for k in columns]
-    grids = [Grid(pair, (axes[pair[0]], axes[pair[1]])) for pair in pairs]
+    grids = [Grid(pair, (axes[pair[0]], axes[pair[1]])) for pair in pairs[:surfaces]]
     return Lines(lines, np.zeros((0, 0)), columns, grids)
 
 
@@ -179,14 +179,12 @@ def _judged(data: Data, folds: Sequence[tuple[Places, Places]], curve: Curve, li
     ]
 
 
-def _chosen(
-    data: Data, folds: Sequence[tuple[Places, Places]], curve: Curve, axes: dict[int, Hats], pairs: Sequence[Two]
-) -> _Choice:
-    """Return how smooth surfaces over some pairs are to be."""
-    lines = _growth(axes, pairs)
+def _chosen(data: Data, folds: Sequence[tuple[Places, Places]], curve: Curve, lines: Lines) -> _Choice:
+    """Return how smooth lines and surfaces are to be."""
     fit, judge = _judged(data, folds[:1], curve, lines)[0]
     best = best_penalty(fit, judge, np.ones(_blocks(lines)), _zeros(lines, data), _PENALTIES)
-    return _Choice(len(pairs), best.penalty, _reweighted(fit, judge, best).strength)
+    best = _reweighted(fit, judge, best)
+    return _Choice(len(lines.grids), best.penalty, best.strength)
 
 
 def _reweighted(fit: Fit, judge: Fit, best: Tried) -> Tried:
@@ -203,27 +201,24 @@ def _fewest(
     """Return how many of some pairs, strongest first: the fewest that do as well as the best number of them.
 
     As well: no worse than by the standard error of the difference, on rows that judge. None where the best number is
-    not better than none by two standard errors.
+    not better by two standard errors than lines for the same columns without any surface.
     """
-    none = _Choice(0, 1.0, np.ones(0))
-    if not pairs:
-        return none
     counts = sorted({min(2**k, len(pairs)) for k in range(len(pairs).bit_length() + 1)})
     weights = np.concatenate([data.weights[judging] for _, judging in folds])
     weights = weights / weights.sum()
     tried: list[tuple[_Choice, Floats]] = []
-    for count in counts:
-        choice = _chosen(data, folds, curve, axes, pairs[:count])
-        lines, losses = _growth(axes, pairs[:count]), []
-        for fit, judge in _judged(data, folds, curve, lines):
-            found = fit.solve(choice.penalty, choice.strength, _zeros(lines, data))
-            losses.append(judge.each(found))
+    for count in (0, *counts):
+        lines = _growth(axes, pairs[: count or None], count)
+        choice = _chosen(data, folds, curve, lines)
+        judged = _judged(data, folds, curve, lines)
+        found = [fit.solve(choice.penalty, choice.strength, _zeros(lines, data)) for fit, _ in judged]
+        losses = [judge.each(values) for (_, judge), values in zip(judged, found, strict=True)]
         tried.append((choice, np.concatenate(losses)))
-    before = np.concatenate([curve(data.scores[judging], data.targets[judging])[0] for _, judging in folds])
     _, least = min(tried, key=lambda one: float(weights @ one[1]))
-    if not _exceeds(before - least, weights, 2.0):
+    none, without = tried[0]
+    if not _exceeds(without - least, weights, 2.0):
         return none
-    return next(choice for choice, losses in tried if not _exceeds(losses - least, weights, 1.0))
+    return next(choice for choice, losses in tried[1:] if not _exceeds(losses - least, weights, 1.0))
 
 
 def _exceeds(differences: Floats, weights: Floats, errors: float) -> bool:
