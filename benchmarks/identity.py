@@ -274,7 +274,7 @@ def digest(result):
 
 def is_near(number, error, exact):
     """Whether a number is as near to an exact one as its error says; both are infinite where no float is near."""
-    return number == error == np.inf or abs(Fraction(number) - exact) <= Fraction(error)
+    return abs(number) == error == np.inf or abs(Fraction(number) - exact) <= Fraction(error)
 
 
 def compare(seed, count=ROWS):
