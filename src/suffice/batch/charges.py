@@ -75,7 +75,8 @@ class Charges:
         radii = [ZERO if i in still else radius for i, radius in enumerate(question.radii)]
         self.kind, self.outputs = rounding.kind, len(model.intercept)
         record = partial(_records, most=rounding.kind.largest / (4 * (len(model.features) + 1)))
-        self.each = [_OneFeature(rounding, i, radius, record) for i, radius in enumerate(radii)]
+        each = enumerate(zip(question.domains(model), radii, strict=True))
+        self.each = [_OneFeature(rounding, i, domain, radius, record) for i, (domain, radius) in each]
         self.base = record(rounding.entry(model.intercept))[0]
         self.times = 2 if question.claim.reads_own_score else 1
 
@@ -117,9 +118,10 @@ def _records(terms: Terms, most: float) -> Floats:
 class _OneFeature:
     """The cells of a feature, its labels and codes."""
 
-    def __init__(self, rounding: Rounding, i: int, radius: Rational | None, record: partial[Floats]) -> None:
-        self.rounding, self.i, self.radius, self.record = rounding, i, radius, record
-        self.domain: Domain = rounding.model.domains[i]
+    def __init__(
+        self, rounding: Rounding, i: int, domain: Domain, radius: Rational | None, record: partial[Floats]
+    ) -> None:
+        self.rounding, self.i, self.domain, self.radius, self.record = rounding, i, domain, radius, record
         self.unknown = np.full((1, len(rounding.model.intercept), FIELDS), np.inf)
         self.everywhere = self._over(self.domain) if radius is None else self._constant()
         self.levels = () if radius is None else self._levels()
