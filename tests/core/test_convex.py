@@ -1,4 +1,4 @@
-"""Lower hulls, compared with what they are for: the lowest of points under every affine function added to their heights."""
+"""Lower hulls, compared with what they are for: the lowest of points, whatever affine function is added to heights."""
 
 from flint import fmpq
 from hypothesis import given
