@@ -213,8 +213,8 @@ BREAKS = {
     "units are ignored": Break("question.py", "radius *= unit", "pass"),
     "immutable features move": Break("question.py", "if i in immutable:", "if False:"),
     "costs are counted in ones": Break("question.py", "[int(cost / unit) for cost in costs]", "[1 for cost in costs]"),
-    "categories change at radius 0": Break("domain.py", "return self.categories if is_free else [x]", "return self.categories"),
-    "domain.py", "[x] if radius == ZERO else self.categories", "self.categories"
+    "categories change at radius 0": Break(
+        "domain.py", "return self.categories if is_free else [x]", "return self.categories"
     ),
     "codes may become numbers": Break("domain.py", "return Domain([], [], [x])", "return self"),
     "integers are reals": Break("domain.py", "and not (self.is_integers and (x.edge or x.value.denominator != 1))", ""),
