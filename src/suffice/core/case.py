@@ -88,7 +88,7 @@ class Case:
             If the claim cannot be made of this row, or is false at it.
         """
         row = read_row(compiled.model, x)
-        reach = region_around(compiled.model, row, question.radii) if region is None else region
+        reach = region_around(question.domains(compiled.model), row, question.radii) if region is None else region
         seen = _seen(compiled, question, row, winner, _SMOOTH_BITS if compiled.is_enclosed else FIRST_BITS)
         still = frozenset(question.choices.features(sorted(question.choices.fix)))
         return cls(compiled, question, row, reach, **seen, still=still)
@@ -290,16 +290,17 @@ class Case:
         if len(units) < len(self.row):
             raise RadiusError("changes are counted in radii, so every radius must be finite")
         functions = tuple(self.compiled.oriented(inequality.factors) for inequality in self.inequalities)
+        domains = self.question.domains(self.model)
         if self.compiled.is_enclosed:
             known = tuple(
                 tuple(one.value(value, self.bits) for one, value in zip(some, self.row, strict=True))
                 for some in functions
             )
-            rest = self.row, self.model.domains, tuple(units), self.question.immutable
+            rest = self.row, domains, tuple(units), self.question.immutable
             return EnclosedPath(functions, (), self.constraints, *rest, known, self.bits)
         here = tuple(tuple(exactly(dot(one.factors, part)) for part in self.parts) for one in self.inequalities)
         shifted = self.constraints if slack is None else with_slack(self.constraints, slack)
-        given = functions, here, shifted, self.row, self.model.domains, tuple(units), self.question.immutable
+        given = functions, here, shifted, self.row, domains, tuple(units), self.question.immutable
         if not (self.has_pairs or is_joint):
             return CurvedPath(*given) if self.compiled.is_curved else RadiusPath(*given)
         landscapes = tuple(landscape_of(self.compiled, inequality.factors) for inequality in self.inequalities)
