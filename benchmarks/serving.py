@@ -123,7 +123,9 @@ async def load(address, pid, asked, clients, seconds, pause=0.0):
 
     async def watch():
         while time.perf_counter() < end:
-            samples.append(await asyncio.to_thread(memory, pid))  # milliseconds, in which clients would not hear answers
+            samples.append(
+                await asyncio.to_thread(memory, pid)
+            )  # milliseconds, in which clients would not hear answers
             note_processor(pid, used)
             await asyncio.sleep(max(seconds / 20, 0.1))
 
