@@ -167,8 +167,9 @@ def test_curves_whose_pair_terms_are_steps_need_no_end():
 
 def test_what_is_not_answered_yet_is_refused_with_a_sentence():
     explainer = Explainer(squares(1, 1, 1, 1))
-    with pytest.raises(ModelError, match="curves beside terms over two features"):
-        explainer.relevance([1, 1], 1, unit="raw")
+    for ask in (explainer.relevance, explainer.explanations, explainer.inflate):
+        with pytest.raises(ModelError, match="curves beside terms over two features"):
+            ask([1, 1], 1, unit="raw")
     with pytest.raises(CertificateError, match="no certificates yet"):
         explainer.explain([1, 1], 1, unit="raw").certificate()
 

@@ -55,19 +55,17 @@ def cover_sets(case: Case, sets: Sequence[Sequence[int]]) -> None:
     if not case.compiled.is_enclosed:
         return
     for fixed in sets:
-        free, shares = [i for i in case.features if i not in set(fixed)], []
-        for constraint in case.inner:
-            fall = constraint.fall(free)
-            shares.append((constraint.margin - fall.value) / (2 * len(free) + 2))
-        Seen.of(case).cover(case.region, free, [one.drops for one in case.inner], shares)
+        free = [i for i in case.features if i not in set(fixed)]
+        spare = [one.margin - one.fall(free).value for one in case.inner]
+        Seen.of(case).cover(case.region, free, [one.drops for one in case.inner], spare, case.question.max_changed)
 
 
 def cover_changes(case: Case, region: Region, constraints: Sequence[Constraint]) -> None:
     """Find cells over which the checker sees what changes of any features can do, where shapes are smooth."""
     if case.compiled.is_enclosed:
         inner = [one.inner for one in constraints]
-        shares = [one.margin / (len(case.row) << (case.bits // 8)) for one in inner]
-        Seen.of(case).cover(region, case.features, [one.drops for one in inner], shares)
+        spare = [one.margin / (1 << (case.bits // 8)) for one in inner]
+        Seen.of(case).cover(region, case.features, [one.drops for one in inner], spare)
 
 
 def cover_of(case: Case) -> tuple[CoverTree, list[list[Json | None]]]:

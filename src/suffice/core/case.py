@@ -107,7 +107,13 @@ class Case:
         return replace(self, still=self.still - {feature}) if feature in self.still else self
 
     def refined(self) -> Case:
-        """Return the same case with what is enclosed known better: numbers in more bits, curves by more tangents."""
+        """Return the same case with what is enclosed known better: numbers in more bits, curves by more tangents.
+
+        Raises
+        ------
+        BudgetError
+            If it cannot be.
+        """
         if self._tangents and not self._may_refine:
             raise BudgetError(
                 "tangents of curves beside terms over two features do not tell what is so; change the row or the claim "
@@ -116,7 +122,8 @@ class Case:
         for one in self._tangents.values():
             one.learn()
         known = None if self.compiled.is_enclosed else self.parts
-        seen = _seen(self.compiled, self.question, self.row, self.winner, _twice(self.bits), known)
+        more = min(_twice(self.bits), _MOST_BITS) if self._tangents else _more(self.bits, self.compiled)
+        seen = _seen(self.compiled, self.question, self.row, self.winner, more, known)
         return replace(self, **seen, rounds=self.rounds + 1)
 
     def settle(self, is_settled: bool) -> None:
