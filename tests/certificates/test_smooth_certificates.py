@@ -392,6 +392,10 @@ def test_numbers_that_grow_too_long_are_refused_before_they_do():
 def test_nothing_times_a_smooth_shape_is_exactly_nothing():
     model = AdditiveModel([Smooth("tanh") * 0, Steps([0], [0, 1])], 1)
     check(to_bytes(model), Explainer(model).explain([0, 1], 2, unit="raw").certificate().text.encode())
+    model = AdditiveModel([Smooth("log") * 0, Steps([0], [0, 1])], 1)  # 0, as the format says, also below 0
+    why = Explainer(model).explain([-1, 1], 2, unit="raw")
+    assert (why.features, why.margin) == ((), 2)
+    check(to_bytes(model), why.certificate().text.encode())
     features = [Feature("a", domain=Domain.interval(-3, 3) | Domain.codes(MISSING)), "b"]
     model = AdditiveModel([Table({MISSING: 1, 2: 3}, Smooth("tanh")) * 0, Steps([0], [0, 1])], 1, features=features)
     for row in ([MISSING, 1], [0, 1], [2, 1]):
