@@ -17,7 +17,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path[:0] = [str(TESTS), str(TESTS / "search")]
-from test_category_distances import try_world
+from test_category_distances import try_world  # noqa: E402
 
 
 def main() -> int:
