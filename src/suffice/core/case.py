@@ -102,9 +102,15 @@ class Case:
         return replace(self, still=self.still - {feature}) if feature in self.still else self
 
     def refined(self) -> Case:
-        """Return the same case with numbers that are not rational enclosed in twice as many bits."""
-        known = None if self.compiled.is_enclosed else self.parts
-        return replace(self, **_seen(self.compiled, self.question, self.row, self.winner, _twice(self.bits), known))
+        """Return the same case with numbers that are not rational enclosed in about twice as many bits.
+
+        Raises
+        ------
+        BudgetError
+            If that is too many.
+        """
+        known, more = None if self.compiled.is_enclosed else self.parts, _more(self.bits, self.compiled)
+        return replace(self, **_seen(self.compiled, self.question, self.row, self.winner, more, known))
 
     def settle(self, is_settled: bool) -> None:
         """Raise `Undecided` where something is not settled that may be once smooth shapes are known more closely."""
