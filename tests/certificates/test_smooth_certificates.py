@@ -2,7 +2,9 @@
 
 import copy
 import json
+import math
 import random
+import statistics
 from fractions import Fraction
 from itertools import pairwise
 
@@ -107,6 +109,28 @@ def test_errors_are_counted_where_they_are_not_covered_by_spare_digits(monkeypat
             above, dense = balls._above(x)
             assert holds(above, 1 - mpmath.ncdf(real(x))), x
             assert holds(dense, mpmath.npdf(real(x))), x
+
+
+def test_guesses_of_floats_are_not_believed(monkeypatch):
+    """A wrong guess is refused, or mended; it never shows in what is found."""
+
+    class Wrong:
+        def inv_cdf(self, p):
+            return statistics.NormalDist().inv_cdf(p) + 0.3
+
+    monkeypatch.setattr(balls, "NormalDist", Wrong)
+    monkeypatch.setattr(balls, "log", lambda x: math.log(x) + 0.1)
+    with mpmath.workprec(DIGITS):
+        for x in (balls.ONE // 3, balls.ONE // 50, balls.ONE // 10**6):
+            for enclose, exact in (
+                (balls.logarithm, mpmath.log(real(x))),
+                (balls.quantile, mpmath.sqrt(2) * mpmath.erfinv(2 * real(x) - 1)),
+            ):
+                try:
+                    found = enclose((x, 0))
+                except balls.UnknownError:
+                    continue
+                assert holds(found, exact)
 
 
 def test_constants_are_what_they_are_called():
