@@ -141,6 +141,8 @@ class Explainer(Predictions, Desk):
             How far a free feature may move; infinity for its whole domain. Default: half a standard deviation.
         unit : {"std", "raw", "model"}
             What the radius is counted in: standard deviations, the features' own units, or the model's scaled units.
+        categories : {"free", "step"}
+            Whether a category without an order may become any other at any radius above 0, or at a radius of 1 or more.
         immutable : names of features
             Features that never change and are not counted.
         claim : Claim

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from suffice.answers.explanation import Explanation
 from suffice.batch.lookup import ROUNDING, TINY, WIDER, Floats
-from suffice.errors import DataError, PreferenceError, RowError
+from suffice.errors import ClaimError, DataError, PreferenceError, RowError
 from suffice.model.compiled import Compiled
 from suffice.numbers.enclosure import Enclosure
 from suffice.numbers.exact import nearest_float, rational
@@ -68,7 +68,7 @@ class BatchResult:
     def _reason(self, row: int) -> str:
         try:
             explain(self.compiled, self.question, self.source.row(row))
-        except PreferenceError as error:
+        except (PreferenceError, ClaimError) as error:
             return str(error)
         raise DataError(f"row {row} could not be explained, and now it can: the table was changed in the meantime")
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from suffice.answers.documents import to_text
-from suffice.cli.domains import DomainsFile, Integers, Ranges, with_stated
+from suffice.cli.domains import DomainsFile, Integers, Orders, Ranges, with_stated
 from suffice.cli.options import AsJson, Quiet, TablePath, file_facts
 from suffice.cli.quality import held_back_scores
 from suffice.cli.tables import table_at
@@ -58,6 +58,7 @@ def fit_command(
     ] = None,
     integers: Integers = None,
     ranges: Ranges = None,
+    orders: Orders = None,
     category: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Column of numbers that are names, such as codes; may be repeated."),
@@ -109,7 +110,7 @@ def fit_command(
     dtypes = dict.fromkeys(training.names, "category")
     frame = pandas.DataFrame(training.columns).astype(dtypes)
     estimator.fit(frame, training.target)
-    model = with_stated(estimator.to_additive(), integers, ranges, domains)
+    model = with_stated(estimator.to_additive(), integers, ranges, orders, domains, training.columns.__getitem__)
     model.save(output)
     document = training_document(estimator, model, rows=len(data.rows), target=target) | {"model": file_facts(output)}
     document["scores"] = [one._asdict() for one in held_back_scores(estimator, frame, training)]

@@ -32,6 +32,13 @@ class Unit(StrEnum):
     MODEL = "model"
 
 
+class Categories(StrEnum):
+    """What a category without an order may become."""
+
+    FREE = "free"
+    STEP = "step"
+
+
 class Norm(StrEnum):
     """Which ball the region is."""
 
@@ -80,6 +87,13 @@ _OPTIONS: Mapping[str, Any] = {
         typer.Option(
             help="What the radius counts: standard deviations (the default), the features' own units, or the model's "
             "scaled units."
+        ),
+    ],
+    "categories": Annotated[
+        Categories | None,
+        typer.Option(
+            help="Whether a category without an order may become any other at any radius above 0 (the default), or is "
+            "one step, a radius of 1, away from it."
         ),
     ],
     "immutable": Annotated[_TEXTS, typer.Option(metavar="NAME", help="Feature that cannot change; may be repeated.")],

@@ -43,7 +43,7 @@ from suffice.question.row import Row, read_row
 Answer = TypeVar("Answer")
 
 _MOST_BITS = 16_384  # how closely a number of the claim that is not rational is enclosed at most
-_SMOOTH_BITS = 64  # how closely the scores of smooth shapes are enclosed at first
+_SMOOTH_BITS = 40  # how closely the scores of smooth shapes are enclosed at first: what floats can do
 _MOST_SMOOTH_BITS = 512  # and at most: two of them that agree so far are taken for a tie, which is not decided
 
 
@@ -88,7 +88,7 @@ class Case:
             If the claim cannot be made of this row, or is false at it.
         """
         row = read_row(compiled.model, x)
-        reach = region_around(compiled.model, row, question.radii) if region is None else region
+        reach = region_around(question.domains(compiled.model), row, question.radii) if region is None else region
         seen = _seen(compiled, question, row, winner, _SMOOTH_BITS if compiled.is_enclosed else FIRST_BITS)
         still = frozenset(question.choices.features(sorted(question.choices.fix)))
         return cls(compiled, question, row, reach, **seen, still=still)
@@ -104,11 +104,11 @@ class Case:
     def refined(self) -> Case:
         """Return the same case with numbers that are not rational enclosed in twice as many bits."""
         known = None if self.compiled.is_enclosed else self.parts
-        return replace(self, **_seen(self.compiled, self.question, self.row, self.winner, 2 * self.bits, known))
+        return replace(self, **_seen(self.compiled, self.question, self.row, self.winner, _twice(self.bits), known))
 
     def settle(self, is_settled: bool) -> None:
         """Raise `Undecided` where something is not settled that may be once smooth shapes are known more closely."""
-        if not is_settled and self.compiled.is_enclosed and 2 * self.bits <= _MOST_SMOOTH_BITS:
+        if not is_settled and self.compiled.is_enclosed and self.bits < _MOST_SMOOTH_BITS:
             raise Undecided
 
     @property
@@ -284,16 +284,17 @@ class Case:
         if len(units) < len(self.row):
             raise RadiusError("changes are counted in radii, so every radius must be finite")
         functions = tuple(self.compiled.oriented(inequality.factors) for inequality in self.inequalities)
+        domains = self.question.domains(self.model)
         if self.compiled.is_enclosed:
             known = tuple(
                 tuple(one.value(value, self.bits) for one, value in zip(some, self.row, strict=True))
                 for some in functions
             )
-            rest = self.row, self.model.domains, tuple(units), self.question.immutable
+            rest = self.row, domains, tuple(units), self.question.immutable
             return EnclosedPath(functions, (), self.constraints, *rest, known, self.bits)
         here = tuple(tuple(exactly(dot(one.factors, part)) for part in self.parts) for one in self.inequalities)
         shifted = self.constraints if slack is None else with_slack(self.constraints, slack)
-        given = functions, here, shifted, self.row, self.model.domains, tuple(units), self.question.immutable
+        given = functions, here, shifted, self.row, domains, tuple(units), self.question.immutable
         if not (self.has_pairs or is_joint):
             return CurvedPath(*given) if self.compiled.is_curved else RadiusPath(*given)
         landscapes = tuple(landscape_of(self.compiled, inequality.factors) for inequality in self.inequalities)
@@ -357,15 +358,20 @@ def _seen(
 
 
 def _more(bits: int, compiled: Compiled) -> int:
-    """Return twice as many bits, unless that is too many."""
-    if 2 * bits > (_MOST_SMOOTH_BITS if compiled.is_enclosed else _MOST_BITS):
+    """Return more bits, unless that is too many."""
+    if _twice(bits) > (_MOST_SMOOTH_BITS if compiled.is_enclosed else _MOST_BITS):
         raise BudgetError(
             f"scores or sums of drops agree to {bits} bits, so that a tie is not ruled out; change the row or the "
             "claim slightly"
             if compiled.is_enclosed
             else f"a sum of drops agrees with the threshold to {_MOST_BITS} bits; change the threshold slightly"
         )
-    return 2 * bits
+    return _twice(bits)
+
+
+def _twice(bits: int) -> int:
+    """Return the next power of two."""
+    return 1 << bits.bit_length()
 
 
 def cost_of(units: int, unit: Rational) -> int | Fraction:

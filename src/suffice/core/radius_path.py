@@ -5,7 +5,8 @@ the radii at which anything happens.
 
 A drop is a function of the radius that never falls. It changes only as the ends of the region move: over a knot of the
 feature's function, over an end of its domain, or over an integer it *jumps or bends*; in between it is the largest of
-what it was before and what the two ends offer, each affine in the radius. So finitely many radii cut the line into
+what it was before and what the two ends offer, each affine in the radius. Of categories it jumps where one more of them
+comes within reach, and is constant in between. So finitely many radii cut the line into
 cells on which every drop is affine, and every question about radii has an exact answer.
 """
 
@@ -57,8 +58,11 @@ class RadiusPath:
     def at(self, radius: Rational | None, features: Collection[int] | None = None) -> tuple[Constraint, ...]:
         """Return the constraints at a radius (None: the whole domain); only these features move, if any are named."""
         chosen = tuple(range(len(self.row)) if features is None else features)
-        row, region = tuple(self.row[i] for i in chosen), [self._around(i, radius) for i in chosen]
-        found = []
+        return self._over(chosen, [self._around(i, radius) for i in chosen])
+
+    def _over(self, chosen: Sequence[int], region: Sequence[Domain]) -> tuple[Constraint, ...]:
+        """Return the constraints where some features move in a region, and no other does."""
+        row, found = tuple(self.row[i] for i in chosen), []
         for functions, here in zip(self.functions, self.here, strict=True):
             drops = [NO_DROP] * len(self.row)
             some, _ = bound_drops([functions[i] for i in chosen], [here[i] for i in chosen], row, region)
@@ -76,14 +80,22 @@ class RadiusPath:
         reach = ZERO if i in self.immutable else None if radius is None else radius * self.units[i]
         return self.domains[i].around(self.row[i], reach)
 
+    def beyond(self, radius: Rational) -> tuple[Domain, ...]:
+        """Return where each feature may go at every radius above one: a category without distances to any other."""
+        each = zip(self.row, self.domains, self.units, strict=True)
+        return tuple(
+            domain.around(value, ZERO if i in self.immutable else unit if _leaps(domain, value) else radius * unit)
+            for i, (value, domain, unit) in enumerate(each)
+        )
+
     def above(self, radius: Rational) -> tuple[Constraint, ...]:
         """Return the constraints just above a radius: limits, with an edge of 1 where the drop keeps growing."""
         if type(self) is not RadiusPath:
             first, second = self._inside(radius, self._next(radius))
             return self._limit(radius, first, second, rising=1)
         found = []
-        # Features that do not move with the radius are free as soon as it is above 0: categories may become any other.
-        others = self.at(radius or ONE, [i for i in range(len(self.row)) if i not in self._moving])
+        still, region = [i for i in range(len(self.row)) if i not in self._moving], self.beyond(radius)
+        others = self._over(still, [region[i] for i in still])
         at = zip(self.at(radius, self._moving), others, strict=True)
         for (constraint, rest), functions, here in zip(at, self.functions, self.here, strict=True):
             drops = list(rest.drops)
@@ -148,8 +160,24 @@ class RadiusPath:
         )
 
     @cached_property
+    def stepping(self) -> dict[int, list[Rational]]:
+        """For each feature whose category has distances to others the radii at which more of these are within reach."""
+        return {
+            i: [distance / unit for distance in domain.distances(value)]
+            for i, (value, domain, unit) in enumerate(zip(self.row, self.domains, self.units, strict=True))
+            if unit and i not in self.immutable and value in domain.categories_ and domain.distances(value)
+        }
+
+    @cached_property
     def events(self) -> dict[int, list[Rational]]:
-        """For each moving feature the radii above 0 at which an end of its region meets a knot or an end of a span."""
+        """For each feature the radii above 0 at which something happens; a feature without any is left out.
+
+        They are those at which an end of its region meets a knot or an end of a span, or a category is within reach.
+        """
+        return self._ends_meet() | self.stepping
+
+    def _ends_meet(self) -> dict[int, list[Rational]]:
+        """Return for each moving feature the radii above 0 at which an end of its region meets a knot or an end."""
         found = {}
         for i in self._moving:
             places = [end for span in self.domains[i].spans for end in (span.low, span.high) if end is not None]
@@ -249,7 +277,7 @@ class RadiusPath:
             return told if told is not None else all(constraint.admits(freed) for constraint in self.at(radius, freed))
 
         cell = _Cell(holds, known)
-        features = [i for i in self._moving if i in set(freed)]
+        features = [i for i in self.events if i in set(freed)]
         for i in features[:1]:  # a few events of one feature leave few of the others to sort
             cell.cut(self.events[i])
         cell.cut(event for i in features for event in cell.inside(self.events[i]))
@@ -379,6 +407,11 @@ class _Cell:
         if not self.holds(inside):
             return Extent(self.low, is_attained=True)
         return Extent(self.high, is_attained=self.high is None and self.holds(None))
+
+
+def _leaps(domain: Domain, value: Value) -> bool:
+    """Whether a value may become others at any radius above 0: a category without distances."""
+    return not domain.has_distances and value in domain.categories_
 
 
 def goes_on(span: Span, end: Rational, side: int) -> bool:

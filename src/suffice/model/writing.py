@@ -129,6 +129,7 @@ def _feature_out(feature: Feature, domain: Domain) -> Json:
             ],
             "categories": [_value_out(name) for name in domain.categories_],
             "codes": [_value_out(code) for code in domain.codes_],
+            **({"ordered": True} if domain.is_ordered else {}),
         },
     }
 

@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 from suffice.errors import DataError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
-from suffice.nam.columns import Categorical, Cells, learn_columns, read_table
+from suffice.nam.columns import Categorical, Cells, learn_columns, read_orders, read_table
 from suffice.nam.convert import to_additive
 from suffice.nam.corrected import Corrected, corrected_scores, part_of, values_at
 from suffice.nam.corrections import Corrections, Curve, Data, Wishes, correct, hats_of
@@ -142,7 +142,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         if not weights.sum() > 0:
             raise DataError("no row has a weight above zero; at least one must count")
         target = self._scale_target(target, weights)
-        self.columns_ = learn_columns(self._names, columns, weights, self.special_codes)
+        self.columns_ = learn_columns(self._names, columns, weights, self.special_codes, read_orders(X))
         try:
             random = check_random_state(self.random_state)
         except ValueError as error:

@@ -17,7 +17,7 @@ from suffice.question.question import BUDGETS, OPTIONS, Question
 P = ParamSpec("P")
 A = TypeVar("A")
 
-ALWAYS = frozenset({"unit", "claim", "immutable"})
+ALWAYS = frozenset({"unit", "categories", "claim", "immutable"})
 PREFERENCES = frozenset({"fix", "free", "cost", "groups"})
 BUDGET = frozenset(BUDGETS)
 

@@ -15,7 +15,7 @@ from suffice.question.claim import Claim
 from suffice.question.claims import CLAIMS
 from suffice.question.documents import Json
 from suffice.question.question import OPTIONS, Arithmetic
-from suffice.question.region import Unit
+from suffice.question.region import Categories, Unit
 from suffice.search.asking import Search
 
 Text = Annotated[str, Field(strict=True, max_length=5_000)]
@@ -65,6 +65,11 @@ FIELDS: Mapping[str, tuple[Any, Any]] = {
     ),
     "unit": _optional(
         Unit, "std", "What the radius counts: standard deviations, the features' own units, or the model's scaled ones."
+    ),
+    "categories": _optional(
+        Categories,
+        "free",
+        "What a category without an order may become: any other at any radius above 0, or at a radius of 1 or more.",
     ),
     "immutable": _optional(Names, [], "Features that never change and are not counted."),
     "claim": _optional(AnyClaim, {"kind": "same"}, "What must stay true."),

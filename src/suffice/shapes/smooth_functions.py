@@ -28,8 +28,8 @@ TERMS = 4
 _UNKNOWN = arb.nan()
 
 # PyTorch's constants of SELU, as float64 has them.
-_SELU_ALPHA, _SELU_SCALE = rational(1.6732632423543772848), rational(1.0507009873554804934)
-_GELU_CUBIC = fmpq(44715, 10**6)
+SELU_ALPHA, SELU_SCALE = rational(1.6732632423543772848), rational(1.0507009873554804934)
+GELU_CUBIC = fmpq(44715, 10**6)
 
 
 def chained(outer: Taylor, inner: Taylor) -> Taylor:
@@ -96,7 +96,7 @@ def _gelu(z: arb) -> Taylor:
 def _gelu_tanh(z: arb) -> Taylor:
     # (1 + tanh(w)) / 2 is the sigmoid of 2w.
     factor = 2 * (2 / arb.pi()).sqrt()
-    cubic = arb(_GELU_CUBIC) * factor
+    cubic = arb(GELU_CUBIC) * factor
     inner = [z * (factor + cubic * z * z), factor + 3 * cubic * z * z, 3 * cubic * z, cubic]
     return _times_itself(z, chained(_sigmoid(inner[0]), inner))
 
@@ -251,7 +251,7 @@ KINDS: Mapping[str, _Kind] = {
     "softplus": _Kind(_plain(_softplus), (ONE,), *_POSITIVE, is_increasing=True),
     "elu": _Kind(_elu, (ONE,), *_POSITIVE, is_increasing=True),
     "celu": _Kind(_celu, (ONE,), *_POSITIVE, is_increasing=True),
-    "selu": _Kind(lambda: _elu(_SELU_ALPHA, _SELU_SCALE), is_increasing=True),
+    "selu": _Kind(lambda: _elu(SELU_ALPHA, SELU_SCALE), is_increasing=True),
     "exp": _Kind(_plain(_exp), is_increasing=True),
     "log": _Kind(_plain(_log), is_increasing=True),
     "sqrt": _Kind(_plain(_sqrt), is_increasing=True),
