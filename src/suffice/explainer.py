@@ -190,7 +190,8 @@ class Explainer(Predictions, Desk):
         table : NumPy array, pandas or Polars DataFrame, Arrow table
             The rows, in the user's own units; an array by position, all others by feature name.
         threads : int, optional
-            How many to use; all by default. The result does not depend on it.
+            How many to use, and how many processes for rows that take long; as many as cores by default, 1 starts
+            none. The result does not depend on it.
         radius, **options
             As `explain` takes them. A row that cannot be explained gets the status "failed" and a message.
 

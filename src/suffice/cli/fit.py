@@ -74,6 +74,9 @@ def fit_command(
     corrections: Annotated[
         bool, typer.Option("--corrections", help="Add broken lines for what is too sharp for a network.")
     ] = False,
+    pairs: Annotated[
+        str, typer.Option(metavar="NUMBER|auto", help="How many terms over two columns to add; auto chooses.")
+    ] = "0",
     monotone: Annotated[
         list[str] | None,
         typer.Option(
@@ -100,6 +103,7 @@ def fit_command(
         n_members=members,
         max_epochs=epochs,
         corrections=corrections,
+        pairs=_number_of_pairs(pairs),
         monotone=directions or None,
         explanation_radius=explanation_radius,
         explanation_weight=explanation_weight,
@@ -119,6 +123,14 @@ def fit_command(
         typer.echo(to_text(document))
     elif not quiet:
         show_training(console, document, model)
+
+
+def _number_of_pairs(text: str) -> int | str:
+    if text == "auto":
+        return text
+    if not text.isdecimal():
+        raise typer.BadParameter(f"{text!r} is neither a number from 0 up nor auto", param_hint="--pairs")
+    return int(text)
 
 
 def _layers(text: str) -> tuple[int, ...]:

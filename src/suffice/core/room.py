@@ -90,11 +90,7 @@ class SeparableRoom(Room):
     def levels(self, i: int) -> list[Level]:
         """Return each constraint's part of the feature."""
         functions = straight(case.function for cases in self.worst for case in cases)
-        if functions is None:
-            raise ClaimError(
-                "there are no ranges yet for models with curved shapes or networks of more than max_pieces pieces; ask "
-                "for a radius instead"
-            )
+        assert functions is not None, "ranges of other functions are found by halving"
         functions = tuple(functions[k] for k in range(i, len(functions), len(self.row)))
         return [
             Level(constraint, function, function(self.row[i]), fall, lambda _: 0)
@@ -136,7 +132,7 @@ class JointRoom(Room):
 
     def _level(self, joint: Joint, i: int) -> Level:
         ladder, domain = joint.ground.landscape.ladders[i], self.domains[i]
-        axis, main = ladder.axis, ladder.function
+        axis, main = ladder.axis, ladder.line
         points = {axis.cell_of(value) for value in (*domain.categories_, *domain.codes_)}
         reached = points.union(*(axis.cells_between(span.low, span.high) for span in domain.spans))
         around = {cell: _Around(self, joint, i, cell) for cell in reached}
