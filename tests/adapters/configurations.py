@@ -261,13 +261,7 @@ add(
     "PolynomialFeatures(interaction_only=True) + LR",
     lambda: pipe(make(f"{PRE}.PolynomialFeatures", interaction_only=True), scaled(lr())),
 )
-add(
-    SK,
-    "PolynomialFeatures() + LR",
-    lambda: pipe(make(f"{PRE}.PolynomialFeatures"), lr()),
-    refused="makes squares",
-    because="curves",
-)
+add(SK, "PolynomialFeatures() + LR", lambda: pipe(make(f"{PRE}.PolynomialFeatures"), lr()))
 for name in ("log1p", "sqrt"):
     add(
         SK,

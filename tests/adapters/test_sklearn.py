@@ -232,6 +232,17 @@ def test_products_of_columns_are_terms_over_two_features(last, classes):
     check(f"scikit-learn products {classes}", model, asking(pipeline), package="scikit-learn", radii=(1.0, 3.0))
 
 
+@pytest.mark.parametrize(("last", "classes"), [([LogisticRegression(max_iter=300)], 2), ([Ridge()], 0)])
+def test_squares_stand_beside_products(last, classes):
+    X = frame()
+    steps = mixed(scaled(StandardScaler())), PolynomialFeatures(2), *last
+    pipeline = make_pipeline(*steps).fit(X, target(X, classes))
+    model = suffice.from_model(pipeline)
+    assert len({frozenset(term.features) for term in model.pairs}) == 10
+    assert Explainer(model).compiled.has_tangents
+    check(f"scikit-learn squares {classes}", model, asking(pipeline), package="scikit-learn", radii=(1.0,))
+
+
 def test_squares_of_categories_are_categories():
     X = frame(missing=False)[["job", "plan"]]
     pipeline = make_pipeline(encoder(), PolynomialFeatures(2), Ridge()).fit(X, target(frame(missing=False), 0))
@@ -352,13 +363,13 @@ REFUSED = {
         lambda: fitted(SplineTransformer(degree=1, extrapolation="linear"), Ridge()),
         "extrapolation='continue'",
     ),
-    "squares": (
-        lambda: fitted(StandardScaler(), PolynomialFeatures(2), LogisticRegression()),
-        r"PolynomialFeatures\(degree=2\) makes squares, which are smooth curves; use interaction_only=True",
+    "products of one column's splines": (
+        lambda: fitted(SplineTransformer(degree=1), PolynomialFeatures(2, interaction_only=True), LogisticRegression()),
+        "multiplies two columns that an earlier step made of one",
     ),
     "products of three": (
         lambda: fitted(PolynomialFeatures(3, interaction_only=True), Ridge()),
-        "multiplies 3 columns; products of two can be explained",
+        "multiplies 3 columns; squares, cubes and products of two can be explained",
     ),
     "products before another map": (
         lambda: fitted(PolynomialFeatures(2, interaction_only=True), SplineTransformer(degree=1), Ridge()),
