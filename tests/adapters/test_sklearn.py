@@ -22,6 +22,7 @@ from sklearn.linear_model import (  # noqa: E402
     Ridge,
     RidgeClassifier,
     SGDClassifier,
+    TweedieRegressor,
 )
 from sklearn.model_selection import GridSearchCV  # noqa: E402
 from sklearn.multioutput import MultiOutputClassifier  # noqa: E402
@@ -495,3 +496,21 @@ def test_powers_of_one_column_and_normal_columns_are_curves():
         assert [explainer.predict(row) for _, row in rows.iterrows()] == pipeline.predict(rows).tolist()
     with pytest.raises(AdapterError, match="multiplies 4 columns"):
         suffice.from_model(fitted(PolynomialFeatures(4), LogisticRegression(), columns=["age"]))
+
+
+@pytest.mark.parametrize("container", ["pandas", "default"])
+def test_steps_that_were_asked_for_data_frames_are_read(container):
+    X = frame(missing=False)[["age", "income", "job"]]
+    names = OneHotEncoder(sparse_output=False, handle_unknown="ignore", feature_name_combiner=lambda c, v: f"{c}={v}")
+    steps = ColumnTransformer([("n", StandardScaler(), ["age", "income"]), ("j", names, ["job"])])
+    fitted = make_pipeline(steps, LogisticRegression()).set_output(transform=container).fit(X, X.income > 20)
+    explainer = Explainer(suffice.from_model(fitted, X))
+    assert [explainer.predict(row) for _, row in X[:30].iterrows()] == fitted.predict(X[:30]).tolist()
+
+
+@pytest.mark.parametrize(("options", "is_log"), [({"power": 0}, 0), ({"link": "identity"}, 0), ({"power": 1.5}, 1)])
+def test_a_tweedie_regressor_has_the_link_that_it_says(options, is_log):
+    X = np.random.default_rng(0).uniform(1, 3, (100, 2))
+    fitted = TweedieRegressor(**options).fit(X, X.sum(axis=1))
+    scores = [float(Explainer(suffice.from_model(fitted)).score(row)) for row in X[:9]]
+    assert (np.exp(scores) if is_log else scores) == pytest.approx(fitted.predict(X[:9]))
