@@ -19,10 +19,11 @@ from itertools import combinations
 
 from flint import fmpq, fmpz
 
-from suffice.core.constraint import NO_DROP, Constraint, Drop
+from suffice.core.constraint import NO_DROP, Constraint, Drop, total
 from suffice.core.counterexamples import breaking_input
 from suffice.core.drops import Separable, bound_drops
 from suffice.core.float_falls import FloatFalls
+from suffice.core.later_drops import LaterDrops
 from suffice.errors import Undecided
 from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
@@ -30,6 +31,8 @@ from suffice.numbers.values import Value
 from suffice.question.row import Row
 from suffice.shapes.function import Function
 from suffice.shapes.pieces import Pieces
+
+_FEW = 8  # features of which drops are made at once: bounds are worked out for all together
 
 
 @dataclass(frozen=True)
@@ -54,18 +57,55 @@ class RadiusPath:
     units: tuple[Rational, ...]
     immutable: frozenset[int]
 
+    @cached_property
+    def _kept(self) -> dict[tuple[int, ...], Drop]:
+        """Drops that are asked for again, by constraint, feature and region."""
+        return {}
+
     def at(self, radius: Rational | None, features: Collection[int] | None = None) -> tuple[Constraint, ...]:
         """Return the constraints at a radius (None: the whole domain); only these features move, if any are named."""
-        chosen = tuple(range(len(self.row)) if features is None else features)
-        row, region = tuple(self.row[i] for i in chosen), [self._around(i, radius) for i in chosen]
-        found = []
-        for functions, here in zip(self.functions, self.here, strict=True):
-            drops = [NO_DROP] * len(self.row)
-            some, _ = bound_drops([functions[i] for i in chosen], [here[i] for i in chosen], row, region)
-            for i, drop in zip(chosen, some, strict=True):
-                drops[i] = drop
-            found.append(tuple(drops))
-        return self._with_drops(found)
+        chosen = frozenset(range(len(self.row)) if features is None else features)
+        if not radius or len(chosen) < _FEW or self._falls is None:
+            return self.exactly_at(radius, features)
+        return self._later(radius, chosen, self._drop)
+
+    def exactly_at(self, radius: Rational | None, features: Collection[int] | None = None) -> tuple[Constraint, ...]:
+        """Return the same with every drop made at once."""
+        chosen = frozenset(range(len(self.row)) if features is None else features)
+        parts, indices = range(len(self.functions)), range(len(self.row))
+        return self._with_drops(
+            tuple(self._drop(c, i, radius) if i in chosen else NO_DROP for i in indices) for c in parts
+        )
+
+    def _drop(self, c: int, i: int, radius: Rational | None) -> Drop:
+        key = self._key(c, i, radius) if radius else None
+        if key is not None and key in self._kept:
+            return self._kept[key]
+        region = [self._around(i, radius)]
+        (drop,), _ = bound_drops([self.functions[c][i]], [self.here[c][i]], (self.row[i],), region)
+        if key is not None:
+            self._kept[key] = drop
+        return drop
+
+    def _key(self, c: int, i: int, radius: Rational) -> tuple[int, ...] | None:
+        """Return what tells the drop of a feature whose region stays the same over many radii; None for others."""
+        if i not in self._moving:
+            return c, i
+        return (c, i, int((radius * self.units[i]).floor())) if self.domains[i].is_whole else None
+
+    def _later(
+        self, radius: Rational, chosen: Collection[int], make: Callable[[int, int, Rational], Drop]
+    ) -> tuple[Constraint, ...]:
+        """Return constraints at or just above a radius whose drops are made when they are looked at."""
+        assert self._falls is not None
+        low, high = self._falls.drops(radius)
+        others = [i for i in range(len(self.row)) if i not in chosen]
+        low[:, others], high[:, others] = 0.0, 0.0
+
+        def later(c: int) -> LaterDrops:
+            return LaterDrops(low[c], high[c], lambda i: make(c, i, radius) if i in chosen else NO_DROP)
+
+        return self._with_drops(later(c) for c in range(len(self.functions)))
 
     def region(self, radius: Rational | None) -> tuple[Domain, ...]:
         """Return where each feature may go."""
@@ -81,21 +121,23 @@ class RadiusPath:
         if type(self) is not RadiusPath:
             first, second = self._inside(radius, self._next(radius))
             return self._limit(radius, first, second, rising=1)
-        found = []
+        if not radius or self._falls is None:
+            indices = range(len(self.row))
+            return self._with_drops(
+                tuple(self._drop_above(c, i, radius) for i in indices) for c in range(len(self.functions))
+            )
+        return self._later(radius, range(len(self.row)), self._drop_above)
+
+    def _drop_above(self, c: int, i: int, radius: Rational) -> Drop:
+        """Return a drop just above a radius."""
         # Features that do not move with the radius are free as soon as it is above 0: categories may become any other.
-        others = self.at(radius or ONE, [i for i in range(len(self.row)) if i not in self._moving])
-        at = zip(self.at(radius, self._moving), others, strict=True)
-        for (constraint, rest), functions, here in zip(at, self.functions, self.here, strict=True):
-            drops = list(rest.drops)
-            for i in self._moving:
-                drops[i] = constraint.drops[i]
-                # What lies just beyond an end is in the region then: where it falls the drop keeps growing, where it
-                # rises the drop is approached at the end, and where it is level it is attained.
-                lines = self._lines(functions[i], here[i], i, radius) if i not in self.immutable else ()
-                beyond = (Drop(False, value, (slope > 0) - (slope < 0)) for value, slope in lines)
-                drops[i] = max([drops[i], *beyond])
-            found.append(tuple(drops))
-        return self._with_drops(found)
+        if i not in self._moving:
+            return self._drop(c, i, radius or ONE)
+        # What lies just beyond an end is in the region then: where it falls the drop keeps growing, where it
+        # rises the drop is approached at the end, and where it is level it is attained.
+        lines = self._lines(self.functions[c][i], self.here[c][i], i, radius) if i not in self.immutable else ()
+        beyond = (Drop(False, value, (slope > 0) - (slope < 0)) for value, slope in lines)
+        return max([self._drop(c, i, radius), *beyond])
 
     def below(self, radius: Rational) -> tuple[Constraint, ...]:
         """Return the constraints just below a radius above 0: limits, with an edge of -1 where the drop still grows."""
@@ -115,7 +157,7 @@ class RadiusPath:
         """Return up to which radius something holds, as exactly as it can be told what is best right after it."""
         return reach
 
-    def _with_drops(self, drops: Iterable[tuple[Drop, ...]]) -> tuple[Constraint, ...]:
+    def _with_drops(self, drops: Iterable[Sequence[Drop]]) -> tuple[Constraint, ...]:
         return tuple(
             Separable(c.margin, row, c.is_strict, c.max_changed, c.gap)
             for c, row in zip(self.constraints, drops, strict=True)
@@ -162,6 +204,28 @@ class RadiusPath:
             found[i] = sorted((one for one in distances if one), key=lambda one: (nearest_float(one), one))
         return found
 
+    def _events_between(self, i: int, low: Rational, high: Rational | None) -> list[Rational]:
+        """Return the events of a feature between two radii (None: without end), and perhaps some others.
+
+        Where only integers count and there are two radii, `_cut_at_integers` does the same.
+        """
+        if high is not None and any(span.is_integers for span in self.domains[i].spans):
+            return []
+        value, unit = self._value(i), self.units[i]
+        places = [end for span in self.domains[i].spans for end in (span.low, span.high) if end is not None]
+        seen: list[tuple[Rational, ...]] = []
+        for side in (-1, 1):
+            start, stop = value + side * low * unit, None if high is None else value + side * high * unit
+            for functions in self.functions:
+                function = functions[i]
+                first, last = (start, stop) if side > 0 else (stop, start)
+                begin = 0 if first is None else function.segment_before(first)
+                end = len(function.knots) if last is None else function.segment_after(last)
+                if function.knots[begin:end] not in seen:  # parts of one network's outputs mostly have the same knots
+                    seen.append(function.knots[begin:end])
+                    places += function.knots[begin:end]
+        return [abs(place - value) / unit for place in places]
+
     def _value(self, i: int) -> Rational:
         value = self.row[i]
         assert isinstance(value, fmpq)
@@ -207,17 +271,23 @@ class RadiusPath:
     def bends(self, features: Collection[int], low: Rational, high: Rational | None) -> list[Rational]:
         """Return the radii inside a cell at which a drop changes its slope; the cell has no event inside."""
         found: list[Rational] = []
-        start = self.at(low, features)
         for i in features:
             if i not in self._moving:
                 continue
-            for constraint, functions, here in zip(start, self.functions, self.here, strict=True):
+            for c, (functions, here) in enumerate(zip(self.functions, self.here, strict=True)):
                 lines = self._lines(functions[i], here[i], i, low)
-                before = max([constraint.drops[i].value, *(value for value, _ in lines)])
+                if not lines:
+                    continue
+                before = max([self._drop(c, i, low).value, *(value for value, _ in lines)])
                 found += (low + (before - value) / slope for value, slope in lines if slope > 0)
                 if len(lines) == 2 and lines[0][1] != lines[1][1]:
                     found.append(low + (lines[1][0] - lines[0][0]) / (lines[0][1] - lines[1][1]))
         return sorted(radius for radius in found if low < radius and (high is None or radius < high))
+
+    def _goes_on(self, i: int, radius: Rational) -> bool:
+        """Whether an end of a moving feature's region goes on beyond a radius, other than by whole steps."""
+        ends = [(self._value(i) + side * radius * self.units[i], side) for side in (-1, 1)]
+        return any(goes_on(span, end, side) for span in self.domains[i].spans for end, side in ends)
 
     def _lines(self, function: Function, here: Rational, i: int, radius: Rational) -> list[tuple[Rational, Rational]]:
         """Return what the two ends of a region offer just above a radius: a drop, and its slope in the radius."""
@@ -250,9 +320,13 @@ class RadiusPath:
 
         cell = _Cell(holds, known)
         features = [i for i in self._moving if i in set(freed)]
-        for i in features[:1]:  # a few events of one feature leave few of the others to sort
-            cell.cut(self.events[i])
-        cell.cut(event for i in features for event in cell.inside(self.events[i]))
+        if falls is not None:
+            cell.low, cell.high = falls.between(known, freed)
+            cell.cut([event for i in features for event in self._events_between(i, cell.low, cell.high)])
+        else:
+            for i in features[:1]:  # a few events of one feature leave few of the others to sort
+                cell.cut(self.events[i])
+            cell.cut(event for i in features for event in cell.inside(self.events[i]))
         for i, first in self._steps:
             if i in features:
                 self._cut_at_integers(cell, i, first)
@@ -305,7 +379,7 @@ class RadiusPath:
             return []
         first, second = self._inside(cell.low, cell.low + 1 if cell.high is None else cell.high)
         found = set()
-        for one, other in zip(self.at(first, freed), self.at(second, freed), strict=True):
+        for one, other in zip(self.exactly_at(first, freed), self.exactly_at(second, freed), strict=True):
             lines = {
                 (one.drops[i].value, (other.drops[i].value - one.drops[i].value) / (second - first)) for i in freed
             }
@@ -317,13 +391,19 @@ class RadiusPath:
 
         With each, how much further its gap may reach.
         """
-        first, second = self._inside(cell.low, cell.low + 1 if cell.high is None else cell.high)
         found: dict[Rational, Rational] = {}
-        for one, other in zip(self.at(first, freed), self.at(second, freed), strict=True):
-            fall = one.fall(freed).value
-            slope = (other.fall(freed).value - fall) / (second - first)
+        changing = [i for i in freed if i in self._moving and self._goes_on(i, cell.low)]
+        few = self.constraints[0].max_changed
+        if not changing:
+            return found
+        some = changing if few is None else freed
+        first, second = self._inside(cell.low, cell.low + 1 if cell.high is None else cell.high)
+        for c, (one, other) in enumerate(zip(self.exactly_at(first, some), self.exactly_at(second, some), strict=True)):
+            slope = (other.fall(some).value - one.fall(some).value) / (second - first)
             if not slope:
                 continue
+            others = (self._drop(c, i, first) for i in freed if i not in some)
+            fall = total((one.fall(some), *others)).value
             radius, more = first + (one.margin - fall) / slope, one.gap / slope
             if radius <= cell.low < radius + more:
                 raise Undecided
