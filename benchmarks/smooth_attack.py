@@ -24,7 +24,20 @@ from oracles.smooth import CLOSE, FUNCTIONS, PlainNetwork, exactly
 from suffice import Composed, PiecewiseLinear, PiecewisePolynomial, Smooth, SmoothNetwork
 from suffice.shapes.smooth_functions import KINDS
 
-ACTIVATIONS = ("tanh", "sigmoid", "silu", "gelu", "gelu_tanh", "mish", "sine", "softplus", "elu", "celu", "selu")
+ACTIVATIONS = (
+    "tanh",
+    "sigmoid",
+    "silu",
+    "gelu",
+    "gelu_tanh",
+    "mish",
+    "hardswish",
+    "sine",
+    "softplus",
+    "elu",
+    "celu",
+    "selu",
+)
 SPANS = {"log": (1e-6, 1e3), "sqrt": (1e-6, 1e3), "box_cox": (1e-6, 1e3), "normal_quantile": (1e-6, 1 - 1e-6)}
 SLOW = {"normal_quantile": 50, "gelu": 4, "mish": 4}  # so many times fewer points, for the other library takes long
 BITS = 64

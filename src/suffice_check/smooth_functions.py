@@ -166,6 +166,18 @@ def celu(alpha: Fraction) -> Formula:
     return zones([Fraction(0)], [below, line(Fraction(1), Fraction(0))], is_smooth=True)
 
 
+def hardswish() -> Formula:
+    """Return z · (z + 3) / 6 between -3 and 3, 0 below and z above."""
+    sixth = of(Fraction(1, 6))
+
+    def between(z: Ball) -> Taylor:
+        g = plus(z, (3 * ONE, 0))
+        return times_itself(z, (times(sixth, g), sixth, NONE))
+
+    zero, one = Fraction(0), Fraction(1)
+    return zones([Fraction(-3), Fraction(3)], [line(zero, zero), between, line(one, zero)], is_smooth=False)
+
+
 def yeo_johnson(exponent: Fraction) -> Formula:
     """Return Box-Cox of 1 + z from 0 up, and of 1 - z, with 2 - exponent and the other sign, below."""
 
@@ -217,6 +229,7 @@ _PLAIN: dict[str, Formula] = {
     "gelu": gelu,
     "gelu_tanh": gelu_tanh,
     "mish": mish,
+    "hardswish": hardswish(),
     "exp": exponential,
     "log": log,
     "sqrt": sqrt,

@@ -2,13 +2,16 @@
 
 from fractions import Fraction
 
+import numpy as np
 from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice.adapters.assemble import compose, to_shape
-from suffice.numbers.exact import ZERO
-from suffice.shapes import Pieces
+from suffice.numbers.enclosure import middle
+from suffice.numbers.exact import ZERO, rational
+from suffice.shapes import Pieces, SmoothNetwork
+from suffice.shapes.combining import combined
 
 small = st.fractions(min_value=-4, max_value=4, max_denominator=4).map(lambda f: fmpq(f.numerator, f.denominator))
 
@@ -49,3 +52,17 @@ def test_a_composition_is_one_function_after_the_other(outer, inner):
     both = compose(outer, inner)
     for at in places(inner, both):
         assert both(at) == outer(inner(at))
+
+
+def test_a_smooth_network_is_a_shape_again():
+    rng = np.random.default_rng(0)
+    weights = [rng.normal(size=(4, 1)), rng.normal(size=(4, 4)), rng.normal(size=(2, 4))]
+    network = SmoothNetwork(weights, [rng.normal(size=4), None, None], "tanh", skips={2: 1})
+    first, second = network.compile()
+    both = combined([(rational(3), first), (rational("-1/3"), second)])
+    found = to_shape([first, both.rescaled(rational(1), rational(2))]).compile()
+    for at in (rational(-2), rational("1/3"), rational(7)):
+        inner = (at - 1) / 2
+        wanted = first.value(at, 96), both.value(inner, 96)
+        for one, other in zip(found, wanted, strict=True):
+            assert abs(middle(one.value(at, 96)) - middle(other)) < rational("1/1000000000000")

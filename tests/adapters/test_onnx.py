@@ -121,6 +121,23 @@ def test_exported_pipelines_of_scikit_learn():
         assert model.classes == (() if task else (0, 1))
 
 
+@pytest.mark.parametrize("classes", [["no", "yes"], [0, 1, 2]])
+@pytest.mark.parametrize("kind", ["LogisticRegression", "GradientBoostingClassifier"])
+def test_probabilities_in_a_column_for_each_class_are_read(kind, classes):
+    skl2onnx = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
+    from sklearn.ensemble import GradientBoostingClassifier
+    from sklearn.linear_model import LogisticRegression
+
+    X = np.random.default_rng(0).normal(3, 2, size=(200, 3)).astype(np.float32)
+    y = np.array(classes)[np.digitize(X[:, 0], [2, 4][: len(classes) - 1])]
+    stumps = GradientBoostingClassifier(max_depth=1, n_estimators=4)
+    fitted = (stumps if kind.startswith("G") else LogisticRegression()).fit(X, y)
+    graph = skl2onnx.to_onnx(fitted, X[:1], options={"zipmap": "columns"})
+    assert len(graph.graph.output) == 1 + len(classes)
+    explainer = suffice.Explainer(suffice.from_model(graph))
+    assert [explainer.predict(row) for row in X[:50]] == fitted.predict(X[:50]).tolist()
+
+
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
@@ -145,7 +162,9 @@ def test_graphs_of_other_models_are_not_called_damaged(kind, words):
         suffice.from_model(skl2onnx.to_onnx(fitted, X[:1]))
 
 
-@pytest.mark.parametrize("activation", [nn.Tanh, nn.Sigmoid, nn.ELU, nn.SELU, nn.Softplus, nn.SiLU, nn.Mish])
+@pytest.mark.parametrize(
+    "activation", [nn.Tanh, nn.Sigmoid, nn.ELU, nn.SELU, nn.Softplus, nn.SiLU, nn.Mish, nn.Hardswish]
+)
 def test_smooth_activations_are_read(activation):
     torch.manual_seed(0)
     graph = exported(trained(Nam("add", activation=activation)))
@@ -334,7 +353,10 @@ def test_a_scaler_before_trees_moves_the_split_as_its_rounding_does():
 def test_refusals_of_pipelines_name_the_operation():
     label = {"keys_floats": [0.5], "values_floats": [1.0]}
     cases = [
-        ([("Normalizer", {"norm": "L1"})], r"Normalizer \(t0\), is not read before a model; those read are"),
+        (
+            [("Normalizer", {"norm": "L1"})],
+            r"Normalizer \(t0\), is not read before a model; convert the fitted pipeline",
+        ),
         ([("LabelEncoder", label)], r"LabelEncoder \(t0\): it has no categories, or such that are no whole numbers"),
     ]
     for before, words in cases:

@@ -73,7 +73,7 @@ def named(name, make):
 
 
 SMOOTH = [
-    nn.Tanh, nn.Sigmoid, nn.ELU, nn.SELU, nn.CELU, nn.GELU, nn.SiLU, nn.Softplus, nn.Mish,
+    nn.Tanh, nn.Sigmoid, nn.ELU, nn.SELU, nn.CELU, nn.GELU, nn.SiLU, nn.Softplus, nn.Mish, nn.Hardswish,
     named("GELU(tanh)", lambda: nn.GELU(approximate="tanh")), named("ELU(0.5)", lambda: nn.ELU(0.5)),
 ]  # fmt: skip
 
@@ -257,6 +257,48 @@ class Sums(nn.Module):
         return torch.sigmoid(score) if self.is_probability else score
 
 
+class Layered(nn.Module):
+    """A network whose layers have names without numbers, and a normalisation between them."""
+
+    def __init__(self, turned=False):
+        super().__init__()
+        self.turned = turned
+        self.first, self.norm, self.second = nn.Linear(1, 6), nn.BatchNorm1d(6), nn.Linear(6, 6)
+        self.last = nn.Linear(6, 1)
+
+    def forward(self, x):
+        if self.turned:
+            return self.last(torch.relu(self.norm(torch.relu(self.second(self.first(x))))))
+        return self.last(torch.relu(self.second(torch.relu(self.norm(self.first(x))))))
+
+
+class LayeredSum(nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        self.nets = nn.ModuleList(Layered(**options) for _ in range(3))
+        self.bias = nn.Parameter(torch.tensor([0.25]))
+
+    def forward(self, x):
+        return sum(one(x[:, i : i + 1]) for i, one in enumerate(self.nets)) + self.bias
+
+
+def test_layers_with_names_are_taken_in_their_order():
+    torch.manual_seed(0)
+    module = LayeredSum()
+    module(torch.tensor(ROWS))  # some statistics for the normalisation
+    module.eval()
+    explainer = Explainer(suffice.from_model(module, task="binary"))
+    assert [float(explainer.score(row)) for row in ROWS] == pytest.approx(ask(module)(ROWS)[:, 0], abs=1e-5)
+    with pytest.raises(AdapterError, match=r"another activation than ReLU as a function"):
+        suffice.from_model(LayeredSum(turned=True).eval(), task="binary")
+
+
+def test_networks_in_a_module_dict_are_told_to_be_numbered():
+    module = nn.ModuleDict({"nets": nn.ModuleDict({name: nn.Linear(1, 1) for name in ("age", "income")})})
+    with pytest.raises(AdapterError, match=r"numbered as those in an nn\.ModuleList are"):
+        suffice.from_model(module.eval(), task="binary")
+
+
 def test_layers_called_fc1_fc2_and_out_are_found():
     torch.manual_seed(0)
     module = Sums().eval()
@@ -294,7 +336,7 @@ def test_a_module_that_returns_probabilities_is_told_so():
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (nn.Hardswish, "has curved pieces between -3 and 3"),
+        (nn.GLU, "multiplies units with each other; train with"),
         (lambda: nn.LayerNorm(4), "depends on all units; train with BatchNorm1d"),
     ],
 )

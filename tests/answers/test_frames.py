@@ -53,6 +53,15 @@ def test_a_batch_is_a_data_frame(explainer):
     assert [list(names) for names in table["features"]] == [list(found.features_of(k)) for k in range(2)]
 
 
+def test_sizes_stay_whole_numbers_beside_rows_that_failed(explainer):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    pytest.importorskip("numba", reason="numba is not installed")
+    rows = pandas.DataFrame({"age": [20, None], "debt": [-0.5, 1.0], "home": ["own", "rent"]})
+    table = explainer.explain_batch(rows).to_pandas()
+    assert table["size"].dtype.kind == "i"
+    assert table["size"].isna().tolist() == [False, True]
+
+
 def test_rows_are_taken_as_people_have_them(explainer):
     rows = pandas.DataFrame([ROW])
     assert explainer.explain(rows).features == explainer.explain(rows.iloc[0]).features == ("age",)

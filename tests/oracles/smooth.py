@@ -47,6 +47,7 @@ FUNCTIONS = {
     "gelu": lambda z: z * mp.ncdf(z),
     "gelu_tanh": lambda z: z / 2 * (1 + mp.tanh(mp.sqrt(2 / mp.pi) * (z + mpf(44715) / 10**6 * z**3))),
     "mish": lambda z: z * mp.tanh(mp.log(1 + mp.exp(z))),
+    "hardswish": lambda z: z * min(max(z + 3, mpf(0)), mpf(6)) / 6,
     "sine": lambda z: mp.sin(z),
     "softplus": lambda z, beta=1: mp.log(1 + mp.exp(beta * z)) / beta,
     "elu": lambda z, alpha=1: elu(z, alpha),

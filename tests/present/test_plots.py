@@ -23,6 +23,7 @@ from suffice import (  # noqa: E402
     Steps,
     Table,
 )
+from suffice.errors import DataError  # noqa: E402
 from suffice.present import plots  # noqa: E402
 from suffice.present.outline import outline  # noqa: E402
 
@@ -233,6 +234,14 @@ def test_sizes_and_frequencies_are_counted():
         plots.sizes([])
     with pytest.raises(plots.DataError, match="no explanations"):
         plots.frequency([])
+
+
+def test_no_axes_are_drawn_without_a_shape():
+    for most in range(1, 8):
+        figure = plots.shapes(WIDE_WHY, most=most)
+        assert sum(ax.axison for ax in figure.axes) == most
+    with pytest.raises(DataError, match="no features to draw"):
+        plots.shapes(WIDE_WHY, features=[])
 
 
 def test_no_text_overlaps_with_sixty_features_and_names_of_forty_wide_letters():

@@ -27,7 +27,20 @@ from suffice.shapes.combining import combined
 from suffice.shapes.monotone import Cell, Kind
 from suffice.shapes.smooth_functions import KINDS
 
-ACTIVATIONS = ["tanh", "sigmoid", "silu", "gelu", "gelu_tanh", "mish", "sine", "softplus", "elu", "celu", "selu"]
+ACTIVATIONS = [
+    "tanh",
+    "sigmoid",
+    "silu",
+    "gelu",
+    "gelu_tanh",
+    "mish",
+    "hardswish",
+    "sine",
+    "softplus",
+    "elu",
+    "celu",
+    "selu",
+]
 SPANS = {"log": (0.125, 5), "sqrt": (0.125, 5), "box_cox": (0.125, 5), "normal_quantile": (0.001, 0.999)}
 
 

@@ -8,6 +8,7 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any, overload
 
+import numpy as np
 from flint import fmpq_poly
 
 from suffice.errors import AdapterError
@@ -22,6 +23,7 @@ from suffice.shapes import (
     PiecewisePolynomial,
     Shape,
     Smooth,
+    SmoothNetwork,
     Steps,
     Table,
 )
@@ -29,7 +31,7 @@ from suffice.shapes.chains import Chain
 from suffice.shapes.combining import combined, straight
 from suffice.shapes.curves import curved_form, tidy
 from suffice.shapes.enclosed import chains_of
-from suffice.shapes.jets import ExactStage, FormulaStage, Stage
+from suffice.shapes.jets import ExactStage, FormulaStage, NetworkStage, Stage
 from suffice.shapes.shape import Sum
 from suffice.shapes.smooth import composed
 
@@ -205,7 +207,14 @@ def _stage_shape(stage: Stage) -> Shape:
         return Smooth(stage.function)
     if isinstance(stage, ExactStage):
         return _curved_shape([stage.function], None)
-    raise AdapterError("a network with smooth activations is read on its own only, not together with other steps")
+    assert isinstance(stage, NetworkStage)
+    network, each = stage.shape, stage.readout
+    assert isinstance(network, SmoothNetwork)
+    if each == (ONE,):
+        return network
+    units = np.eye(len(each))
+    parts = [network.read_by(units[k : k + 1]) * factor for k, factor in enumerate(each) if factor]
+    return parts[0] if len(parts) == 1 else Sum(tuple(parts))
 
 
 def _curved_shape(curves: Sequence[Curves], labels: Mapping[Any, Sequence[Rational]] | None) -> Shape:

@@ -33,7 +33,7 @@ _ADAPTERS: Mapping[str, str] = {
     "torch": "torch",
     "onnx": "onnx",
     "imodels": "imodels",
-    "igann": "imodels",
+    "igann": "igann",
 }
 
 # Modules whose classes are read by another file than their package's.

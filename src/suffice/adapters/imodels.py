@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,19 +23,12 @@ from suffice.shapes import Bins
 
 _HALF = rational("1/2")
 _INSTEAD = "SLIM, TreeGAM and FIGS of imodels are, and InterpretML's ExplainableBoostingMachine"
-_REFUSED: Mapping[str, str] = {
-    "IGANN": "adds up networks with smooth activations (ELU by default), which are not read here; use "
-    "InterpretML's ExplainableBoostingMachine, or suffice's NAMClassifier and NAMRegressor",
-}
 
 
 def convert(obj: Any, options: Options) -> Draft:
     """Return the draft of a fitted model of imodels."""
     source, name = f"the {type(obj).__name__}", type(obj).__name__
     kinds = [kind.__name__ for kind in type(obj).__mro__]
-    for kind, reason in _REFUSED.items():
-        if name.startswith(kind):
-            raise AdapterError(f"{source} {reason}")
     if name.startswith("SLIM"):
         inner = part(obj, "model_", source)
         bare = sklearn.linear(inner, source, _names(obj))

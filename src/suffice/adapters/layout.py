@@ -34,8 +34,9 @@ class Layout:
     ----------
     network : str
         Where the network of feature `{i}` is, such as ``"feature_nns.{i}"``.
-    layer : str
-        Its layers, by number: ``"model.{k}"``. Numbers count in their order; layers without parameters have none.
+    layer : str or tuple of str
+        Its layers, by number: ``"model.{k}"``. Numbers count in their order; layers without parameters have none. Or
+        their names in order: ``("first", "norm", "second")``.
     output : str, optional
         Its last layer, where that is not one of the numbered ones.
     intercept : str, optional
@@ -70,7 +71,7 @@ class Layout:
     """
 
     network: str
-    layer: str
+    layer: str | tuple[str, ...]
     output: str | None = None
     intercept: str | None = None
     mix: str | None = None
@@ -207,12 +208,9 @@ def read_network(
     activations : sequence of Activation, SmoothFunction or Squeezed, optional
         One after each layer but the last, as the live module has them; None where the layout must say.
     """
-    pattern = f"{place}.{layout.layer.replace('{k}', '{}')}"
-    places = [pattern.replace("{}", str(k)) for k in state.numbers(pattern)]
+    places = _layers(state, place, layout.layer)
     if layout.output is not None:
         places.append(f"{place}.{layout.output}")
-    if not places:
-        raise AdapterError(f"there is no layer at {pattern.replace('{}', '0')!r}; the model has another layout")
     layers: list[Layer] = []
     squeezed: dict[int, Squeezed] = {}
     linear = [one for one in places if f"{one}.running_mean" not in state and not state.is_vector(f"{one}.weight")]
@@ -243,6 +241,16 @@ def read_network(
             slopes = Activation.leaky_relu(state.take(f"{one}.weight"))
             layers[-1] = layers[-1]._replace(activation=slopes)
     return [squeeze(layer, squeezed[k]) if k in squeezed else layer for k, layer in enumerate(layers)]
+
+
+def _layers(state: State, place: str, layer: str | tuple[str, ...]) -> list[str]:
+    if not isinstance(layer, str):
+        return [f"{place}.{name}" for name in layer]
+    pattern = f"{place}.{layer.replace('{k}', '{}')}"
+    places = [pattern.replace("{}", str(k)) for k in state.numbers(pattern)]
+    if not places:
+        raise AdapterError(f"there is no layer at {pattern.replace('{}', '0')!r}; the model has another layout")
+    return places
 
 
 def squeeze(layer: Layer, how: Squeezed) -> Layer:

@@ -191,7 +191,9 @@ def _objective(text: str, source: str) -> tuple[str, float]:
 
 def _tree(facts: Mapping[str, str], factor: Rational, source: str) -> Tree:
     if facts.get("is_linear", "0") != "0":
-        raise AdapterError(f"{source} has linear functions in its leaves (linear_tree), which are not read here")
+        raise AdapterError(
+            f"{source} has linear functions in its leaves (linear_tree), which are not read here; use linear_tree=False"
+        )
     values = [factor * rational(float(value)) for value in facts["leaf_value"].split()]
     if int(facts["num_leaves"]) == 1:
         return Leaf(values[0])

@@ -123,8 +123,8 @@ class _Walk:
             return
         if node.op_type not in OPERATIONS:
             raise AdapterError(
-                f"{source} has a {node.op_type} ({node.name or node.output[0]}), which is not read; those read are "
-                f"{', '.join(sorted(OPERATIONS))}"
+                f"{source} has the operation {node.op_type} ({node.name or node.output[0]}), which is not read; "
+                f"convert the fitted model itself, or use {', '.join(sorted(OPERATIONS))}"
             )
         try:
             result = OPERATIONS[node.op_type](given, attributes)

@@ -400,6 +400,7 @@ OPERATIONS: Mapping[str, Callable[[Sequence[Tensor | None], Mapping[str, Any]], 
     "Gather": _do_gather,
     "Gelu": _activation(_gelu),
     "Gemm": _do_gemm,
+    "HardSwish": _smooth("hardswish"),
     "Identity": _same,
     "LeakyRelu": _activation(
         lambda given, attributes: Activation.leaky_relu(np.float32(attributes.get("alpha", 0.01)))

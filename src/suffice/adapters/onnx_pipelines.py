@@ -132,7 +132,10 @@ def _walk(
             known[node.output[0]] = numpy_helper.to_array(attributes["value"])
             continue
         if node.op_type not in OPERATIONS:
-            raise AdapterError(f"{what}, is not read before a model; those read are {', '.join(sorted(OPERATIONS))}")
+            raise AdapterError(
+                f"{what}, is not read before a model; convert the fitted pipeline itself, or use "
+                f"{', '.join(sorted(OPERATIONS))}"
+            )
         try:
             result = OPERATIONS[node.op_type](
                 table, [known.get(name) if name else None for name in node.input], attributes

@@ -34,8 +34,18 @@ _RESHAPING = {
 _RESHAPING |= {"Round", "Softmax", "Squeeze", "Unsqueeze"}
 _COMPARING = {"Add", "Mul", "Sub", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Where"}
 _NAMING = {"ArrayFeatureExtractor", "Gather"}
-# What hands scores or probabilities on: as a map, of one class, divided by their sum.
-_TELLING = {"ArrayFeatureExtractor", "Cast", "Flatten", "Identity", "Normalizer", "Reshape", "Squeeze", "ZipMap"}
+# What hands scores or probabilities on: as a map, of one class, a column for each, divided by their sum.
+_TELLING = {
+    "ArrayFeatureExtractor",
+    "Cast",
+    "Flatten",
+    "Identity",
+    "Normalizer",
+    "Reshape",
+    "Slice",
+    "Squeeze",
+    "ZipMap",
+}
 
 
 def check_contained(model: Any, source: str) -> None:

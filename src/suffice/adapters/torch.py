@@ -37,6 +37,7 @@ _SMOOTH: Mapping[str, Callable[[Any], SmoothFunction]] = {
     "CELU": lambda part: SmoothFunction("celu", float(part.alpha)),
     "ELU": lambda part: SmoothFunction("elu", float(part.alpha)),
     "GELU": lambda part: SmoothFunction("gelu_tanh" if part.approximate == "tanh" else "gelu"),
+    "Hardswish": lambda part: SmoothFunction("hardswish"),
     "Mish": lambda part: SmoothFunction("mish"),
     "SELU": lambda part: SmoothFunction("selu"),
     "SiLU": lambda part: SmoothFunction("silu"),
@@ -47,14 +48,16 @@ _SMOOTH: Mapping[str, Callable[[Any], SmoothFunction]] = {
 }
 _OTHERS = {
     "GLU": "multiplies units with each other",
-    "Hardswish": "has curved pieces between -3 and 3",
     "LogSigmoid": "is not known here",
     "Softsign": "is not known here",
     "LayerNorm": "divides by a length that depends on all units",
     "GroupNorm": "divides by a length that depends on several units",
     "RMSNorm": "divides by a length that depends on all units",
 }
-_HINT = "; if it clamps its inputs: layout=Layout(..., clip=(low, high))"
+_HINT = (
+    "; if it clamps its inputs: layout=Layout(..., clip=(low, high)); if it calls another activation than ReLU as a "
+    "function: layout=Layout(..., activation='tanh')"
+)
 _NO_PARAMETERS = {"Dropout", "Dropout1d", "AlphaDropout", "Identity", "Flatten", "Unflatten"}
 
 
@@ -122,7 +125,7 @@ class _Member:
             self.shapes, self.intercept = _read_basis_model(state.without_prefix("bases_nary_models"))
             return
         if options.layout is None and is_grouped(state, self.module):
-            self.shapes, self.intercept = read_grouped(state, self.module, _activation)
+            self.shapes, self.intercept = read_grouped(state, self.module, activation_of)
             return
         if options.layout is None and is_linear(state):
             self.shapes, self.intercept = read_linear(state)
@@ -205,7 +208,8 @@ def _recognise(state: State, module: Any) -> Layout:
 def _infer(state: State) -> Layout:
     """Return a layout for keys such as `nets.0.layers.2.weight` or `nets.0.fc1.weight` and `nets.0.out.weight`.
 
-    All networks must have the same layers, numbered after one name, but for the last; one global bias may stand beside.
+    All networks must have the same layers, numbered after one name or in the order of their keys; one global bias may
+    stand beside. Whether the module goes through them in that order shows when it is asked.
     """
     matches = [re.fullmatch(r"(.*?)(\d+)\.(.+)\.weight", name) for name in state.names]
     layers: dict[tuple[str, str], list[str]] = {}
@@ -214,25 +218,26 @@ def _infer(state: State) -> Layout:
             layers.setdefault((match.group(1), match.group(2)), []).append(match.group(3))
     networks, lists = {network for network, _ in layers}, list(layers.values())
     names = lists[0] if lists else []
-    numbered = [name for name in names if name[-1].isdigit()]
-    stems = {re.sub(r"\d+$", "", name) for name in numbered}
-    is_shown = len(networks) == len(stems) == 1 and all(one == names for one in lists)
+    numbers = [int(found.group()) if (found := re.search(r"\d+$", name)) else None for name in names]
+    stems = {re.sub(r"\d+$", "", name) for name in names}
+    is_shown = len(networks) == 1 and all(one == names for one in lists)
     if not is_shown and mixes_columns(state):
         raise AdapterError(
             f"the first layer, {state.names[0]!r}, mixes {state.shape(state.names[0])[1]} columns, so the model is no "
             "sum of functions of one; train a network for each column, as suffice.nam.NAMClassifier does"
         )
-    if not is_shown or names[: len(numbered)] != numbered or len(names) > len(numbered) + 1:
+    if not is_shown:
         raise AdapterError(
-            f"the keys, {state.names[0]!r} first, do not show one network for each feature; say where they are: "
-            "layout=Layout(network='nets.{i}', layer='layers.{k}', intercept='bias')"
+            f"the keys, {state.names[0]!r} first, do not show one network for each feature, numbered as those in an "
+            "nn.ModuleList are; say where they are: layout=Layout(network='nets.{i}', layer='layers.{k}', "
+            "intercept='bias')"
         )
-    (network,), (stem,) = networks, stems
+    (network,) = networks
     others = [name for name in state.names if not name.startswith(network)]
     center, scale, others = scaling_of(state, others, len(layers))
-    output = names[-1] if len(names) > len(numbered) else None
     intercept = others[0] if len(others) == 1 else None
-    return Layout(f"{network}{{i}}", f"{stem}{{k}}", output, intercept, center=center, scale=scale)
+    layer = f"{min(stems)}{{k}}" if len(stems) == 1 and None not in numbers else tuple(names)
+    return Layout(f"{network}{{i}}", layer, None, intercept, center=center, scale=scale)
 
 
 def _read_networks(state: State, layout: Layout, module: Any) -> tuple[list[Shape], list[Fraction]]:
@@ -282,12 +287,13 @@ def _activations(module: Any, place: str, layout: Layout) -> list[Activation | S
     if module is None or layout.centred != "never" or layout.exu != "none":
         return None
     below = [part for name, part in module.named_modules() if re.search(rf"(?:^|\.){re.escape(place)}\.", name)]
-    read = (_activation(part) for part in below if not list(part.children()))
+    read = (activation_of(part) for part in below if not list(part.children()))
     found = [activation for activation in read if activation is not None]
     return found or None
 
 
-def _activation(part: Any) -> Activation | SmoothFunction | Squeezed | None:
+def activation_of(part: Any) -> Activation | SmoothFunction | Squeezed | None:
+    """Return the activation that a module is, None if it is another layer that is known."""
     kind = type(part).__name__
     if kind in _SMOOTH:
         return _SMOOTH[kind](part)
@@ -315,8 +321,8 @@ def _read_out(basis: Network, weight: Array) -> Shape:
     """Return a linear combination of the outputs of a basis; a smooth one is not shared, but gets one more layer."""
     if isinstance(basis, ReluNetwork):
         return Readout(basis, weight)
-    activations = (*basis.activations, Activation.identity())
-    return SmoothNetwork([*basis.weights, weight], [*basis.biases, None], activations)
+    assert isinstance(basis, SmoothNetwork)
+    return basis.read_by(weight)
 
 
 def _read_basis_model(state: State) -> tuple[list[Shape], list[Fraction]]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 from suffice.answers.answer import Answer
-from suffice.answers.words import allowed, headline
+from suffice.answers.words import TIE, allowed, headline
 from suffice.certificate.certify import certify_sets
 from suffice.certificate.document import Certificate
 from suffice.core.case import Case
-from suffice.errors import BudgetEnded, BudgetError, CertificateError, OptionError, Undecided
+from suffice.errors import BudgetEnded, BudgetError, CertificateError, OptionError, Undecided, UnsettledError
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.numbers.exact import brief
 from suffice.question.budget import Budget
@@ -39,6 +39,8 @@ class Explanations:
         Which sets may be freed.
     cover : Cover, optional
         A smallest set: all of its size are meant. Without it, all sets of which no proper subset suffices.
+    closer : callable, optional
+        Returns the same with numbers that are not rational enclosed more closely.
 
     Examples
     --------
@@ -49,14 +51,43 @@ class Explanations:
     ([('age',)], Count(low=1, high=1))
     """
 
-    def __init__(self, case: Case, problem: Problem, cover: Cover | None) -> None:
-        self.case, self.problem, self.cover = case, problem, cover
+    def __init__(
+        self,
+        case: Case,
+        problem: Problem,
+        cover: Cover | None,
+        closer: Callable[[], Explanations] | None = None,
+    ) -> None:
+        self.case, self.problem, self.cover, self._closer = case, problem, cover, closer
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
         names, features = self.case.model.names, self.problem.choices.features
         found = minimal_sets(self.problem) if self.cover is None else smallest_sets(self.problem, self.cover)
-        for items in _decided(found):
-            yield tuple(names[i] for i in sorted(features(items)))
+        told: set[tuple[str, ...]] = set()
+        try:
+            for items in _in_time(found):
+                named = tuple(names[i] for i in sorted(features(items)))
+                told.add(named)
+                yield named
+        except Undecided:
+            yield from (named for named in self.more_closely() if named not in told)
+
+    def more_closely(self) -> Explanations:
+        """Return the same with numbers that are not rational enclosed more closely.
+
+        Raises
+        ------
+        UnsettledError, BudgetError
+            If they are enclosed as closely as can be.
+        """
+        try:
+            self.case.settle(False)
+        except Undecided:
+            assert self._closer is not None
+            return self._closer()
+        if self.case.compiled.is_enclosed:
+            raise UnsettledError(f"whether one more set is enough is {TIE}; change the row or the radius slightly")
+        raise BudgetError("a sum of drops is too close to the threshold; change the threshold slightly")
 
     def count(self, *, max_nodes: int = _COUNTED) -> Count:
         """Return proven bounds on how many there are; they are equal unless the budget runs out.
@@ -76,9 +107,12 @@ class Explanations:
             If `max_nodes` is not a whole number from 0 up.
         """
         Budget(max_nodes)
-        if self.cover is None:
-            return count_minimal(self.problem, max_nodes=max_nodes)
-        return count_smallest(self.problem, self.cover, max_nodes=max_nodes)
+        try:
+            if self.cover is None:
+                return count_minimal(self.problem, max_nodes=max_nodes)
+            return count_smallest(self.problem, self.cover, max_nodes=max_nodes)
+        except Undecided:
+            return self.more_closely().count(max_nodes=max_nodes)
 
     def listing(self, limit: int = _SHOWN) -> Listing:
         """Return the first sets, as an answer that can be shown."""
@@ -155,12 +189,10 @@ class Listing(Answer):
         return {"sets": [list(names) for names in self.sets], "has_more": self.has_more}
 
 
-def _decided(sets: Iterator[Items]) -> Iterator[Items]:
-    """Pass sets on; a threshold that is not known well enough for the next one ends them with an error."""
+def _in_time(sets: Iterator[Items]) -> Iterator[Items]:
+    """Pass sets on until the budget ends, which is an error."""
     try:
         yield from sets
-    except Undecided:
-        raise BudgetError("a sum of drops is too close to the threshold; change the threshold slightly") from None
     except BudgetEnded:
         raise BudgetError(
             "what some features can do together was not found within the budget; raise max_seconds"

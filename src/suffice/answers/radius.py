@@ -82,12 +82,17 @@ class LargestRadius(Answer):
     >>> largest = explainer.radius({"age": 20}, [], unit="raw")
     >>> largest.radius, largest.is_attained, str(largest.limit)
     (Fraction(2, 1), True, 'up to 2')
+    >>> largest
+    <LargestRadius: 1, up to 2, proven>
     """
 
     case: Case
     fixed: tuple[int, ...]
     extent: Extent
     caveat: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<LargestRadius: {self.prediction!r}, {self.limit}, {self.status.value}>"
 
     @property
     def limit(self) -> Limit:

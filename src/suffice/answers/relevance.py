@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from suffice.answers.answer import Answer, Status
-from suffice.answers.words import allowed, headline
+from suffice.answers.words import TIE, allowed, headline
 from suffice.certificate.certify import certify_relevance
 from suffice.certificate.document import Certificate
 from suffice.core.case import Case
@@ -31,7 +31,7 @@ class Relevance(Answer):
     irrelevant : tuple of str
         In none.
     undecided : tuple of str
-        Not necessary; whether they are relevant was not decided within the budget.
+        Their role was not decided within the budget, or is a tie as far as smooth shapes can be enclosed.
     problem : Problem
         Which items may be freed together.
     roles : Roles
@@ -55,7 +55,7 @@ class Relevance(Answer):
 
     def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
         """Return the proof of every role that is decided; see `Explanation.certificate`."""
-        decided = {role: items for role, items in self.roles._asdict().items() if role != "undecided"}
+        decided = {role: items for role, items in self.roles._asdict().items() if role not in ("undecided", "tied")}
         return certify_relevance(self.case, self.problem, decided, model_file)
 
     @property
@@ -70,11 +70,16 @@ class Relevance(Answer):
             f"Necessary (in every sufficient set{among})": self.necessary,
             f"Relevant (in some minimal set{among})": self.relevant,
             f"Irrelevant (in no minimal set{among})": self.irrelevant,
-            "Undecided (the search ran out of its budget)": self.undecided,
+            f"Undecided ({self._why_not})": self.undecided,
         }
         told = [Fact(what, ", ".join(names)) for what, names in parts.items() if names]
         nothing = Fact("Proven", "the preferences decide every feature, so none has a role.")
         return (*headline(self.case), *(told or [nothing]))
+
+    @property
+    def _why_not(self) -> str:
+        budget = "the search ran out of its budget"
+        return f"{TIE}, or {budget}" if self.case.compiled.is_enclosed else budget
 
     def _document(self) -> Json:
         return {

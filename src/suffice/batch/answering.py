@@ -39,7 +39,7 @@ class Plan(Protocol):
         """Answer rows of cells, of shape (features, rows); `vague` is of the same shape, or empty."""
 
     def single(self, cells: Floats) -> Single | None:
-        """Answer one row of cells, of shape (features, 1): what it fixes, and its class; None if it is open."""
+        """Answer one row of cells, of shape (features, 1): what it fixes, and its class; None if it is not proven."""
 
 
 Single = tuple[tuple[int, ...], int]
@@ -56,7 +56,7 @@ class ManyRows:
     def single(self, cells: Floats) -> Single | None:
         """Answer one row of cells."""
         found = self.answer(cells, NO_MARKS)
-        if found.sizes[0] < 0:
+        if found.sizes[0] < 0 or (len(found.least) and found.least[0] < found.sizes[0]):
             return None
         return tuple(found.fixed.tolist()), int(found.classes[0])
 

@@ -39,6 +39,7 @@ class Source:
     model: AdditiveModel
     columns: tuple[Any, ...]
     rows: int
+    table: Floats | None = None  # the same, where each cell is the float that it stands for
 
     def row(self, k: int) -> list[Any]:
         """Return the original cells of a row; `RowError` if Python has no value for one of them."""
@@ -52,8 +53,10 @@ class Source:
 
     def cells(self, start: int, stop: int) -> tuple[Floats, Mask]:
         """Return the cells of some rows, of shape (features, rows), and which are vague (empty if none is)."""
-        cells = np.empty((len(self.columns), stop - start))
         vague: Mask = np.zeros((0, 0), dtype=bool)
+        if self.table is not None:  # all at once, many times faster
+            return np.ascontiguousarray(self.table[start:stop].T), vague
+        cells = np.empty((len(self.columns), stop - start))
         for i, (domain, column) in enumerate(zip(self.model.domains, self.columns, strict=True)):
             marks = _encode(domain, column[start:stop], cells[i])
             if marks is not None and marks.any():
@@ -80,7 +83,8 @@ def read_source(model: AdditiveModel, table: Any) -> Source:
             raise DataError(
                 f"need an array of shape (rows, {len(model.features)}), one column for each feature, got {table.shape}"
             )
-        return Source(model, tuple(table.T), len(table))
+        is_plain = table.dtype == np.float64 and all(_has_numbers(one) and not one.labels for one in model.domains)
+        return Source(model, tuple(table.T), len(table), np.asarray(table) if is_plain else None)
     names, column, rows = _named_columns(table)
     known = set(model.names)
     if names == list(range(len(model.features))):  # a DataFrame made from an array

@@ -1,46 +1,70 @@
-"""What rounding may take from the scores of many rows: one number for each feature and cell, at most what it says.
+"""What rounding may take from the scores of many rows: between two numbers for each row, close to each other.
 
-In: a model, a question about it in float32 or float64, cells. Out: for each row and score a number that is no less than
-what `Rounding.errors` charges around that row; NaN where there is none.
-Guaranteed: the charge of a row is made of the cells of a grid that its region meets, by sums and by the largest of
-some numbers. The same cells, and some more on both sides, are looked at here for all rows in a cell at once. With
-`m` at most as many additions as the score has terms, `Σ error + m·u / (1 - m·u) · max(Σ above, Σ below)` is no more
-than the sum over the features of `error + m·u / (1 - m·u) · max(above, below)`, which is what is kept for a cell. What
-rounding upwards adds in `Rounding` (some factors `GROW`, and 16 bits at the end) is less than the factor `SURPLUS`.
+In: a model, a question about it in float32 or float64, cells. Out: for each row and score two numbers between which
+lies what `Rounding.errors` charges around that row; NaN where they are not known.
+Guaranteed: the charge of a row is made of the cells of a grid that its region meets: the largest of their numbers for
+each feature, then sums. The very cells are kept here, with the largest of 2, 4, 8, ... of them in a row, so that a
+region takes two look-ups (`charge_kernel`). Which cells it meets is sure but for ends within rounding of a cell's edge;
+there the larger charge counts one cell more than the smaller one. What `Rounding` rounds upwards afterwards (some
+factors `GROW`, and 16 bits at the end) is less than the factor `SURPLUS`.
 """
 
 from __future__ import annotations
 
 import math
 import threading
-from typing import Any
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from flint import fmpq
+from numpy.typing import NDArray
 
 from suffice.batch.answering import Mask
-from suffice.batch.lookup import Floats, place_of_label
-from suffice.core.float_types import GROW
-from suffice.core.rounding import Rounding, Terms, is_constant
+from suffice.batch.charge_kernel import FIELDS, LAYERS, Grid, add_terms, extent
+from suffice.batch.kernel import Slack
+from suffice.batch.lookup import WIDER, Floats, place_of_label
+from suffice.core.rounding import CELLS, Rounding, Terms, is_constant
 from suffice.errors import ClaimError
 from suffice.model.compiled import Compiled
-from suffice.model.domain import Domain
+from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ZERO, Rational, nearest_float, rational
 from suffice.question.question import Question
-from suffice.shapes import Table
-from suffice.shapes.shape import Rescaled, Scaled, Shape, Sum
 
-SURPLUS = 1 + 2.0**-13
-_BLOCK = 128  # cells that are kept together
-_MOST_BLOCKS = 64  # of a feature that rows of one chunk may lie in; rows beyond are left open
+SURPLUS = 2.0**-13
+_BLOCK = 128  # cells that are worked out together
+_MOST_CELLS = 1 << 14  # of a feature that are kept at once,
+_LEAST_CELLS = 1 << 11  # or so many of the widest where there are several levels
 _MOST_LEVELS = 6
-_FARTHEST = 2.0**20  # cells from 0, so that the width of one is more than rounding an input can move it
+_MOST_SPANS = 32
 _LARGE = 2.0**100  # numbers below are far from the largest of any float type
 _STRIDE = 8  # cells that are asked about together whether a number in them may be looked up
+_NONE: Mask = np.zeros(0, np.bool_)
+
+
+class Charge(NamedTuple):
+    """What rounding may take from each score (first index) of rows: `middle`, more or less by `off` at most."""
+
+    middle: Floats
+    off: Floats
+
+    def cut(self, rows: NDArray[np.int64]) -> Charge:
+        """Return the charges on some rows."""
+        return Charge(self.middle[:, rows], self.off[:, rows])
+
+    def slack(self, factors: Sequence[int], side: int) -> Slack:
+        """Return what is added to the margin of a part with some factors: `INNER`, `OUTER`, or anything between."""
+        each = np.abs(np.array(factors, float))
+        middle, off = each @ self.middle, (each @ self.off) * WIDER
+        return Slack(0.0, (middle + off) * WIDER) if side == EITHER else Slack(side * middle, off)
+
+
+INNER, EITHER, OUTER = -1, 0, 1
 
 
 class Charges:
-    """What rounding may take from each score of a row, at most."""
+    """What rounding may take from each score of a row."""
 
     def __init__(self, compiled: Compiled, question: Question) -> None:
         model, kept = compiled.model, compiled.roundings
@@ -49,11 +73,10 @@ class Charges:
         rounding: Rounding = kept[question.arithmetic]
         still = set(question.choices.features(sorted(question.choices.fix)))
         radii = [ZERO if i in still else radius for i, radius in enumerate(question.radii)]
-        terms = 1 + sum(_leaves(term.shape) for term in model.mains)
-        self.weigh = _Weigh(rounding, terms, len(model.features) + 1)
-        self.each = [_OneFeature(self.weigh, i, radius) for i, radius in enumerate(radii)]
-        self.intercept = self.weigh(rounding.entry(model.intercept))[:, 0]
-        self.smallest = 8 * rounding.kind.smallest
+        self.kind, self.outputs = rounding.kind, len(model.intercept)
+        record = partial(_records, most=rounding.kind.largest / (4 * (len(model.features) + 1)))
+        self.each = [_OneFeature(rounding, i, radius, record) for i, radius in enumerate(radii)]
+        self.base = record(rounding.entry(model.intercept))[0]
         self.times = 2 if question.claim.reads_own_score else 1
 
     @classmethod
@@ -61,105 +84,177 @@ class Charges:
         """Return the charges of a question; None where the model is computed exactly."""
         return None if question.arithmetic == "exact" else cls(compiled, question)
 
-    def of(self, cells: Floats, vague: Mask) -> Floats:
-        """Return the charges on each score (first index) of rows."""
-        total = np.repeat(self.intercept[:, None], cells.shape[1], axis=1)
+    def of(self, cells: Floats, vague: Mask) -> Charge:
+        """Return the charges on rows, NaN where they are not known."""
+        shape = (cells.shape[1], self.outputs, FIELDS)
+        most, least = np.empty(shape), np.empty(shape)
+        most[:] = least[:] = self.base
         for i, one in enumerate(self.each):
-            total += one.of(cells[i], vague[i] if len(vague) else None)
-        return self.times * (total + self.smallest) * SURPLUS
+            one.add(cells[i], vague[i] if len(vague) else _NONE, most, least)
+        high = self._added_up(most) * (1 + SURPLUS) + 4 * self.kind.smallest
+        low = np.maximum(self._added_up(least) * (1 - SURPLUS) - 4 * self.kind.smallest, 0.0)
+        high[~np.isfinite(high)] = np.nan
+        return Charge(self.times * (high + low) / 2, self.times * ((high - low) / 2 + high * 2.0**-50))
+
+    def _added_up(self, terms: Floats) -> Floats:
+        """Return the charge of terms, as `Rounding.errors` has it but for what is rounded upwards there."""
+        above, below, count, error = (terms[:, :, field].T for field in range(FIELDS))
+        steps = np.maximum(count - 1, 0) * self.kind.unit
+        with np.errstate(invalid="ignore"):  # infinity where it is not known
+            return np.asarray(error + steps / (1 - steps) * np.maximum(above, below) + 4 * self.kind.smallest)
 
 
-class _Weigh:
-    """Turns terms into one number for each output and cell: NaN where there is no bound, or a sum may overflow."""
-
-    def __init__(self, rounding: Rounding, terms: int, sums: int) -> None:
-        steps = terms * rounding.kind.unit
-        self.rounding, self.share = rounding, steps / (1 - steps) * GROW
-        self.most = rounding.kind.largest / (4 * sums)
-
-    def __call__(self, terms: Terms) -> Floats:
-        weight = terms.error + self.share * np.maximum(terms.above, terms.below)
-        fits = (terms.most < self.most) & (weight < self.most)
-        return np.where(fits, weight, np.nan)
+def _records(terms: Terms, most: float) -> Floats:
+    """Return the numbers of cells (first index) for each output; infinity where a sum of them may overflow."""
+    fits = (terms.most < most) & (terms.error < most)
+    columns = (terms.above, terms.below, terms.count, terms.error)
+    return np.stack([np.where(fits, column, np.inf).T for column in columns], axis=2)
 
 
 class _OneFeature:
-    """The charges on a feature, by the cell of a grid that it is in, and by labels and codes."""
+    """The cells of a feature, its labels and codes."""
 
-    def __init__(self, weigh: _Weigh, i: int, radius: Rational | None) -> None:
-        self.weigh, self.i, self.radius = weigh, i, radius
-        self.rounding = weigh.rounding
-        self.domain: Domain = self.rounding.model.domains[i]
-        self.outputs = len(self.rounding.model.intercept)
-        self.everywhere = self._over(self.domain) if radius is None else None
+    def __init__(self, rounding: Rounding, i: int, radius: Rational | None, record: partial[Floats]) -> None:
+        self.rounding, self.i, self.radius, self.record = rounding, i, radius, record
+        self.domain: Domain = rounding.model.domains[i]
+        self.unknown = np.full((1, len(rounding.model.intercept), FIELDS), np.inf)
+        self.everywhere = self._over(self.domain) if radius is None else self._constant()
         self.levels = () if radius is None else self._levels()
-        self.named = {} if radius is None else dict(self._named())
-        self.constant = self._constant()
-        self.blocks: dict[int, Floats] = {}
+        self.most = max(_MOST_CELLS >> max(len(self.levels) - 1, 0), _LEAST_CELLS)
         self.lock = threading.Lock()
-        if self.levels:
-            self.reach = int((radius / fmpq(2) ** self.levels[-1]).ceil()) + 2 if radius else 2
+        self.grid: Grid | None = None
+        self.clear: Mask = np.ones(0, np.bool_)
+        if self.radius is not None:
+            self.near = nearest_float(self.radius)
+            named = list(self._named())
+            self.named = np.array([place for place, _ in named])
+            self.named_records = np.array([record for _, record in named]).reshape(-1, *self.unknown.shape[1:])
 
-    def of(self, column: Floats, vague: Mask | None) -> Floats:
-        """Return the charges on each output (first index) of the cells of a column."""
-        if self.everywhere is not None:
-            return self.everywhere[:, None]
-        found = self._on_grid(column) if self.levels else np.where(np.abs(column) < _LARGE, self.constant, np.nan)
-        for place, charge in self.named.items():
+    def add(self, column: Floats, vague: Mask, most: Floats, least: Floats) -> None:
+        """Add the numbers of each row and output, of cells that its region may meet, and that it surely meets."""
+        if self.radius is None:
+            own = self.everywhere
+        elif not self.levels:
+            own = self._constants(column, vague)
+        else:
+            self._add_cells(column, vague, most, least)
+            return
+        most += own
+        least += own
+
+    def _add_cells(self, column: Floats, vague: Mask, most: Floats, least: Floats) -> None:
+        low, high, grid, clear = self._grid_over(column)
+        add_terms(column, vague, low, high, grid, most, least)
+        if len(clear):
+            with np.errstate(over="ignore", invalid="ignore"):
+                cell = np.floor(column * grid.rates[-1]) - grid.first[-1]
+            is_in = (cell >= 0) & (cell < len(clear))
+            is_named = np.isin(column, self.named) | np.isnan(column)
+            most[is_in & ~is_named & ~clear[np.where(is_in, cell, 0).astype(np.int64)]] = np.inf
+
+    def _constants(self, column: Floats, vague: Mask) -> Floats:
+        own = np.where(np.abs(column) < _LARGE, 0.0, np.inf)[:, None, None] + self.everywhere
+        for place, record in zip(self.named, self.named_records, strict=True):
             is_here = np.isnan(column) if math.isnan(place) else column == place
-            found[:, is_here] = charge[:, None]
-            if vague is not None:  # it may be the code, or another number that rounds to it
-                found[:, is_here & vague] = np.nan
-        return found
+            own[is_here] = record
+            if len(vague):  # it may be the code, or another number that rounds to it
+                own[is_here & vague] = np.inf
+        return own
 
-    def _on_grid(self, column: Floats) -> Floats:
-        with np.errstate(over="ignore", invalid="ignore"):
-            cell = np.floor(np.ldexp(column, -self.levels[-1]))
-        is_far = not (np.abs(cell) < _FARTHEST).all()
-        if is_far:
-            cell = np.where(np.abs(cell) < _FARTHEST, cell, np.nan)
-        if np.isnan(cell).all():
-            return np.full((self.outputs, len(column)), np.nan)
-        low, high = (int(end) // _BLOCK for end in (np.nanmin(cell), np.nanmax(cell)))
-        if high - low >= _MOST_BLOCKS:
-            middle = int(np.nanmedian(cell)) // _BLOCK
-            low, high = max(low, middle - _MOST_BLOCKS // 2), min(high, middle + _MOST_BLOCKS // 2)
+    # --- the grid -----------------------------------------------------------------------------------------------------
+
+    def _grid_over(self, column: Floats) -> tuple[float, float, Grid, Mask]:
+        """Return which numbers of a column are answered, a grid with all cells that their regions meet, and `_clear`.
+
+        Where these are too many, those in the middle. What is answered depends on the column alone.
+        """
+        width = 2.0 ** self.levels[-1]
+        low, high = float(column.min()), float(column.max())
+        if len(self.named) or not (low > -_LARGE and high < _LARGE):  # it has labels, codes, or what is no number
+            low, high = extent(column, self.named, _LARGE)
+        if not low <= high:
+            low, high = 0.0, 0.0
+        room = (self.most // 2 - 4 * _BLOCK) * width - self.near  # on both sides of the middle
+        if not high - low < 2 * room:
+            middle = float(np.median(column[np.abs(column) < _LARGE]))
+            low, high = max(low, middle - room), min(high, middle + room)
+        begin, end = (low - self.near) / width, (high + self.near) / width
+        if not max(abs(begin), abs(end)) < 2**50:  # places must be floats
+            begin, end, low, high = 0.0, 0.0, math.inf, -math.inf
         with self.lock:
-            table = np.concatenate([self._block(block) for block in range(low, high + 1)], axis=1)
-        place = cell - low * _BLOCK
-        is_in = (place >= 0) & (place < table.shape[1])
-        return np.where(is_in, table[:, np.where(is_in, place, 0).astype(np.int64)], np.nan)
+            grid = self.grid
+            if grid is None or begin - 2 < grid.first[-1] or end + 2 > grid.first[-1] + grid.count[-1]:
+                self.grid, self.clear = self._made(math.floor(begin), math.ceil(end))
+                grid = self.grid
+            return low, high, grid, self.clear
 
-    def _block(self, block: int) -> Floats:
-        """Return what is kept for some cells: the most of the cells that the region of a number in each can meet."""
-        if block not in self.blocks:
-            first, last = block * _BLOCK - self.reach, (block + 1) * _BLOCK + self.reach  # the last is not in it
-            kinds = {span.is_integers for span in self.domain.spans}
-            each = [self._cells(level, first, last, is_integers=kind) for level in self.levels for kind in kinds]
-            windows = np.lib.stride_tricks.sliding_window_view(np.max(each, axis=0), 2 * self.reach + 1, axis=1)
-            self.blocks[block] = np.asarray(windows.max(axis=2))
-        return self.blocks[block]
+    def _made(self, begin: int, end: int) -> tuple[Grid, Mask]:
+        """Return the grid from a cell of the widest level to another, and some more on both sides."""
+        assert self.radius is not None
+        if self.grid is not None:  # with the cells that were there, if they are not too many
+            old, old_end = int(self.grid.first[-1]), int(self.grid.first[-1] + self.grid.count[-1])
+            if max(end, old_end) - min(begin, old) <= self.most:
+                begin, end = min(begin, old), max(end, old_end)
+        first, last = (begin // _BLOCK - 1) * _BLOCK, (end // _BLOCK + 2) * _BLOCK  # the last is not in it
+        finer = [2 ** (self.levels[-1] - level) for level in self.levels]
+        each = [
+            _layers(self._cells(level, first * factor, last * factor, is_integers=kind))
+            for kind in sorted({span.is_integers for span in self.domain.spans})
+            for level, factor in zip(self.levels, finer, strict=True)
+        ]
+        spans = [self._span(span) for span in self.domain.spans]
+        grid = Grid(
+            self.near,
+            rational(self.near) == self.radius,
+            np.array(spans),
+            np.array([0.0, *(CELLS * 2.0**level for level in self.levels[1:])]),
+            np.array([2.0**-level for level in self.levels]),
+            np.array([first * factor for factor in finer]),
+            np.array([(last - first) * factor for factor in finer]),
+            np.concatenate(each),
+            sum(map(len, each[: -len(finer)])),
+            self.named,
+            self.named_records,
+        )
+        return grid, self._clear(first, last)
+
+    def _span(self, span: Span) -> list[float]:
+        """Return a span as the kernel takes it."""
+        assert self.radius is not None
+        whole = 2 * self.radius
+        if span.low is not None and span.high is not None:
+            whole = span.high - span.low
+        levels = [self.rounding.level(self.i, width) for width in (2 * self.radius, whole)]
+        indices = [self.levels.index(level) if level in self.levels else -1 for level in levels]  # none is so wide
+        low = (-math.inf, -math.inf) if span.low is None else _around(span.low)
+        high = (math.inf, math.inf) if span.high is None else _around(span.high)
+        return [*low, *high, float(span.is_integers), *map(float, indices)]
 
     def _cells(self, level: int, first: int, last: int, *, is_integers: bool) -> Floats:
-        """Return the charges in cells of the widest level, each the most of those of a level that lie in it."""
-        finer = 2 ** (self.levels[-1] - level)
-        try:
-            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-                found = self.rounding.cells(self.i, level, first * finer, last * finer - 1, is_integers=is_integers)
-                weights = np.concatenate([self.weigh(terms) for terms in found], axis=1)
-        except ClaimError:
-            return np.full((self.outputs, last - first), np.nan)
-        found_here = np.asarray(weights.reshape(self.outputs, last - first, finer).max(axis=2))
-        return self._without_looked_up(found_here, first)
+        """Return the numbers of cells; infinity where there is no bound."""
+        records = np.empty((last - first, *self.unknown.shape[1:]))
+        for start in range(0, last - first, _BLOCK):
+            block = records[start : start + _BLOCK]
+            begin, end = first + start, first + start + len(block)
+            try:
+                with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+                    found = self.rounding.cells(self.i, level, begin, end - 1, is_integers=is_integers)
+                    block[:] = np.concatenate([self.record(terms) for terms in found])
+            except ClaimError:
+                block[:] = np.inf
+        return np.where(np.isfinite(records).all(axis=2, keepdims=True), records, np.inf)
 
-    def _without_looked_up(self, found: Floats, first: int) -> Floats:
-        """Return charges without those in cells where a number may be looked up, as special codes are."""
-        width = fmpq(2) ** self.levels[-1]
-        for start in range(0, found.shape[1], _STRIDE) if self.rounding.has_tables(self.i) else ():
-            stop = min(start + _STRIDE, found.shape[1])
-            if self.rounding.may_look_up(self.i, (first + start) * width, (first + stop) * width):
-                found[:, start:stop] = np.nan
-        return found
+    def _clear(self, first: int, last: int) -> Mask:
+        """Return for each cell of the widest level whether no number within a radius of it may be looked up."""
+        assert self.radius is not None
+        if not self.rounding.has_tables(self.i):
+            return np.ones(0, np.bool_)
+        width, clear = fmpq(2) ** self.levels[-1], np.ones(last - first, np.bool_)
+        for start in range(0, last - first, _STRIDE):
+            # A cell more on both sides, so that rounding makes no difference: what is asked about holds every region.
+            ends = (first + start - 1) * width - self.radius, (first + start + _STRIDE + 1) * width + self.radius
+            clear[start : start + _STRIDE] = not self.rounding.may_look_up(self.i, *ends)
+        return clear
 
     def _levels(self) -> tuple[int, ...]:
         """Return how wide the cells can be into which a region is cut, as powers of two; none where that is not known.
@@ -167,7 +262,7 @@ class _OneFeature:
         A region is as wide as its row and the domain let it be: between two ends, which are those of the levels too.
         """
         assert self.radius is not None
-        if not self.domain.spans or not self.rounding.is_network(self.i):
+        if not 0 < len(self.domain.spans) <= _MOST_SPANS or not self.rounding.is_network(self.i):
             return ()
         least, most = ZERO, 2 * self.radius
         if len(self.domain.spans) == 1 and not self.domain.spans[0].is_integers:
@@ -182,15 +277,17 @@ class _OneFeature:
         is_known = len(levels) <= _MOST_LEVELS and abs(levels[0]) <= 900 and abs(levels[-1]) <= 900
         return tuple(levels) if is_known else ()
 
+    # --- elsewhere ----------------------------------------------------------------------------------------------------
+
     def _constant(self) -> Floats:
-        """Return the charge on all numbers that are not too large where the shape is constant, NaN where it is not."""
+        """Return the numbers everywhere where the shape is constant, infinity where it is not."""
         is_small = self.radius is not None and self.radius < 2**100
         if not (is_small and is_constant(self.rounding.model.mains[self.i].shape)):
-            return np.full((self.outputs, 1), np.nan)
-        return self._over(Domain.points(0))[:, None]
+            return self.unknown
+        return self._over(Domain.points(0))
 
-    def _named(self) -> Any:
-        """Yield the places of labels, codes and categories on the line of cells, and their charges."""
+    def _named(self) -> Iterator[tuple[float, Floats]]:
+        """Yield the places of labels, codes and categories on the line of cells, and their numbers."""
         for k, label in enumerate(self.domain.labels):
             place = place_of_label(k) if isinstance(label, str) else math.nan
             yield place, self._over(self.domain.around(label, self.radius))
@@ -198,28 +295,29 @@ class _OneFeature:
             if isinstance(value, fmpq):
                 near = nearest_float(value)
                 is_exact = math.isfinite(near) and rational(near) == value
-                yield (
-                    near,
-                    self._over(self.domain.around(value, self.radius)) if is_exact else np.full(self.outputs, np.nan),
-                )
+                yield near, self._over(self.domain.around(value, self.radius)) if is_exact else self.unknown
 
     def _over(self, region: Domain) -> Floats:
-        """Return the charge over a region, as it is for a single row; NaN where that is refused."""
+        """Return the numbers over a region, as they are for a single row; infinity where that is refused."""
         try:
             with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-                return self.weigh(self.rounding.over_region(self.i, region))[:, 0]
+                return np.asarray(self.record(self.rounding.over_region(self.i, region)))
         except ClaimError:
-            return np.full(self.outputs, np.nan)
+            return self.unknown
 
 
-def _leaves(shape: Shape) -> int:
-    """Return how many terms of a score a shape has at most."""
-    match shape:
-        case Sum():
-            return sum(map(_leaves, shape.parts))
-        case Scaled() | Rescaled():
-            return _leaves(shape.shape)
-        case Table() if shape.otherwise is not None:
-            return _leaves(shape.otherwise)
-        case _:
-            return 1
+def _layers(records: Floats) -> Floats:
+    """Return the largest numbers of 1, 2, 4, ... cells from each cell on, end to end."""
+    layers = [records]
+    for k in range(LAYERS - 1):
+        after = np.concatenate([layers[-1][1 << k :], layers[-1][-(1 << k) :]])
+        layers.append(np.maximum(layers[-1], after))
+    return np.concatenate(layers)
+
+
+def _around(value: Rational) -> tuple[float, float]:
+    """Return two floats between which a number lies; equal ones where it is a float."""
+    near = nearest_float(value)
+    if math.isfinite(near) and rational(near) == value:
+        return near, near
+    return math.nextafter(near, -math.inf), math.nextafter(near, math.inf)

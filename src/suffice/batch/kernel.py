@@ -49,6 +49,23 @@ class Sides(NamedTuple):
     errors: Any  # of the constants, with their share in the rounding of the sum
 
 
+class Slack(NamedTuple):
+    """What is added to the margins of rows before they are decided, and how far off that may be."""
+
+    shift: Any = 0.0
+    doubt: Any = 0.0
+
+    def on(self, margins: Any, errors: Any) -> tuple[Any, Any]:
+        """Return margins and their errors with it."""
+        if self is NO_SLACK:
+            return margins, errors
+        rounding = 2 * ROUNDING * (np.abs(margins) + np.abs(self.shift))
+        return margins + self.shift, (errors + self.doubt + rounding) * WIDER
+
+
+NO_SLACK = Slack()
+
+
 @compiled
 def locate(tables: Tables, i: int, column: Any, vague: Any, entry: Any) -> None:
     """Write the entry of each cell of a column; a vague cell stands for any number that rounds to it."""
@@ -107,16 +124,16 @@ def column_of(vague: Any, i: int) -> Any:
     return vague[i] if len(vague) > 0 else vague.reshape(-1)
 
 
-def decide_one(tables: Tables, sides: Sides, cells: Any, vague: Any, charges: Any) -> Any:
+def decide_one(tables: Tables, sides: Sides, cells: Any, vague: Any, slack: Slack) -> Any:
     """Answer rows whose claim has one part; columns of the tables: the value, then the drop for each side.
 
-    What rounding may take from a margin, or give, is in `charges`: a row is settled if all of that leaves it the same.
+    Rows are decided with the slack added to their margins; the margins returned are without it.
     Returns the sums of the values and their errors, sizes, margins and their errors, and what all rows fix.
     """
     scratch = scratch_of(*cells.shape)
     sums, off, margins, errors = measure(tables, sides, cells, vague, *scratch[:-1])
     _, drops, bounds, keys = scratch
-    sizes, fixed = decide_rows(drops, bounds, margins, errors + charges, keys)
+    sizes, fixed = decide_rows(drops, bounds, *slack.on(margins, errors), keys)
     return sums, off, sizes, margins, errors, fixed
 
 
@@ -141,11 +158,13 @@ def scratch_of(features: int, rows: int) -> tuple[Any, Any, Any, Any]:
 
     Fresh memory would be cleared by the system first, which takes as long as all look-ups.
     """
-    if getattr(_LOCAL, "shape", None) != (features, rows):
-        entry, keys = np.empty((features, rows), np.int32), np.empty((rows, features), np.int64)
-        _LOCAL.arrays = entry, np.empty((rows, features)), np.empty((rows, features)), keys
-        _LOCAL.shape = (features, rows)
-    return _LOCAL.arrays  # type: ignore[no-any-return]
+    size = features * rows
+    if getattr(_LOCAL, "size", 0) < size:
+        _LOCAL.arrays = np.empty(size, np.int32), np.empty(size), np.empty(size), np.empty(size, np.int64)
+        _LOCAL.size = size
+    entry, *others = (one[:size] for one in _LOCAL.arrays)
+    drops, bounds, keys = (one.reshape(rows, features) for one in others)
+    return entry.reshape(features, rows), drops, bounds, keys
 
 
 @compiled

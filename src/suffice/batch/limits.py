@@ -14,6 +14,7 @@ from suffice.batch.kernel import (
     OPEN,
     REFUSED,
     Sides,
+    Slack,
     compiled,
     exceeds,
     fits,
@@ -30,7 +31,7 @@ LEAST_FLOAT = 2.0**-1074
 
 
 def decide_limited(
-    tables: Tables, sides: Sides, cells: Any, vague: Any, charges: Any, decided: Any, most: int, is_ball: bool
+    tables: Tables, sides: Sides, cells: Any, vague: Any, slack: Slack, decided: Any, most: int, is_ball: bool
 ) -> Any:
     """Answer the same where some features are always fixed or always free, or only so many may change at once.
 
@@ -41,7 +42,7 @@ def decide_limited(
     _, drops, bounds, keys = scratch
     order_keys(drops, keys)
     keys.sort(axis=1)
-    sizes, fixed, alone = cut_limited(keys, drops, bounds, margins, errors + charges, decided, most, is_ball)
+    sizes, fixed, alone = cut_limited(keys, drops, bounds, *slack.on(margins, errors), decided, most, is_ball)
     return sums, off, sizes, margins, errors, fixed, alone
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from suffice.batch.answering import (
     Whole,
     predicted_classes,
 )
-from suffice.batch.charges import Charges
+from suffice.batch.charges import EITHER, INNER, OUTER, Charge, Charges
 from suffice.batch.covers import cover_rows
 from suffice.batch.limits import decide_limited
 from suffice.batch.lookup import ROUNDING, TINY, WIDER, Floats, Tables, flatten
@@ -96,11 +97,63 @@ def parts_by_class(model: AdditiveModel, claim: Claim) -> Parts:
     return found
 
 
-class _OnePart(ManyRows):
-    """Claims of one part over one score: a binary class stays, a score stays above or below a value."""
+class _Charged(ManyRows):
+    """A plan for rows of which rounding may take something from the margins.
+
+    The set that is told is proven with all of that taken off, and what is ruled out is ruled out with all of it added.
+    Most rows are the same for every margin between; those that are not are decided once with each.
+    """
 
     def __init__(self, compiled: Compiled, question: Question, parts: Parts) -> None:
         self.model, self.parts = compiled.model, parts
+        self.charges = Charges.made(compiled, question)
+        self.choices = question.choices
+
+    def decide(self, cells: Floats, vague: Mask, charge: Charge | None, side: int) -> Answers:
+        """Answer rows with margins less what is charged (`INNER`), with it added (`OUTER`), or anything between."""
+        raise NotImplementedError
+
+    def answer(self, cells: Floats, vague: Mask) -> Answers:
+        if self.charges is None:
+            return self.decide(cells, vague, None, EITHER)
+        charge = self.charges.of(cells, vague)
+        found = self.decide(cells, vague, charge, EITHER)
+        rows = np.flatnonzero((found.sizes == kernel.OPEN) & np.isfinite(charge.off).all(axis=0))
+        least = found.least if len(found.least) else found.sizes.copy()
+        if not len(rows):
+            return found._replace(least=least)
+        some = np.ascontiguousarray(cells[:, rows]), vague[:, rows] if len(vague) else vague, charge.cut(rows)
+        inner, outer = self.decide(*some, INNER), self.decide(*some, OUTER)
+        is_open = ((inner.sizes < 0) | (outer.sizes < 0)) & (inner.sizes != kernel.REFUSED)
+        sizes, fixed = _reopen(inner.sizes, inner.fixed, is_open)
+        least[rows] = outer.least if len(outer.least) else self._least(inner, outer)
+        all_sizes = found.sizes.copy()
+        all_sizes[rows] = sizes
+        others = np.flatnonzero(found.sizes != kernel.OPEN)
+        groups = [(others, found.sizes[others], found.fixed), (rows, sizes, fixed)]
+        return found._replace(sizes=all_sizes, least=least, fixed=end_to_end(all_sizes, groups))
+
+    def _least(self, inner: Answers, outer: Answers) -> Whole:
+        """Return the least number of features; where these differ in cost, the size if nothing costs less, else 0."""
+        if self.choices.is_counting and not self.choices.has_groups:
+            return outer.sizes
+        return np.where(self._costs(inner) == self._costs(outer), inner.sizes, 0).astype(np.int32)
+
+    def _costs(self, found: Answers) -> NDArray[np.int64]:
+        """Return what the fixed features of each row cost."""
+        first, members, costs, _ = _items(self.choices)
+        each = np.zeros(len(members), np.int64)
+        each[members[first[:-1]]] = costs  # an item is fixed if its first feature is
+        ends = np.cumsum(np.maximum(found.sizes, 0))
+        added = np.concatenate([[0], np.cumsum(each[found.fixed])])
+        return np.asarray(added[ends] - added[ends - np.maximum(found.sizes, 0)])
+
+
+class _OnePart(_Charged):
+    """Claims of one part over one score: a binary class stays, a score stays above or below a value."""
+
+    def __init__(self, compiled: Compiled, question: Question, parts: Parts) -> None:
+        super().__init__(compiled, question, parts)
         every = (part for some in parts.values() for part in some)
         sides = list(dict.fromkeys((part.factors[0], part.constant, part.gap) for part in every))
         values, terms = compiled.lines((1,)), len(self.model.features)
@@ -118,29 +171,42 @@ class _OnePart(ManyRows):
             np.array([error for _, error in constants]),
         )
         self.intercept = _rounded(self.model.intercept[0], terms)
-        self._charges = Charges.made(compiled, question)
 
-    def answer(self, cells: Floats, vague: Mask) -> Answers:
-        return self._told(*kernel.decide_one(self.tables, self.sides, cells, vague, self.charges(cells, vague)))
+    def decide(self, cells: Floats, vague: Mask, charge: Charge | None, side: int) -> Answers:
+        return self._told(*self._decided(cells, vague, _slack(charge, side)), charge=charge, side=side)
 
-    def charges(self, cells: Floats, vague: Mask) -> Floats:
-        """Return what rounding may take from the margin of each row, or give."""
-        return np.zeros(cells.shape[1]) if self._charges is None else self._charges.of(cells, vague)[0]
+    def _decided(self, cells: Floats, vague: Mask, slack: kernel.Slack) -> Any:
+        return kernel.decide_one(self.tables, self.sides, cells, vague, slack)
 
     def _told(
-        self, sums: Floats, errors: Floats, sizes: Whole, margins: Floats, margin_errors: Floats, fixed: Whole
+        self,
+        sums: Floats,
+        errors: Floats,
+        sizes: Whole,
+        margins: Floats,
+        margin_errors: Floats,
+        fixed: Whole,
+        *,
+        charge: Charge | None,
+        side: int,
     ) -> Answers:
         scores, score_errors = sums + self.intercept[0], (errors + self.intercept[1]) * WIDER
         classes, is_sure = predicted_classes(self.model, scores[:, None], score_errors[:, None])
         for winner, some in self.parts.items():
             if not some:  # the claim cannot be made of such a row: it gets its error
                 is_sure &= classes != winner
+        if charge is not None:
+            margins, margin_errors = _slack(charge, INNER).on(margins, margin_errors)
+            if side == INNER:  # rounding alone may break the claim
+                sizes[margins < -margin_errors] = kernel.REFUSED
         sizes, fixed = _reopen(sizes, fixed, ~is_sure)
         return Answers(classes.astype(np.int32), scores, score_errors, sizes, margins, margin_errors, fixed)
 
     def single(self, cells: Floats) -> Single | None:
         """Answer one row, in one compiled call."""
-        charge = self.charges(cells, NO_MARKS)[0]
+        charge = 0.0
+        if self.charges is not None:
+            charge = float(self.charges.of(cells, NO_MARKS).slack((1,), EITHER).doubt[0])
         total, off, size, fixed = kernel.decide_single(self.tables, self.sides, cells, NO_MARKS, charge)
         if size == kernel.OPEN:
             return None
@@ -162,12 +228,13 @@ class _Limited(_OnePart):
         self.most = len(members) if question.max_changed is None else question.max_changed
         self.is_ball = question.is_ball
 
-    def answer(self, cells: Floats, vague: Mask) -> Answers:
-        found = decide_limited(
-            self.tables, self.sides, cells, vague, self.charges(cells, vague), self.decided, self.most, self.is_ball
-        )
+    def decide(self, cells: Floats, vague: Mask, charge: Charge | None, side: int) -> Answers:
+        slack = _slack(charge, side)
+        found = decide_limited(self.tables, self.sides, cells, vague, slack, self.decided, self.most, self.is_ball)
         # In a ball one feature alone can do what it does in the box, and that is all that is ruled out.
-        return self._told(*found[:-1])._replace(least=found[-1] if self.is_ball else NO_BOUNDS)
+        return self._told(*found[:-1], charge=charge, side=side)._replace(
+            least=found[-1] if self.is_ball else NO_BOUNDS
+        )
 
     def single(self, cells: Floats) -> Single | None:
         return ManyRows.single(self, cells)
@@ -181,20 +248,19 @@ class _Weighed(_OnePart):
         self.items = _items(question.choices)
         self.is_odd = odd_items(*self.items[2:])
 
-    def answer(self, cells: Floats, vague: Mask) -> Answers:
-        charges = self.charges(cells, vague)
-        return self._told(*decide_weighed(self.tables, self.sides, cells, vague, charges, self.items, self.is_odd))
+    def _decided(self, cells: Floats, vague: Mask, slack: kernel.Slack) -> Any:
+        return decide_weighed(self.tables, self.sides, cells, vague, slack, self.items, self.is_odd)
 
     def single(self, cells: Floats) -> Single | None:
         return ManyRows.single(self, cells)
 
 
-class _SeveralParts(ManyRows):
+class _SeveralParts(_Charged):
     """Claims of several parts: the winner against other classes, a score within a distance; or costs of all kinds."""
 
     def __init__(self, compiled: Compiled, question: Question, parts: Parts) -> None:
-        self.compiled, self.radii, self.parts = compiled, question.radii, parts
-        self.model = compiled.model
+        super().__init__(compiled, question, parts)
+        self.compiled, self.radii = compiled, question.radii
         self.terms = len(self.model.features)
         self.values = flatten(
             [
@@ -203,12 +269,11 @@ class _SeveralParts(ManyRows):
             ]
         )
         self.intercept = [_rounded(value, self.terms) for value in self.model.intercept]
-        self.charges = Charges.made(compiled, question)
         self.is_plain, self.items = question.choices.is_plain, _items(question.choices)
         self._tables: dict[tuple[int, ...], Tables] = {}
         self._lock = threading.Lock()
 
-    def answer(self, cells: Floats, vague: Mask) -> Answers:
+    def decide(self, cells: Floats, vague: Mask, charge: Charge | None, side: int) -> Answers:
         outputs, rows = len(self.intercept), cells.shape[1]
         sums, doubts = kernel.add_up(self.values, outputs, cells, vague)
         scores = sums.T + np.array([near for near, _ in self.intercept])
@@ -217,16 +282,20 @@ class _SeveralParts(ManyRows):
         sizes = np.full(rows, kernel.OPEN, np.int32)
         margins, margin_errors = np.full(rows, np.nan), np.full(rows, np.nan)
         found: list[tuple[NDArray[np.int64], Whole, Whole]] = []
-        charges = np.zeros((outputs, 1)) if self.charges is None else self.charges.of(cells, vague)
         for winner, parts in self.parts.items():
             chosen = np.flatnonzero(is_sure & (classes == winner))
             if not parts or not len(chosen):
                 continue
             each = [_margins(part, scores[chosen], errors[chosen]) for part in parts]
             group_margins, group_errors = (np.stack(column) for column in zip(*each, strict=True))
-            own = charges if self.charges is None else charges[:, chosen]
-            more = np.stack([np.abs(np.array(part.factors, float)) @ own for part in parts]) * WIDER
-            group_sizes, tightest, fixed = self._decide(parts, cells, vague, chosen, group_margins, group_errors + more)
+            decided = group_margins, group_errors
+            if charge is not None:
+                own = charge.cut(chosen)
+                decided = _with_slack(parts, own, side, *decided)
+                group_margins, group_errors = _with_slack(parts, own, INNER, group_margins, group_errors)
+            group_sizes, tightest, fixed = self._decide(parts, cells, vague, chosen, *decided)
+            if charge is not None and side == INNER:  # rounding alone may break the claim
+                group_sizes[(group_margins < -group_errors).any(axis=0)] = kernel.REFUSED
             sizes[chosen] = group_sizes
             margins[chosen] = group_margins[tightest, np.arange(len(chosen))]
             margin_errors[chosen] = group_errors[tightest, np.arange(len(chosen))]
@@ -273,6 +342,19 @@ def _items(choices: Choices) -> tuple[NDArray[np.int64], NDArray[np.int64], NDAr
     decided[sorted(choices.fix)] = cover_kernel.KEPT
     first = np.cumsum([0, *map(len, choices.items)])
     return first, np.concatenate(choices.items).astype(np.int64), np.array(choices.costs, np.int64), decided
+
+
+def _slack(charge: Charge | None, side: int) -> kernel.Slack:
+    """Return what is added to the margins of a claim of one part over one score."""
+    return kernel.NO_SLACK if charge is None else charge.slack((1,), side)
+
+
+def _with_slack(
+    parts: Sequence[Part], charge: Charge, side: int, margins: Floats, errors: Floats
+) -> tuple[Floats, Floats]:
+    """Return the margins of all parts (first index), and their errors, with what is charged taken off or added."""
+    each = [charge.slack(part.factors, side).on(*one) for part, *one in zip(parts, margins, errors, strict=True)]
+    return np.stack([one for one, _ in each]), np.stack([one for _, one in each])
 
 
 def _margins(part: Part, scores: Floats, errors: Floats) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from suffice.answers.explanation import Explanation
 from suffice.batch.lookup import ROUNDING, TINY, WIDER, Floats
-from suffice.errors import DataError, PreferenceError, RowError
+from suffice.errors import ClaimError, DataError, PreferenceError, RowError
 from suffice.model.compiled import Compiled
 from suffice.numbers.enclosure import Enclosure
 from suffice.numbers.exact import nearest_float, rational
@@ -68,7 +68,7 @@ class BatchResult:
     def _reason(self, row: int) -> str:
         try:
             explain(self.compiled, self.question, self.source.row(row))
-        except PreferenceError as error:
+        except (PreferenceError, ClaimError) as error:
             return str(error)
         raise DataError(f"row {row} could not be explained, and now it can: the table was changed in the meantime")
 
@@ -235,8 +235,11 @@ class BatchResult:
         return np.flatnonzero(self.status_codes == FAILED)
 
     def to_pandas(self) -> Any:
-        """Return a pandas DataFrame with the columns of `to_arrow`."""
-        return self.to_arrow().to_pandas()
+        """Return a pandas DataFrame with the columns of `to_arrow`; whole numbers stay whole where rows failed."""
+        import pandas as pd
+
+        whole = {_arrow().int32(): pd.Int32Dtype(), _arrow().int64(): pd.Int64Dtype()}
+        return self.to_arrow().to_pandas(types_mapper=whole.get)
 
     def to_arrow(self) -> Any:
         """Return an Arrow table with a column for each of the arrays, and the names of the features fixed as lists.

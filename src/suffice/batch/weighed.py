@@ -13,8 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from suffice.batch.kernel import OPEN, REFUSED, Sides, compiled, exceeds, holds, measure, scratch_of, slack_error
-from suffice.batch.lookup import ROUNDING, WIDER, Floats, Tables
+from suffice.batch.kernel import (
+    OPEN,
+    REFUSED,
+    Sides,
+    Slack,
+    compiled,
+    exceeds,
+    holds,
+    measure,
+    scratch_of,
+    slack_error,
+)
+from suffice.batch.lookup import ROUNDING, WIDER, Tables
 from suffice.solvers.cover_kernel import FREED
 from suffice.solvers.cover_kernel import OPEN as UNDECIDED
 from suffice.solvers.covers import PARTS
@@ -31,9 +42,7 @@ def odd_items(costs: Any, decided: Any) -> Any:
     return is_odd if is_odd.sum() <= MOST_ODD else None
 
 
-def decide_weighed(
-    tables: Tables, sides: Sides, cells: Any, vague: Any, charges: Floats, items: Any, is_odd: Any
-) -> Any:
+def decide_weighed(tables: Tables, sides: Sides, cells: Any, vague: Any, slack: Slack, items: Any, is_odd: Any) -> Any:
     """Answer rows whose claim has one part: the same as `decide_one`."""
     entry, drops, bounds, _ = scratch_of(*cells.shape)
     sums, off, margins, errors = measure(tables, sides, cells, vague, entry, drops, bounds)
@@ -42,9 +51,8 @@ def decide_weighed(
     keys = np.empty(low.shape, np.int64)
     weigh_items(drops, bounds, first, members, low, high, keys)
     keys.sort(axis=1)
-    sizes, fixed = cut_weighed(
-        keys, low, high, drops, bounds, margins, errors + charges, first, members, costs, decided, is_odd
-    )
+    charged = slack.on(margins, errors)
+    sizes, fixed = cut_weighed(keys, low, high, drops, bounds, *charged, first, members, costs, decided, is_odd)
     return sums, off, sizes, margins, errors, fixed
 
 

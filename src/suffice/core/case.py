@@ -43,7 +43,7 @@ from suffice.question.row import Row, read_row
 Answer = TypeVar("Answer")
 
 _MOST_BITS = 16_384  # how closely a number of the claim that is not rational is enclosed at most
-_SMOOTH_BITS = 64  # how closely the scores of smooth shapes are enclosed at first
+_SMOOTH_BITS = 40  # how closely the scores of smooth shapes are enclosed at first: what floats can do
 _MOST_SMOOTH_BITS = 512  # and at most: two of them that agree so far are taken for a tie, which is not decided
 
 
@@ -104,11 +104,11 @@ class Case:
     def refined(self) -> Case:
         """Return the same case with numbers that are not rational enclosed in twice as many bits."""
         known = None if self.compiled.is_enclosed else self.parts
-        return replace(self, **_seen(self.compiled, self.question, self.row, self.winner, 2 * self.bits, known))
+        return replace(self, **_seen(self.compiled, self.question, self.row, self.winner, _twice(self.bits), known))
 
     def settle(self, is_settled: bool) -> None:
         """Raise `Undecided` where something is not settled that may be once smooth shapes are known more closely."""
-        if not is_settled and self.compiled.is_enclosed and 2 * self.bits <= _MOST_SMOOTH_BITS:
+        if not is_settled and self.compiled.is_enclosed and self.bits < _MOST_SMOOTH_BITS:
             raise Undecided
 
     @property
@@ -363,15 +363,20 @@ def _seen(
 
 
 def _more(bits: int, compiled: Compiled) -> int:
-    """Return twice as many bits, unless that is too many."""
-    if 2 * bits > (_MOST_SMOOTH_BITS if compiled.is_enclosed else _MOST_BITS):
+    """Return more bits, unless that is too many."""
+    if _twice(bits) > (_MOST_SMOOTH_BITS if compiled.is_enclosed else _MOST_BITS):
         raise BudgetError(
             f"scores or sums of drops agree to {bits} bits, so that a tie is not ruled out; change the row or the "
             "claim slightly"
             if compiled.is_enclosed
             else f"a sum of drops agrees with the threshold to {_MOST_BITS} bits; change the threshold slightly"
         )
-    return 2 * bits
+    return _twice(bits)
+
+
+def _twice(bits: int) -> int:
+    """Return the next power of two."""
+    return 1 << bits.bit_length()
 
 
 def cost_of(units: int, unit: Rational) -> int | Fraction:

@@ -39,7 +39,7 @@ from suffice.shapes import PiecewiseLinear, Readout, ReluNetwork, Shape, Table
 from suffice.shapes.activations import Activation
 from suffice.shapes.shape import Rescaled, Scaled, Sum
 
-_CELLS = 32  # into which an interval is cut, at least; at most twice as many, unless
+CELLS = 32  # into which an interval is cut, at least; at most twice as many, unless
 _FINEST = 64  # a cell would be less than this part of the feature's unit
 _AT_ONCE = 128  # cells that are worked out together
 _MOST_KEPT = 1 << 21  # numbers
@@ -167,7 +167,7 @@ class Rounding:
             if cells and np.isfinite((found := Terms.anywhere(cells)).error).all():
                 return found
         # Cells of its own reach no further than the span does, to numbers that are looked up or overflow.
-        return self._terms(name, shape, own(2 * _CELLS))
+        return self._terms(name, shape, own(2 * CELLS))
 
     def _on_grid(self, i: int, low: Rational, high: Rational, *, is_integers: bool) -> Iterator[Terms]:
         """Return the cells of the grid that a span meets; none if the grid would be too fine for floats."""
@@ -184,7 +184,7 @@ class Rounding:
         """Return the power of two that cells of a feature are wide for a span of some width; the wider, the higher."""
         feature = self.model.features[i]
         unit = min(abs(feature.scale), feature.deviation or abs(feature.scale))
-        least, step = nearest_float(unit / _FINEST), nearest_float(width / _CELLS)
+        least, step = nearest_float(unit / _FINEST), nearest_float(width / CELLS)
         return max(math.frexp(max(step, least))[1] - 1, -1074)
 
     def cells(self, i: int, level: int, first: int, last: int, *, is_integers: bool) -> Iterator[Terms]:

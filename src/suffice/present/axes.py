@@ -37,6 +37,17 @@ def axis_of(ax: Axes | None, width: float, height: float) -> Axes:
     return ax
 
 
+def panels(count: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """Return a figure with so many axes, three in a row, with room for a legend below, and the axes."""
+    columns = min(3, count)
+    rows = -(-count // columns)
+    figure = new_figure(width * columns, height * rows + 0.4)
+    grid = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for ax in grid[count:]:
+        ax.set_axis_off()
+    return figure, grid[:count]
+
+
 def lines_that_fit(ax: Axes) -> int:
     """Return how many lines of text fit one above the other."""
     return max(int(size_in_points(ax)[1] / LINE), 1)

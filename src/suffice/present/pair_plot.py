@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from suffice.answers import Explanation
 from suffice.errors import DataError
-from suffice.present.axes import FONT, axis_of, fitted, legend, literal, new_figure, short_label, size_in_points
+from suffice.present.axes import FONT, axis_of, fitted, legend, literal, panels, short_label, size_in_points
 from suffice.present.pair_outline import PairOutline, Side, pair_outline, strongest_pairs
 
 if TYPE_CHECKING:
@@ -54,14 +54,9 @@ def pairs(why: Explanation, features: Sequence[tuple[str, str]] | None = None, *
     chosen = (strongest_pairs(why, most) if features is None else list(features))[:most]
     if not chosen:
         raise DataError("there are no terms over two features to draw")
-    columns = min(3, len(chosen))
-    rows = -(-len(chosen) // columns)
-    figure = new_figure(3.5 * columns, 2.9 * rows + 0.4)
-    grid = figure.subplots(rows, columns, squeeze=False).flat
-    for ax, names in zip(grid, chosen, strict=False):
+    figure, axes = panels(len(chosen), 3.5, 2.9)
+    for ax, names in zip(axes, chosen, strict=True):
         pair(why, names, ax)
-    for ax in list(grid)[len(chosen) :]:
-        ax.set_axis_off()
     figure.legend(handles=_entries(), loc="outside lower center", ncols=3, frameon=False, fontsize=FONT)
     return figure
 

@@ -44,7 +44,7 @@ try:
         lines_that_fit,
         literal,
         name_lines,
-        new_figure,
+        panels,
         short_label,
         size_in_points,
     )
@@ -164,14 +164,11 @@ def shape(why: Explanation, feature: str, ax: Axes | None = None, *, part: int |
 def shapes(why: Explanation, features: Sequence[str] | None = None, *, most: int = 9) -> Figure:
     """Return a figure with the shapes of several features; by default the fixed ones, then the strongest free ones."""
     chosen = (list(why.ranked) if features is None else list(features))[:most]
-    columns = min(3, len(chosen))
-    rows = -(-len(chosen) // columns)
-    figure = new_figure(3.3 * columns, 2.4 * rows + 0.4)
-    grid = figure.subplots(rows, columns, squeeze=False).flat
-    for ax, feature in zip(grid, chosen, strict=False):
+    if not chosen:
+        raise DataError("there are no features to draw")
+    figure, axes = panels(len(chosen), 3.3, 2.4)
+    for ax, feature in zip(axes, chosen, strict=True):
         shape(why, feature, ax)
-    for ax in list(grid)[len(chosen) :]:
-        ax.set_axis_off()
     figure.legend(handles=_shape_entries(), loc="outside lower center", ncols=3, frameon=False, fontsize=FONT)
     return figure
 

@@ -100,7 +100,7 @@ class Chain:
                 return arb(self.labels[at])
             assert self.first is not None
             inner = self.first.labels[at]
-        elif at in self.points and not side:
+        elif self.points and not side and at in self.points:
             return arb(self.points[at])
         else:
             inner = self._inner(at)
@@ -182,6 +182,10 @@ class Chains:
             for corner, is_continuous in chain.corners.items():
                 found[corner] = found.get(corner, True) and is_continuous
         return dict(sorted(found.items()))
+
+    def is_continuous(self, at: Rational) -> bool:
+        """Whether the function is known to be continuous at a place."""
+        return not self.corners or self.corners.get(at, True)
 
     @cached_property
     def places(self) -> list[Rational]:

@@ -6,8 +6,9 @@ In: chains of stages. Out: values, and infima over intervals with ends, each enc
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cached_property
 from typing import NoReturn
 
@@ -25,6 +26,10 @@ from suffice.shapes.monotone import GUARD_BITS, Lowpoint, Monotone
 
 _MOST_KEPT = 4_096  # values at places
 _FARTHEST = fmpq(*math.ldexp(1.0, 1023).as_integer_ratio())
+
+
+class _Unknown(Enum):
+    VALUE = "not computed yet"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +56,7 @@ class Enclosed(Function):
     knots: tuple[Rational, ...] = ()  # what a function of other kinds has
     values: tuple[Rational, ...] = ()
     labels: Mapping[Label, Rational] = field(default_factory=dict)
-    _kept: dict[tuple[Value, int, int], Enclosure | None] = field(default_factory=dict, repr=False)
+    _kept: dict[tuple[Hashable, int, int], Enclosure | None] = field(default_factory=dict, repr=False)
 
     is_exact = False
 
@@ -74,19 +79,22 @@ class Enclosed(Function):
 
     def limit(self, at: Rational, bits: int, side: int) -> Enclosure:
         """Return the limit at a number from one side (-1 or 1), enclosed."""
-        found = self._value(at, bits, side if not self.chains.corners.get(at, True) else 0)
+        found = self._value(at, bits, 0 if self.chains.is_continuous(at) else side)
         if found is None:
             self._has_none(brief(at))
         return found
 
     def _value(self, at: Value, bits: int, side: int) -> Enclosure | None:
-        key = at, bits, side
-        if key not in self._kept:
+        # A rational takes six times as long to hash as the two integers that it is made of.
+        key = (int(at.p), int(at.q)) if isinstance(at, fmpq) else at, bits, side
+        found = self._kept.get(key, _Unknown.VALUE)
+        if isinstance(found, _Unknown):
+            with working(bits + GUARD_BITS):
+                found = of_ball(self.chains.value(at, side))
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
-            with working(bits + GUARD_BITS):
-                self._kept[key] = of_ball(self.chains.value(at, side))
-        return self._kept[key]
+            self._kept[key] = found
+        return found
 
     def has_value(self, at: Value) -> bool:
         """Whether the function is known to have a value at a place."""

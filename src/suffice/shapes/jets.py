@@ -4,20 +4,23 @@ What is made of a cell goes through *stages*, one after the other: networks, smo
 turns the coefficients of its input into those of its output. After each, what is known over the cell is cut down by
 what is known at its middle: a coefficient differs from that at the middle by no more than the distance times the next
 derivative (the mean value theorem). So what interval arithmetic overestimates is left to the highest order alone.
+Where few bits are asked for, networks are computed in floats.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from flint import arb, arb_mat, fmpq
+from flint import arb, arb_mat, ctx, fmpq
 
 from suffice.numbers.exact import Rational
 from suffice.shapes.activations import Activation
 from suffice.shapes.curves import Curves
+from suffice.shapes.float_network import FLOAT_PRECISION, FloatNetwork, Readout, read_by
 from suffice.shapes.smooth_functions import TERMS, SmoothFunction, Taylor, Zones, chained, hull_of, line
 
 
@@ -162,9 +165,11 @@ class BallLayer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NetworkStage:
-    """A linear combination of the outputs of a network of one input."""
+    """A linear combination of the outputs of a network of one input; `shape` is the network as users give it."""
 
+    shape: Any
     layers: tuple[BallLayer, ...]
+    floats: FloatNetwork  # the same, for few bits
     skips: dict[int, int]
     readout: tuple[Rational, ...]
 
@@ -178,12 +183,20 @@ class NetworkStage:
         """False: it may have limits."""
         return False
 
+    @cached_property
+    def _float_readout(self) -> Readout:
+        return read_by(self.readout)
+
     def read_by(self, readout: Sequence[Rational]) -> NetworkStage:
         """Return another combination of the same outputs."""
-        return NetworkStage(self.layers, self.skips, tuple(readout))
+        return replace(self, readout=tuple(readout))
 
     def jet(self, inner: Jet) -> Jet:
         """Return the network of a function over a cell."""
+        if ctx.prec <= FLOAT_PRECISION:
+            near = self.floats.jet(inner.middle, inner.cell, inner.steps[0], self._float_readout)
+            if near is not None:
+                return inner.with_(*near)
         steps, width = inner.steps, 2 * TERMS
         states = [arb_mat(1, width, [*inner.middle, *inner.cell])]
         for k, layer in enumerate(self.layers, start=1):
@@ -209,6 +222,10 @@ class NetworkStage:
 
     def value(self, at: arb) -> arb:
         """Return its value over a ball."""
+        if ctx.prec <= FLOAT_PRECISION:
+            near = self.floats.value(at, self._float_readout)
+            if near is not None:
+                return near
         states = [arb_mat(1, 1, [at])]
         for k, layer in enumerate(self.layers, start=1):
             state = layer.weights * states[-1]

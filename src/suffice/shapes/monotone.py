@@ -31,6 +31,7 @@ from suffice.shapes.jets import Jet
 GUARD_BITS = 32
 _CELLS_AT_FIRST = 8  # that an interval is cut into before anything is known of it
 _DEEPEST = 20  # how often a cell is halved before it is left in doubt, until it matters
+_ROUNDING = 4  # times what the value in the middle of a cell is off by: one that varies no more is left in doubt
 _MOST_CELLS = 4_000  # looked at; what is beyond stays in doubt
 
 ValueAt = Callable[[Rational, int, int], Enclosure | None]
@@ -181,8 +182,8 @@ class Monotone:
             elif zero is not None:
                 cell.kind = Kind.VALLEY if is_convex else Kind.HILL
                 cell.place = max(zero.low, cell.low), min(zero.high, cell.high)
-        elif cell.spread is not None and cell.spread <= _unit(bits):
-            cell.kind = Kind.DOUBT
+        elif cell.spread is not None and cell.spread <= max(_unit(bits), _rounding(jet)):
+            cell.kind, cell.is_hopeless = Kind.DOUBT, True
 
     def _look_closer(self, cell: Cell, bits: int) -> None:
         """Look at a cell in doubt with more bits, or at its halves."""
@@ -235,15 +236,15 @@ class Monotone:
 
     def _at_ends(self, cells: Sequence[Cell], low: Rational, high: Rational, bits: int) -> Lowpoint | None:
         """Return what is lowest at ends: those of the interval, corners where it jumps, and between fall and rise."""
-        jumps = self.function.corners
+        is_continuous = self.function.is_continuous
         room = (high - low) / 2
         found: list[Lowpoint] = []
-        if _kind(cells[0]).may_rise_first or not jumps.get(low, True):
+        if _kind(cells[0]).may_rise_first or not is_continuous(low):
             found += self._at(low, bits, (0, 1), room)
-        if _kind(cells[-1]).may_fall_last or not jumps.get(high, True):
+        if _kind(cells[-1]).may_fall_last or not is_continuous(high):
             found += self._at(high, bits, (0, -1), room)
         for left, right in pairwise(cells):
-            if not jumps.get(left.high, True):
+            if not is_continuous(left.high):
                 found += self._at(left.high, bits, (0, -1, 1), room)
             elif _kind(left).may_fall_last and _kind(right).may_rise_first:
                 found += self._at(left.high, bits, (0,), room)
@@ -252,7 +253,7 @@ class Monotone:
     def _at(self, at: Rational, bits: int, sides: Iterable[int], room: Rational) -> Iterator[Lowpoint]:
         """Yield the value at a place, and the limits there from some sides where the function jumps."""
         for side in sides:
-            if side and self.function.corners.get(at, True):
+            if side and self.function.is_continuous(at):
                 continue
             limit = self.value(at, bits, side)
             place = at + side * min(_unit(bits), self.function.distance_beside(at), room) if side else at
@@ -273,12 +274,12 @@ class Monotone:
         left, right = cell.place
         if start >= right or end <= left:  # beyond the lowest place it rises, before it falls
             at, side = (start, 1) if start >= right else (end, -1)
-            is_jump = not self.function.corners.get(at, True)
+            is_jump = not self.function.is_continuous(at)
             return _lowest(self._at(at, bits, (side if is_jump else 0,), (end - start) / 2))
-        if start <= best.at <= end and self.function.corners.get(best.at, True):
+        if start <= best.at <= end and self.function.is_continuous(best.at):
             return best
         at = max(start, min(best.at, end))
-        if not self.function.corners.get(at, True):
+        if not self.function.is_continuous(at):
             at = (start + end) / 2
         value = self.value(at, bits, 0)
         return None if value is None else Lowpoint(best.low, value.high, at)
@@ -340,6 +341,11 @@ class Monotone:
 
 def _unit(bits: int) -> Rational:
     return fmpq(1, fmpz(1) << bits)
+
+
+def _rounding(jet: Jet) -> Rational:
+    """Return how far apart values may be found though they are equal."""
+    return _ROUNDING * fmpq(*float(jet.middle[0].rad()).as_integer_ratio())
 
 
 def _kind(cell: Cell) -> Kind:

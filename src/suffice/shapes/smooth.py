@@ -17,6 +17,7 @@ from suffice.shapes.chains import Chain, Chains
 from suffice.shapes.combining import combined
 from suffice.shapes.curves import curved_form
 from suffice.shapes.enclosed import Enclosed, chains_of, summed
+from suffice.shapes.float_network import FloatNetwork
 from suffice.shapes.function import Function
 from suffice.shapes.jets import BallLayer, ExactStage, FormulaStage, NetworkStage, Stage, zones_of
 from suffice.shapes.network import Network
@@ -72,7 +73,8 @@ class SmoothNetwork(Network):
         As those of `ReluNetwork`.
     activations : str, SmoothFunction, Activation, or sequence of these
         After each layer but the last: one for all, or one for each. The name of a smooth function ("tanh", "sigmoid",
-        "elu", "selu", "celu", "gelu", "gelu_tanh", "silu", "softplus", "mish", "sine"), or of one that has corners.
+        "elu", "selu", "celu", "gelu", "gelu_tanh", "silu", "hardswish", "softplus", "mish", "sine"), or of one that has
+        corners.
 
     Examples
     --------
@@ -101,8 +103,18 @@ class SmoothNetwork(Network):
 
     def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Enclosed, ...]:
         each = range(self.outputs)
-        stages = (NetworkStage(self._layers, dict(self.skips), tuple(fmpq(j == k) for k in each)) for j in each)
+        known = self, self._layers, self._floats, dict(self.skips)
+        stages = (NetworkStage(*known, tuple(fmpq(j == k) for k in each)) for j in each)
         return tuple(Enclosed(Chains([Chain(ONE, ZERO, ONE, None, (one,))]), budget.feature) for one in stages)
+
+    def read_by(self, weight: ArrayLike) -> SmoothNetwork:
+        """Return the network with one more layer, a linear one without bias."""
+        activations = (*self.activations, Activation.identity())
+        return SmoothNetwork([*self.weights, weight], [*self.biases, None], activations, self.skips)
+
+    @cached_property
+    def _floats(self) -> FloatNetwork:
+        return FloatNetwork(self.weights, self.biases, (*self.activations, Activation.identity()), self.skips)
 
     @cached_property
     def _layers(self) -> tuple[BallLayer, ...]:

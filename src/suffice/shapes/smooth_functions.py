@@ -28,8 +28,8 @@ TERMS = 4
 _UNKNOWN = arb.nan()
 
 # PyTorch's constants of SELU, as float64 has them.
-_SELU_ALPHA, _SELU_SCALE = rational(1.6732632423543772848), rational(1.0507009873554804934)
-_GELU_CUBIC = fmpq(44715, 10**6)
+SELU_ALPHA, SELU_SCALE = rational(1.6732632423543772848), rational(1.0507009873554804934)
+GELU_CUBIC = fmpq(44715, 10**6)
 
 
 def chained(outer: Taylor, inner: Taylor) -> Taylor:
@@ -96,7 +96,7 @@ def _gelu(z: arb) -> Taylor:
 def _gelu_tanh(z: arb) -> Taylor:
     # (1 + tanh(w)) / 2 is the sigmoid of 2w.
     factor = 2 * (2 / arb.pi()).sqrt()
-    cubic = arb(_GELU_CUBIC) * factor
+    cubic = arb(GELU_CUBIC) * factor
     inner = [z * (factor + cubic * z * z), factor + 3 * cubic * z * z, 3 * cubic * z, cubic]
     return _times_itself(z, chained(_sigmoid(inner[0]), inner))
 
@@ -205,6 +205,13 @@ def _celu(alpha: Rational) -> Zones:
     return Zones((ZERO,), (below, line(ONE)), 1)
 
 
+def _hardswish() -> Zones:
+    def between(z: arb) -> Taylor:
+        return [z * (z + 3) / 6, (2 * z + 3) / 6, arb(1) / 6, arb(0)]
+
+    return Zones((rational(-3), rational(3)), (line(ZERO), between, line(ONE)), 0)
+
+
 def _yeo_johnson(exponent: Rational) -> Zones:
     def above(z: arb) -> Taylor:
         return _box_cox(1 + z, exponent)
@@ -239,11 +246,12 @@ KINDS: Mapping[str, _Kind] = {
     "gelu": _Kind(_plain(_gelu), value=lambda z: z * (-z / arb(2).sqrt()).erfc() / 2),
     "gelu_tanh": _Kind(_plain(_gelu_tanh)),
     "mish": _Kind(_plain(_mish)),
+    "hardswish": _Kind(_hardswish),
     "sine": _Kind(_plain(_sine), value=lambda z: z.sin()),
     "softplus": _Kind(_plain(_softplus), (ONE,), *_POSITIVE, is_increasing=True),
     "elu": _Kind(_elu, (ONE,), *_POSITIVE, is_increasing=True),
     "celu": _Kind(_celu, (ONE,), *_POSITIVE, is_increasing=True),
-    "selu": _Kind(lambda: _elu(_SELU_ALPHA, _SELU_SCALE), is_increasing=True),
+    "selu": _Kind(lambda: _elu(SELU_ALPHA, SELU_SCALE), is_increasing=True),
     "exp": _Kind(_plain(_exp), is_increasing=True),
     "log": _Kind(_plain(_log), is_increasing=True),
     "sqrt": _Kind(_plain(_sqrt), is_increasing=True),
@@ -260,8 +268,8 @@ class SmoothFunction:
     Parameters
     ----------
     name : str
-        One of "tanh", "sigmoid", "silu", "gelu", "gelu_tanh", "mish", "sine", "softplus", "elu", "celu", "selu", "exp",
-        "log", "sqrt", "box_cox", "yeo_johnson" and "normal_quantile".
+        One of "tanh", "sigmoid", "silu", "gelu", "gelu_tanh", "mish", "hardswish", "sine", "softplus", "elu", "celu",
+        "selu", "exp", "log", "sqrt", "box_cox", "yeo_johnson" and "normal_quantile".
     parameter : number, optional
         The `beta` of softplus, the `alpha` of elu and celu, the exponent of box_cox and yeo_johnson; 1 by default.
 

@@ -158,8 +158,8 @@ class _Smallest:
         rest = self.order[place:]
         if self.problem.cost(rest) < missing:
             return True
-        if self.problem.adds_up:
-            return any(self.problem.most(freed, rest, one, missing - 1) < missing for one in self.surrogates)
+        if self.problem.adds_up:  # what is ruled out is ruled out for certain
+            return any(self.problem.outer.most(freed, rest, one, missing - 1) < missing for one in self.surrogates)
         at, costs = {k: p for p, k in enumerate(self.order)}, [self.problem.costs[k] for k in self.order]
         decided, undecided = [at[k] for k in freed], range(place, len(self.order))
         return any(one.most(decided, undecided, costs) < missing for one in self.knapsacks)
@@ -181,8 +181,8 @@ class _Smallest:
         if not problem.choices.is_counting or (problem.max_changed is not None and not problem.choices.is_plain):
             return False
         moving = problem.base + problem.choices.features(freed)
-        return all(
-            c.admits(moving + problem.choices.features(sorted(rest, key=row.__getitem__)[-missing:]))
+        return all(  # by the most that each can do
+            c.inner.admits(moving + problem.choices.features(sorted(rest, key=row.__getitem__)[-missing:]))
             for c, row in zip(problem.constraints, problem.drops, strict=True)
         )
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from suffice.core.constraint import Constraint, Drop, total
 from suffice.core.drops import Separable
 from suffice.core.later_drops import sorted_by_bounds
+from suffice.errors import Undecided
 from suffice.numbers.exact import ZERO, Rational, nearest_float
 from suffice.numbers.surd import lower, upper
 from suffice.question.preferences import Choices
@@ -63,6 +64,28 @@ class Problem:
         # A margin is within 2^-53 of its float, and a drop, were it a denormal, within its bounds.
         is_sure: NDArray[np.bool_] = np.all(self.bounds[1] * (1 + 2.0**-50) + 1e-320 < margins, axis=0)
         return tuple(k for k in self.open if not is_sure[k])
+
+    def may_admit(self, freed: Collection[int]) -> bool | None:
+        """Return the same; None where numbers that are only enclosed leave it open."""
+        try:
+            return self.admits(freed)
+        except Undecided:
+            return None
+
+    @cached_property
+    def outer(self) -> Problem:
+        """What refuses only what is refused for certain; the problem itself where all numbers are known."""
+        outer = tuple(constraint.outer for constraint in self.constraints)
+        return (
+            self if all(a is b for a, b in zip(outer, self.constraints, strict=True)) else Problem(outer, self.choices)
+        )
+
+    def in_order(self, items: Collection[int]) -> list[int] | None:
+        """Return items by their drops in the only constraint, ascending; None where that order is not known."""
+        ascending = sorted(items, key=self.drops[0].__getitem__)
+        least = self.outer.drops[0]
+        is_known = self.outer is self or all(self.drops[0][a] <= least[b] for a, b in pairwise(ascending))
+        return ascending if is_known else None
 
     def cost(self, items: Collection[int]) -> int:
         """Return what keeping some items costs."""
