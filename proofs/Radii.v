@@ -12,7 +12,9 @@ Variable label : Type. (* names of categories, "missing" *)
 Inductive value := Numeric (x : R) | Other (l : label).
 
 Record span := Span { low : option R; high : option R; is_integers : bool }.
-Record domain := Domain { spans : list span; categories : list value; codes : list value }.
+(** How far two categories are apart: a number of ranks or steps, or nothing where they have no distance. *)
+Record domain := Domain {
+  spans : list span; categories : list value; codes : list value; distance : value -> value -> option R }.
 
 Definition integer (x : R) : Prop := exists k : Z, x = IZR k.
 Definition in_span (s : span) (x : R) : Prop :=
@@ -20,16 +22,22 @@ Definition in_span (s : span) (x : R) : Prop :=
   /\ match high s with Some b => x <= b | None => True end
   /\ (is_integers s = true -> integer x).
 
-(** What is within a radius of a value: itself; if it is a category, any other; if it is a number and no code, the
-    numbers of the spans that are close enough. *)
+(** What is within a radius of a value: itself; if it is a category, those that are close enough, or any other at a
+    radius above 0 where they have no distance; if it is a number and no code, the numbers of the spans that are close
+    enough. *)
+Definition is_near (d : domain) (x v : value) (r : R) : Prop :=
+  match distance d x v with Some t => t <= r | None => 0 < r end.
 Inductive within (d : domain) (x : value) (r : R) : value -> Prop :=
 | within_same : within d x r x
-| within_category v : ~ In x (codes d) -> In x (categories d) -> 0 < r -> In v (categories d) -> within d x r v
+| within_category v : ~ In x (codes d) -> In x (categories d) -> is_near d x v r -> In v (categories d) -> within d x r v
 | within_number s a b : ~ In x (codes d) -> ~ In x (categories d) -> x = Numeric a ->
     In s (spans d) -> in_span s b -> a - r <= b <= a + r -> within d x r (Numeric b).
 
 Theorem within_grows d x r r' v : 0 <= r -> r <= r' -> within d x r v -> within d x r' v.
-Proof. intros P L [| w N C Q I | s a b N C E S I B]; [constructor 1 | constructor 2 | econstructor 3]; eauto; lra. Qed.
+Proof.
+  intros P L [| w N C Q I | s a b N C E S I B]; [constructor 1 | constructor 2 | econstructor 3]; eauto; try lra.
+  unfold is_near in *. destruct (distance d x w); lra.
+Qed.
 
 (** ** Ends of regions
 
@@ -53,6 +61,19 @@ Proof.
     destruct (Rcase_abs (v - x)) as [N | N]; [rewrite (Rabs_left _ N) | rewrite (Rabs_right _ N)]; clear - L U; order.
   - intros [t [T [Le B]]]. clear - T Le B. split; order.
 Qed.
+
+(** The same of categories at a distance, and of those without one. *)
+Theorem category_reach_is_union t radius : 0 <= t ->
+  ((of_real t <= radius)%number <-> exists r, 0 <= r /\ (of_real r <= radius)%number /\ t <= r).
+Proof. intros P. split; [intros L; exists t; auto using Rle_refl | intros [r [R [L Le]]]; clear - L Le; order]. Qed.
+
+Theorem leap_is_union radius : 0 < real radius ->
+  exists r, (of_real r <= radius)%number /\ 0 < r.
+Proof. intros P. exists (real radius / 2). unfold le, of_real; simpl. split; lra. Qed.
+
+(** At a distance that is within a radius, a category is within every real radius from there on. *)
+Theorem category_at_radius t radius r : (of_real t <= radius)%number -> (radius <= of_real r)%number -> t <= r.
+Proof. intros L U. clear - L U. order. Qed.
 
 (** From a radius on, or just beyond it: a place of the region is in the region at every real radius from there on;
     if it is beside a number, all numbers close enough on that side are. *)

@@ -141,6 +141,8 @@ class Explainer(Predictions, Desk):
             How far a free feature may move; infinity for its whole domain. Default: half a standard deviation.
         unit : {"std", "raw", "model"}
             What the radius is counted in: standard deviations, the features' own units, or the model's scaled units.
+        categories : {"free", "step"}
+            Whether a category without an order may become any other at any radius above 0, or at a radius of 1 or more.
         immutable : names of features
             Features that never change and are not counted.
         claim : Claim
@@ -188,7 +190,8 @@ class Explainer(Predictions, Desk):
         table : NumPy array, pandas or Polars DataFrame, Arrow table
             The rows, in the user's own units; an array by position, all others by feature name.
         threads : int, optional
-            How many to use; all by default. The result does not depend on it.
+            How many to use, and how many processes for rows that take long; as many as cores by default, 1 starts
+            none. The result does not depend on it.
         radius, **options
             As `explain` takes them. A row that cannot be explained gets the status "failed" and a message.
 

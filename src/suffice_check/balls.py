@@ -7,7 +7,9 @@ added to the radius where it happens. The bounds used are proven in docs/certifi
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from math import isqrt, log
+from statistics import NormalDist
 
 from suffice_check.exponential import exp_bounds
 from suffice_check.reading import RejectedError
@@ -15,7 +17,7 @@ from suffice_check.reading import RejectedError
 BITS = 80
 ONE = 1 << BITS
 FAR = 60 << BITS  # e^60 is taken for too large
-_MORE = 40  # digits more, inside of the exponential function
+_MORE = 16  # digits more, inside of the exponential function
 Ball = tuple[int, int]
 
 
@@ -101,6 +103,12 @@ if (
     raise ArithmeticError("the logarithm of 2 is not what it should be")
 
 
+@lru_cache(maxsize=256)
+def _of_256ths(i: int) -> int:
+    """Return e^(-i / 256), over 2^256; off by less than 4, from below."""
+    return int(exp_bounds(Fraction(-i, 256), _DIGITS + 16)[0] * 2**_DIGITS)
+
+
 def exp_minus(x: int, bits: int = BITS) -> Ball:
     """Return e^-x for one number from 0 up; all over 2^bits."""
     if x > bits << bits:
@@ -108,17 +116,15 @@ def exp_minus(x: int, bits: int = BITS) -> Ball:
     fine = bits + _MORE
     log_2 = _LOG_2 >> (_DIGITS - fine)  # off by less than 1
     halvings, rest = divmod(x << _MORE, log_2)
-    rest >>= 8  # e^-x = 2^-halvings · (e^-rest)^(2^8), where rest is off by less than halvings / 256 + 2
+    i = rest >> (fine - 8)
+    rest -= i << (fine - 8)  # e^-x = 2^-halvings · e^(-i / 256) · e^-rest, where rest is off by less than halvings
     total, term, k = 1 << fine, 1 << fine, 0
     while term:  # below 1/256 of the one before, with signs in turn; each is off by less than 3
         k += 1
         term = (term * rest >> fine) // k
         total += -term if k & 1 else term
-    error = 3 * k + (halvings >> 8) + 8
-    for _ in range(8):  # (v + δ)² is within 2·|δ| + δ² of v², for v ≤ 1
-        total, error = total * total >> fine, 2 * error + (error * error >> fine) + 2
     by = _MORE + halvings
-    return total >> by, (error >> by) + 2
+    return (total * _of_256ths(i) >> _DIGITS) >> by, ((3 * k + halvings + 8) >> by) + 2
 
 
 def exp(a: Ball) -> Ball:
@@ -165,6 +171,25 @@ def _log(x: int) -> Ball:
     return guess + rest + (shift * _LOG_2 >> (_DIGITS - BITS)), off + 3
 
 
+@lru_cache(maxsize=1)
+def sine_at(m: int) -> tuple[Ball, Ball]:
+    """Return sine and cosine of one number below 2^40."""
+    long, fine = _DIGITS - 16, BITS + _MORE
+    quarters, rest = divmod(m << (long - BITS), _PI >> 17)  # π / 2 is off by less than 1, and rest by less than 2^41
+    x = rest >> (long - fine)  # off by less than 2
+    power, found = x * x >> fine, []
+    for start, first in ((1, x), (0, 1 << fine)):
+        total, term, k = first, first, start
+        while term:  # each is off by less than 3, and from the second on below the one before, with signs in turn
+            k += 2
+            term = (term * power >> fine) // (k * (k - 1))
+            total += -term if k & 2 else term
+        found.append((total >> _MORE, ((3 * k + 8) >> _MORE) + 2))
+    (sine, error), (cosine, off) = found
+    turned = (sine, error), (cosine, off), (-sine, error), (-cosine, off)
+    return turned[quarters % 4], turned[(quarters + 1) % 4]
+
+
 def root(a: Ball) -> Ball:
     """Return the square root, of numbers from 0 up."""
     low, high = a[0] - a[1], a[0] + a[1]
@@ -174,10 +199,10 @@ def root(a: Ball) -> Ball:
 
 
 _PI = 0x3243F6A8885A308D313198A2E03707344A4093822299F31D0082EFA98EC4E6C89  # π · 2^256, rounded down
-_LONG = BITS + 100
-_LAST = 2  # a sum ends at a term that is no larger, over 2^_LONG
+_SPARE, _LAST = 28, 2  # digits more in sums that cancel, which end at a term that is no larger
 
 
+@lru_cache(maxsize=2)
 def _density(bits: int) -> Ball:
     """Return 1 / √(2π), over 2^bits."""
     low, high = (isqrt((1 << (2 * bits + _DIGITS)) // (2 * pi)) for pi in (_PI + 1, _PI))
@@ -191,32 +216,68 @@ def density(a: Ball) -> Ball:
 
 
 def normal(a: Ball) -> Ball:
-    """Return the distribution function of the normal distribution: it is `1/2 + φ(x) · Σ x^(2n+1) / (1·3·…·(2n+1))`."""
+    """Return the distribution function of the normal distribution."""
     m, r = a
-    x = abs(m)
-    above = of_ends(0, most(density((x, 0)))) if x >= 10 * ONE else _above(x)  # 1 - Φ(x) ≤ φ(x), for x ≥ 1
-    at = above if m < 0 else (ONE - above[0], above[1])
+    at = normal_at(m)[0]
     if not r:
         return at
-    steep = most(density((max(x - r, 0), 0)))  # Φ changes by no more than the largest density on the way, times the way
+    steep = most(density((max(abs(m) - r, 0), 0)))  # Φ changes by no more than the largest density on the way
     return at[0], at[1] + (r * steep >> BITS) + 1
 
 
-def _above(x: int) -> Ball:
-    """Return 1 - Φ(x) for one number from 0 to 10. The sum is below e^50 < 2^73: hence so many digits more."""
-    x <<= _LONG - BITS
-    power, power_up = x * x >> _LONG, -(-x * x >> _LONG)
-    low = low_term = high = high_term = x
-    k = 1
-    while high_term > _LAST or power_up > k << (_LONG - 1):
+@lru_cache(maxsize=1)
+def normal_at(m: int) -> tuple[Ball, Ball]:
+    """Return the distribution function of the normal distribution, and its density, at one number."""
+    x = abs(m)
+    if x < 10 * ONE:
+        above, dense = _above(x)
+    else:
+        dense = density((x, 0))
+        above = of_ends(0, most(dense))  # 1 - Φ(x) ≤ φ(x), for x ≥ 1
+    return above if m < 0 else (ONE - above[0], above[1]), dense
+
+
+def quantile(a: Ball) -> Ball:
+    """Return the number at which the normal distribution function has a value, for values between 0 and 1."""
+    low, high = _quantile(a[0] - a[1]), _quantile(a[0] + a[1])
+    return of_ends(low[0] - low[1], high[0] + high[1])
+
+
+def _quantile(p: int) -> Ball:
+    """Return that of one value: a guess by floats, one step of Newton's, and a look at both sides of it."""
+    less = min(p, ONE - p)
+    if less <= 0:
+        raise UnknownError
+    guess = int(NormalDist().inv_cdf(less / ONE) * 2**40) << (BITS - 40)
+    (share, _), (dense, _) = normal_at(guess)
+    if dense <= 0:
+        raise UnknownError
+    y, off = guess + ((less - share) << BITS) // dense, (256 << BITS) // dense
+    (below, r), (above, s) = normal_at(y - off)[0], normal_at(y + off)[0]
+    if not below + r <= less <= above - s:
+        raise UnknownError
+    return y if p == less else -y, off
+
+
+def _above(x: int) -> tuple[Ball, Ball]:
+    """Return 1 - Φ(x) and φ(x) for one number from 0 to 10: Φ is `1/2 + φ(x) · Σ x^(2n+1) / (1·3·…·(2n+1))`.
+
+    The sum is below 1.3 · e^(x²/2) < 2^(3x²/4 + 1): hence so many digits more.
+    """
+    by = _SPARE + (3 * (x * x >> 2 * BITS) >> 2)
+    bits = BITS + by
+    x <<= by
+    power = x * x >> bits  # off by less than 1
+    total, term, short, off, k = x, x, 0, 0, 1  # a term is short by no more than `off`, their sum by `short`
+    while term > _LAST or power + 1 > k << (bits - 1):
         k += 2
-        low_term, up = (low_term * power >> _LONG) // k, (high_term * power_up >> _LONG) + 1
-        high_term = up // k + 1
-        low, high = low + low_term, high + high_term
-    high += high_term + 1  # every later term is at most half the one before
-    even, off = exp_minus(power >> 1, _LONG)
-    factor = _density(_LONG)
-    dense = even * factor[0] >> _LONG, ((even * factor[1] + factor[0] * (off + 2) + (off + 2) * factor[1]) >> _LONG) + 2
-    half, by = 1 << (_LONG - 1), _LONG - BITS
-    first, second = half - ((dense[0] + dense[1]) * high >> _LONG) - 1, half - ((dense[0] - dense[1]) * low >> _LONG)
-    return of_ends(first >> by, -(-second >> by))
+        off = (off * (power + 1) + term >> bits) // k + 3
+        term = (term * power >> bits) // k
+        total, short = total + term, short + off
+    short += term + off + 1  # every later term is at most half the one before
+    even, error = exp_minus(power >> 1, bits)  # the exponent is off by less than 1
+    (factor, loose), error = _density(bits), error + 2
+    dense = even * factor >> bits, ((even * loose + factor * error + error * loose) >> bits) + 2
+    most_of = (dense[0] + dense[1]) * (total + short) >> bits
+    first, second = (1 << (bits - 1)) - most_of - 1, (1 << (bits - 1)) - ((dense[0] - dense[1]) * total >> bits)
+    return of_ends(first >> by, -(-second >> by)), (dense[0] >> by, (dense[1] >> by) + 2)

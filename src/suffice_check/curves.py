@@ -12,7 +12,7 @@ from fractions import Fraction
 from suffice_check.ordered import Number
 from suffice_check.roots import Exact, Roots, with_root
 
-MOST_POWERS = 4
+EXACT_POWERS, MOST_POWERS = 4, 64  # of polynomials whose least values are exact, and of any
 Polynomial = Sequence[Fraction]
 Found = tuple[
     Exact, int

@@ -37,6 +37,8 @@ class Domain(NamedTuple):
     spans: list[Span]
     categories: list[Value]
     codes: list[Value]
+    is_ordered: bool = False  # categories are as far apart as their places in the list
+    step: Fraction | None = None  # how far any two others are apart; None: each is in reach at any radius above 0
 
     def holds(self, x: Value) -> bool:
         """Whether a value is in the domain."""
@@ -56,17 +58,30 @@ class Domain(NamedTuple):
         if x in self.codes:
             return Domain([], [], [x])
         if x in self.categories:
-            return Domain([], [x] if radius == ZERO else self.categories, [])
+            return Domain([], self._categories_around(x, radius), [])
         if radius is None or not isinstance(x, Number):
             return self.numbers(None, None)
         return self.numbers(Number(x.value - radius.value, -radius.edge), Number(x.value + radius.value, radius.edge))
 
+    def _categories_around(self, x: Value, radius: Number | None) -> list[Value]:
+        if radius is None:
+            return self.categories
+        if self.is_ordered:
+            at = self.categories.index(x)
+            return [y for k, y in enumerate(self.categories) if Number(Fraction(abs(k - at))) <= radius]
+        is_free = radius != ZERO if self.step is None else Number(self.step) <= radius
+        return self.categories if is_free else [x]
+
 
 def read_domain(document: Any) -> Domain:
     """Return the domain of a feature of a model file."""
-    spans, *lists = fields(document, "spans", "categories", "codes")
+    if isinstance(document, dict):
+        document = {"ordered": False, **document}
+    spans, *lists, is_ordered = fields(document, "spans", "categories", "codes", "ordered")
     categories, codes = ([value(v) for v in items(part)] for part in lists)
-    read = Domain([_span(*items(span)) for span in items(spans)], categories, codes)
+    read = Domain([_span(*items(span)) for span in items(spans)], categories, codes, is_ordered)
+    if type(is_ordered) is not bool or (is_ordered and (read.spans or not categories)):
+        raise ValueError("a domain is ordered or not, and one that is has categories and no numbers beside them")
     listed = [*categories, *codes]
     if has_repeats(listed):
         raise ValueError("a category or code is listed twice")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from suffice_check.claims import Claim, read_claim
 from suffice_check.domain import Domain, Span
-from suffice_check.model import Model
+from suffice_check.model import Feature, Model
 from suffice_check.ordered import ZERO, Number
 from suffice_check.reading import RejectedError, Value, fields, number, one_of, texts, value, whole
 from suffice_check.tree import Choices
@@ -23,6 +23,7 @@ class Question(NamedTuple):
 
     radius: Reach | dict[str, Reach]
     unit: str
+    categories: str
     immutable: list[str]
     claim: Claim
     fix: list[str]
@@ -45,10 +46,14 @@ class Question(NamedTuple):
 
 def read_question(document: Any) -> Question:
     """Return the question of a certificate."""
-    radius, unit, immutable, claim, fix, free, cost, groups, most, norm, kind = fields(document, *Question._fields)
+    if isinstance(document, dict):
+        document = {"categories": "free", **document}
+    read = fields(document, *Question._fields)
+    radius, unit, categories, immutable, claim, fix, free, cost, groups, most, norm, kind = read
     return Question(
         {name: _reach(one) for name, one in radius.items()} if isinstance(radius, dict) else _reach(radius),
         one_of(unit, "std", "raw", "model"),
+        one_of(categories, "free", "step"),
         texts(immutable),
         read_claim(claim),
         texts(fix),
@@ -77,6 +82,27 @@ def indices(names: Iterable[str], model: Model, step: str) -> list[int]:
     return found
 
 
+def as_asked(question: Question, model: Model) -> Model:
+    """Return the model with the distances that a question gives categories without an order: a radius of 1, or none."""
+    if question.categories == "free":
+        return model
+    found = []
+    for feature in model.features:
+        if feature.domain.categories and not feature.domain.is_ordered:
+            # beside numbers a radius of 1 is as much for categories as it is for these
+            step = (_unit(question, feature) if feature.domain.spans else None) or Fraction(1)
+            feature = feature._replace(domain=feature.domain._replace(step=step))
+        found.append(feature)
+    return model._replace(features=found)
+
+
+def _unit(question: Question, feature: Feature) -> Fraction | None:
+    """Return what a radius of 1 is in a feature's own units, of which one is a rank where categories are ordered."""
+    if question.unit == "std":
+        return feature.deviation
+    return abs(feature.shape.scale) if question.unit == "model" and feature.domain.spans else Fraction(1)
+
+
 def radii(question: Question, model: Model) -> list[Reach]:
     """Return how far each feature may move in the user's own units; None: over its whole domain."""
     immutable, found = {*indices(question.immutable, model, "immutable")}, []
@@ -88,9 +114,9 @@ def radii(question: Question, model: Model) -> list[Reach]:
             raise RejectedError("radius", f"that of {feature.name!r} is negative")
         if i in immutable:
             radius = Fraction(0)
-        elif radius and isinstance(radius, Fraction) and feature.domain.spans and question.unit != "raw":
-            # without numbers there are no distances
-            unit = abs(feature.shape.scale) if question.unit == "model" else feature.deviation
+        elif radius and isinstance(radius, Fraction) and (feature.domain.spans or feature.domain.is_ordered):
+            # other categories have no unit: their radius counts steps, or only tells 0 from more
+            unit = _unit(question, feature)
             if unit is None:
                 raise RejectedError("radius", f"the model has no standard deviation for {feature.name!r}")
             radius *= unit
@@ -145,11 +171,11 @@ def choices(question: Question, model: Model) -> Choices:
         if name not in items or cost <= 0:
             raise RejectedError("cost", f"{name!r} is not a feature or group with a cost, or its cost is not above 0")
     costs = [question.cost.get(name, Fraction(1)) for name in items]
-    unit = _unit(costs)
+    unit = _common(costs)
     return Choices(list(items.values()), [int(cost / unit) for cost in costs], fix, free, unit)
 
 
-def _unit(costs: list[Fraction]) -> Fraction:
+def _common(costs: list[Fraction]) -> Fraction:
     """Return the largest number of which all costs are multiples."""
     unit, largest = costs[0], max(costs)
     for p, q in (cost.as_integer_ratio() for cost in costs):

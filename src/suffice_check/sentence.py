@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from math import floor
 from typing import Any
 
 from suffice_check.certificate import Radius, Range, Step
 from suffice_check.domain import Domain, Span
+from suffice_check.model import Feature
 from suffice_check.ordered import Number
 from suffice_check.question import Reach, regions
 from suffice_check.ranges import in_range
@@ -247,13 +249,43 @@ class Sentence:
         ]
         if cut := [one.name for one in near if self._is_cut(one.domain, self.cells[one.name], radii[one.name])]:
             said.append(f"{self._quoted(cut)} only inside {'their domains' if cut[1:] else 'its domain'}")
-        if any(self.cells[feature.name] in feature.domain.categories for feature in near):
-            above = " at a radius above 0" if self.is_open else ""
-            said.append(f"a category may become any other{above}")
+        said += self._categories([one for one in near if self.cells[one.name] in one.domain.categories], radii)
         labels = [x for _, domain, *_ in near if domain.spans for x in (*domain.categories, *domain.codes)]
         if any(isinstance(x, Number) for x in labels):
             said.append("numbers that are codes or categories count as labels")
         return said
+
+    def _categories(self, near: list[Feature], radii: dict[str, Reach]) -> list[str]:
+        """Return what the categories of features that may move can become; those without an order are all alike."""
+        ranks = [one for one in near if one.domain.is_ordered]
+        others = [one for one in near if not one.domain.is_ordered]
+        which = "a category without an order" if ranks else "a category"
+        if self.is_open:
+            least = "of 1 or more" if self.question.categories == "step" else "above 0"
+            said = [f"{which} may become any other at a radius {least}"] if others else []
+            names = self._quoted(one.name for one in ranks)
+            return said + ([f"the categories of {names} move by rank, in the order of the model"] if ranks else [])
+        reached = [self._reached(one, radii) for one in others]
+        said = []
+        if others and any(reached):
+            whose = self._quoted(one.name for one, is_far in zip(others, reached, strict=True) if is_far)
+            said.append(f"{which}{'' if all(reached) else f' of {whose}'} may become any other")
+        if not all(reached):
+            whose = self._quoted(one.name for one, is_far in zip(others, reached, strict=True) if not is_far)
+            said.append(f"{which}{f' of {whose}' if any(reached) else ''} stays as it is, a radius of 1 from any other")
+        moves = (f"{one.name!r} by at most {self._ranks(radii[one.name])}" for one in ranks)
+        return said + ([f"categories move by rank: {listed(moves, self.most)}"] if ranks else [])
+
+    @staticmethod
+    def _reached(feature: Feature, radii: dict[str, Reach]) -> bool:
+        """Whether a category without an order may become another within the radius."""
+        radius, step = radii[feature.name], feature.domain.step
+        return step is None or not isinstance(radius, Fraction) or radius >= step
+
+    @staticmethod
+    def _ranks(radius: Reach) -> str:
+        count = floor(radius) if isinstance(radius, Fraction) else 0
+        return "1 rank" if count == 1 else f"{count} ranks"
 
     def _is_cut(self, domain: Domain, x: Value, radius: Reach) -> bool:
         """Whether some number within a radius of the row is not in the domain."""

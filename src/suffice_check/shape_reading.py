@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from suffice_check import shapes, smooth
+from suffice_check.curves import EXACT_POWERS
 from suffice_check.network import IDENTITY, Activation, Network, read_layer
 from suffice_check.ordered import Number
 from suffice_check.reading import fields, items, number, value, whole
@@ -64,7 +65,9 @@ def read_any(document: Any, tensors: Tensors, bases: list[Network], bits: int = 
         return shapes.broken_line(tensors.row(knots), tensors.numbers(values), tensors.numbers(slopes))
     if kind == "piecewise_polynomial":
         knots, coefficients, values = fields(rest, "knots", "coefficients", "values")
-        return shapes.polynomials(tensors.row(knots), tensors.numbers(coefficients), tensors.numbers(values))
+        rows = tensors.numbers(coefficients)
+        pieces = shapes.polynomials(tensors.row(knots), rows, tensors.numbers(values))
+        return pieces if len(rows[0]) <= EXACT_POWERS else smooth.Exact(pieces)
     if kind == "smooth":
         (named,) = fields(rest, "function")
         return smooth.Function(_smooth_function(named))

@@ -162,7 +162,7 @@ def polynomials(knots: list[Fraction], coefficients: list[Outputs], values: list
     outputs, rest = divmod(len(coefficients), len(knots) + 1)
     widths = {len(row) for row in coefficients}
     if rest or not outputs or len(widths) != 1 or not 1 <= max(widths) <= curves.MOST_POWERS:
-        raise ValueError("polynomials need as many coefficients of each power, 4 or fewer, on every piece")
+        raise ValueError(f"polynomials need as many coefficients, {curves.MOST_POWERS} or fewer, on every piece")
     if [len(row) for row in values] != [outputs] * len(knots):
         raise ValueError("polynomials need a value for each knot and output")
     cells: list[Line | None] = []

@@ -44,8 +44,12 @@ class Jet(NamedTuple):
         """Return what no value is below, over 2^BITS: by Taylor's theorem, or by the mean value theorem."""
         (value, slope), (_, steep, bend), h = self
         fall = most(steep) * h
-        if bend is not None:
-            fall = min(fall, most(slope) * h + (most(bend) * h * h >> BITS))
+        if bend is not None:  # within h of the middle it falls by no more than |slope| · d - low · d², for some d
+            slant, low = most(slope), bend[0] - bend[1]
+            if low > 0 and slant << BITS < 2 * low * h:
+                fall = min(fall, (slant * slant << BITS) // (4 * low) + 1)
+            else:
+                fall = min(fall, slant * h - (low * h * h >> BITS))
         return value[0] - value[1] - (fall >> BITS) - 2
 
     def cut_down(self) -> Jet:
@@ -54,7 +58,7 @@ class Jet(NamedTuple):
         if bend is not None:
             slopes = narrower(slopes, (slope[0], slope[1] + (2 * most(bend) * h >> BITS) + 1))
         values = narrower(values, (value[0], value[1] + (most(slopes) * h >> BITS) + 1))
-        return self._replace(cell=(values, slopes, bend))
+        return Jet((value, slope), (values, slopes, bend), h)
 
     def through(self, formula: Formula) -> Jet:
         """Return a function of the function."""
@@ -166,30 +170,41 @@ class Layer(NamedTuple):
     formulas: list[Formula]
 
     def of(self, units: list[Jet]) -> list[Jet]:
-        """Return `weights · units + biases`.
+        """Return `weights · units + biases`: at the middle, and the highest derivative that is known over the cell.
 
-        The five balls of a unit are fields of two integers, so that one product with a weight does for all of them. No
-        field overflows: each is wide enough for the largest number times the largest sum of weights, and a sign.
+        Its lower ones follow by the mean value theorem. The three balls of a unit are fields of two integers, so that
+        one product with a weight does for all of them. No field overflows: each is wide enough for the largest number
+        times the largest sum of weights, and a sign.
         """
-        has_bend = all(jet.cell[2] is not None for jet in units)
-        balls = [(*jet.middle, *jet.cell[:2], jet.cell[2] if jet.cell[2] and has_bend else NONE) for jet in units]
-        largest = max(most(ball) for each in balls for ball in each)
-        width = (largest * self.load).bit_length() + 2
+        h, has_bend = units[0].h, all(jet.cell[2] is not None for jet in units)
+        balls = [(*jet.middle, jet.cell[2] if jet.cell[2] and has_bend else jet.cell[1]) for jet in units]
+        width = (max(most(ball) for each in balls for ball in each) * self.load).bit_length() + 2
         if width > MOST_BITS:
             raise UnknownError
-        mask, half = (1 << width) - 1, 1 << (width - 1)
-        mids = [sum(m << k * width for k, (m, _) in enumerate(each)) for each in balls]
-        radii = [sum(r << k * width for k, (_, r) in enumerate(each)) for each in balls]
-        lift, by, found = sum(half << k * width for k in range(5)), self.scale, []
+        mask, half, far, by = (1 << width) - 1, 1 << (width - 1), 2 * width, self.scale
+        mids = [a + (b << width) + (c << far) for (a, _), (b, _), (c, _) in balls]
+        radii = [a + (b << width) + (c << far) for (_, a), (_, b), (_, c) in balls]
+        lift, found = half + (half << width) + (half << far), []
         for row, sizes, bias in zip(self.weights, self.sizes, self.biases, strict=True):
-            mid, radius = sum(map(mul, row, mids)) + lift, sum(map(mul, sizes, radii))
-            value, slope, values, slopes, bend = (
-                ((((mid >> at) & mask) - half) >> by, (((radius >> at) & mask) >> by) + 2)
-                for at in range(0, 5 * width, width)
-            )
-            cell = plus(values, bias), slopes, bend if has_bend else None
-            found.append(Jet((plus(value, bias), slope), cell, units[0].h).cut_down())
+            mid, off = sum(map(mul, row, mids)) + lift, sum(map(mul, sizes, radii))
+            value = (((mid & mask) - half) >> by) + bias[0], ((off & mask) >> by) + 2 + bias[1]
+            slope = (((mid >> width) & mask) - half) >> by, (((off >> width) & mask) >> by) + 2
+            top = ((mid >> far) - half) >> by, (off >> far >> by) + 2
+            slopes = (slope[0], slope[1] + (2 * most(top) * h >> BITS) + 1) if has_bend else top
+            values = value[0], value[1] + (most(slopes) * h >> BITS) + 1
+            found.append(Jet((value, slope), (values, slopes, top if has_bend else None), h))
         return found
+
+    def at(self, units: list[Ball]) -> list[Ball]:
+        """Return the same of numbers."""
+        if max(map(most, units)).bit_length() > MOST_BITS:
+            raise UnknownError
+        (mids, radii), by = zip(*units, strict=True), self.scale
+        each = zip(self.weights, self.sizes, self.biases, strict=True)
+        return [
+            plus(bias, (sum(map(mul, row, mids)) >> by, (sum(map(mul, sizes, radii)) >> by) + 2))
+            for row, sizes, bias in each
+        ]
 
 
 def read_layer(weight: Tensor, bias: Tensor | None, formulas: list[Formula]) -> Layer:
@@ -240,6 +255,18 @@ class SmoothNetwork(SmoothShape):
                 found = [jet.through(each[k % len(each)]) for k, jet in enumerate(found)]
             if number in self.skips:
                 found = [a.plus(b) for a, b in zip(found, states[self.skips[number]], strict=True)]
+            states.append(found)
+        return states[-1]
+
+    def values(self, at: Fraction) -> list[Ball]:
+        """Return each output at a number: as over a cell, but without derivatives."""
+        states = [[of(at)]]
+        for number, layer in enumerate(self.layers, start=1):
+            found, each = layer.at(states[-1]), layer.formulas
+            if each:
+                found = [each[k % len(each)](one)[0] for k, one in enumerate(found)]
+            if number in self.skips:
+                found = list(map(plus, found, states[self.skips[number]]))
             states.append(found)
         return states[-1]
 

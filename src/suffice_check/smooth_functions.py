@@ -8,22 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from suffice_check.balls import (
-    FAR,
+    BITS,
     ONE,
     Ball,
     density,
     exp,
+    exp_minus,
     hull,
     inverse,
     logarithm,
     minus,
+    most,
     normal,
+    normal_at,
     of,
     of_ends,
     plus,
+    quantile,
     root,
+    sine_at,
     square,
     times,
 )
@@ -59,15 +65,39 @@ def times_itself(z: Ball, g: Taylor) -> Taylor:
     return times(z, g[0]), plus(g[0], times(z, g[1])), bend
 
 
-def sigmoid(z: Ball) -> tuple[Ball, Ball, Ball]:
-    """Return those of 1 / (1 + e^-z)."""
-    away = z if z[0] < 0 else negative(z)
-    if away[0] + away[1] > FAR:  # it rises from 0 to 1, its slope is at most 1/4 and its bend at most 1/10
-        return of_ends(0, ONE), of_ends(0, ONE >> 2), (0, ONE // 20)
-    small = minus(UNIT, inverse(plus(UNIT, exp(away))))  # e / (1 + e)
-    s, rest = (small, minus(UNIT, small)) if z[0] < 0 else (minus(UNIT, small), small)
+def widened(at: Taylor, r: int, third: int) -> tuple[Ball, Ball, Ball]:
+    """Return the coefficients within `r` of a number: those at it, given what the third derivative is not beyond."""
+    value, slope, bend = at
+    assert bend is not None
+    change = (third * r >> (BITS + 1)) + 1  # of half the second derivative
+    slopes = slope[0], slope[1] + ((2 * most(bend) + change) * r >> BITS) + 1
+    return (value[0], value[1] + (most(slopes) * r >> BITS) + 1), slopes, (bend[0], bend[1] + change)
+
+
+def larger(a: int, t: int) -> int:
+    """Return a number times e^t, or more, for t from 0 to 1: e^t is at most 1 + t + t²."""
+    return (a * (ONE + t + (t * t >> BITS) + 1) >> BITS) + 1
+
+
+@lru_cache(maxsize=1)
+def _sigmoid_at(m: int) -> tuple[Ball, Ball, Ball]:
+    e, off = exp_minus(abs(m))
+    low, high = ((end << BITS) // (ONE + end) for end in (e - off, e + off))
+    small = of_ends(low, high + 1)  # e / (1 + e)
+    s, rest = (small, minus(UNIT, small)) if m < 0 else (minus(UNIT, small), small)
     u = times(s, rest)
     return s, u, half(times(u, minus(rest, s)))
+
+
+def sigmoid(z: Ball) -> tuple[Ball, Ball, Ball]:
+    """Return those of s = 1 / (1 + e^-z); s' = s · (1 - s) is at most 1/4, |s''| at most s', |s'''| s' and 1/8."""
+    m, r = z
+    if r <= ONE:
+        at = _sigmoid_at(m)
+        # |s''| ≤ s', so that s' grows by no more than e^r
+        return widened(at, r, min(ONE >> 3, larger(most(at[1]), r))) if r else at
+    steep = most(_sigmoid_at(max(abs(m) - r, 0))[1])  # s' is largest where z is nearest to 0
+    return hull(_sigmoid_at(m - r)[0], _sigmoid_at(m + r)[0]), of_ends(0, steep), (0, (steep >> 1) + 1)
 
 
 def tanh(z: Ball) -> Taylor:
@@ -82,9 +112,19 @@ def silu(z: Ball) -> Taylor:
 
 
 def gelu(z: Ball) -> Taylor:
-    """Return those of z · Φ(z)."""
-    dense = density(z)
-    return times_itself(z, (normal(z), dense, negative(half(times(z, dense)))))
+    """Return those of z · Φ(z), whose third derivative is z · (z² - 4) · φ(z)."""
+    m, r = z
+    if r > ONE:
+        dense = density(z)
+        return times_itself(z, (normal(z), dense, negative(half(times(z, dense)))))
+    share, dense = normal_at(m)
+    at = times_itself((m, 0), (share, dense, negative(half(times((m, 0), dense)))))
+    if not r:
+        return at
+    third, far, grown = 4 * ONE // 5, abs(m) + r, (abs(m) * r >> BITS) + 1
+    if grown <= ONE:  # nowhere above 4/5; and φ grows by no more than e^(|m| · r)
+        third = min(third, (larger(most(dense), grown) * far * (far * far + (4 << 2 * BITS)) >> 3 * BITS) + 1)
+    return widened(at, r, third)
 
 
 def gelu_tanh(z: Ball) -> Taylor:
@@ -95,6 +135,22 @@ def gelu_tanh(z: Ball) -> Taylor:
     power = square(z)
     inner = times(z, plus(factor, times(cubic, power))), plus(factor, times(triple, power)), times(triple, z)
     return times_itself(z, chained(sigmoid(inner[0]), inner))
+
+
+def sine(z: Ball) -> Taylor:
+    """Return those of the sine, whose derivatives are nowhere beyond 1."""
+    m, r = z
+    if abs(m) >> 40 >= ONE or r > ONE:
+        return (0, ONE), (0, ONE), (0, ONE >> 1)
+    sin, cos = sine_at(m)
+    return widened((sin, cos, negative(half(sin))), r, ONE)
+
+
+def normal_quantile(z: Ball) -> Taylor:
+    """Return those of y with Φ(y) = z: y' = 1 / φ(y) and y'' = y / φ(y)²."""
+    y = quantile(z)
+    slope = inverse(density(y))
+    return y, slope, half(times(y, square(slope)))
 
 
 def softplus(z: Ball, beta: Fraction) -> Taylor:
@@ -233,6 +289,8 @@ _PLAIN: dict[str, Formula] = {
     "exp": exponential,
     "log": log,
     "sqrt": sqrt,
+    "sine": sine,
+    "normal_quantile": normal_quantile,
     "selu": elu(SELU_ALPHA, SELU_SCALE),
 }
 _MADE: dict[str, Callable[[Fraction], Formula]] = {

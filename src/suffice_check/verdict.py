@@ -19,7 +19,7 @@ from suffice_check.core import Case, Constraint
 from suffice_check.domain import Domain
 from suffice_check.model import Model
 from suffice_check.ordered import ZERO, Number
-from suffice_check.question import choices, indices, radii, regions
+from suffice_check.question import as_asked, choices, indices, radii, regions
 from suffice_check.ranges import in_range, just_beyond
 from suffice_check.reading import RejectedError
 from suffice_check.together import Together
@@ -28,7 +28,7 @@ from suffice_check.tree import check_irrelevant
 ONE = Number(Fraction(1))
 Proof = Mapping[str, Any]  # evidence, or a part of it
 
-# What each kind of result takes besides a radius, its unit, immutable features and a claim.
+# What each kind of result takes besides a radius, its unit, what categories may do, immutable features and a claim.
 _WISHES = {"fix", "free", "cost", "groups", "max_changed"}
 TAKES = {
     "explanation": {*_WISHES, "norm", "arithmetic"},
@@ -50,6 +50,7 @@ class Proven:
     """
 
     def __init__(self, model: Model, certificate: Certificate) -> None:
+        model = as_asked(certificate.question, model)
         self.model, self.certificate, self.question = model, certificate, certificate.question
         self.row, self.result, self.kind = certificate.row, certificate.result, certificate.kind
         self.count, self.acting = len(model.features), Together if model.pairs else Alone

@@ -50,9 +50,51 @@ BREAKS = {
     "what goes beyond only comes close": Break("core.py", "else self.many)", "else -1)"),
     "the turn of a curve is left out": Break("curves.py", "return [*found, (least,", "return found or [(least,"),
     "roots that differ by a fraction are equal": Break("roots.py", "and rest == 0", "and True"),
-    "what an exponential is off by is left out": Break("balls.py", "3 * k + (halvings >> 8) + 8", "0"),
-    "a sum that goes on is taken for whole": Break("balls.py", "high += high_term + 1", "high += 1"),
+    # smooth shapes
+    "what an exponential is off by is left out": Break("balls.py", "((3 * k + halvings + 8) >> by) + 2", "0"),
+    "a sum that goes on is taken for whole": Break("balls.py", "short += term + off + 1", "short += 1"),
+    "terms are not rounded": Break("balls.py", "(off * (power + 1) + term >> bits) // k + 3", "0"),
     "a distribution function is flat": Break("balls.py", "(r * steep >> BITS) + 1", "1"),
+    "a quantile is what floats say": Break("balls.py", "if not below + r <= less <= above - s:", "if False:"),
+    "a quantile has the other sign": Break("balls.py", "return y if p == less else -y, off", "return y, off"),
+    "a sine is not turned": Break("balls.py", "turned[quarters % 4]", "turned[quarters % 2]"),
+    "an inverse is rounded inwards": Break("balls.py", "-(-(1 << 2 * BITS) // low)", "(1 << 2 * BITS) // low"),
+    "products are exact": Break("balls.py", "abs(n) * r + r * s) >> BITS) + 2", "abs(n) * r + r * s) >> BITS)"),
+    "a second derivative stays as it is": Break(
+        "smooth_functions.py", "change = (third * r >> (BITS + 1)) + 1", "change = 1"
+    ),
+    "a slope stays as it is": Break("smooth_functions.py", "((2 * most(bend) + change) * r >> BITS) + 1", "1"),
+    "a sigmoid is as steep elsewhere as in the middle": Break(
+        "smooth_functions.py", "min(ONE >> 3, larger(most(at[1]), r))", "min(ONE >> 6, most(at[1]))"
+    ),
+    "a wide sigmoid is flat": Break("smooth_functions.py", "of_ends(0, steep), (0, (steep >> 1) + 1)", "NONE, NONE"),
+    "a GELU bends less than it does": Break(
+        "smooth_functions.py", "third, far, grown = 4 * ONE // 5", "third, far, grown = ONE // 5"
+    ),
+    "corners are smooth": Break("smooth_functions.py", "found if is_smooth else (found[0], found[1], None)", "found"),
+    "one side of a corner is left out": Break("smooth_functions.py", "else joined(found, part)", "else part"),
+    "a curve rises on all sides": Break("smooth.py", "slant * h - (low * h * h >> BITS)", "slant * h"),
+    "a slope is flat about the middle": Break(
+        "smooth.py", "(slant * slant << BITS) // (4 * low) + 1", "(slant * slant << BITS) // (8 * low) + 1"
+    ),
+    "slopes do not bend in a layer": Break(
+        "smooth.py", "slope[1] + (2 * most(top) * h >> BITS) + 1) if", "slope[1] + 1) if"
+    ),
+    "radii do not add up in a layer": Break(
+        "smooth.py", "sum(map(mul, sizes, radii))\n            value", "0\n            value"
+    ),
+    "a skip is left out of values": Break("smooth.py", "list(map(plus, found, states[self.skips[number]]))", "found"),
+    "jumps inside of a function are overlooked": Break(
+        "smooth.py", "pieces.cell(t, -1).at(t) == pieces.cell(t, 0).at(t) == pieces.cell(t, 1).at(t)", "True"
+    ),
+    "entries of tables are no knots": Break("smooth.py", "[*found, *self.entries.entries.listed.knots]", "found"),
+    "what falls is lowest on its left": Break("cells.py", "else left if steep > 0 else right", "else left"),
+    "knots do not count for themselves": Break("cells.py", "if at in knots or low == high", "if low == high"),
+    "the first cell is the lowest": Break("cells.py", "while open_ and (not least or", "if open_ and (not least or"),
+    "a row is known exactly": Break(
+        "cells.py", "Number(self.high[c] - self._lowest", "Number(self.low[c] - self._lowest"
+    ),
+    "an unknown class is taken for known": Break("cells.py", "if not is_known:", "if False:"),
     "a limit from the right is a value": Break("core.py", "Number(left.value, 1)", "Number(left.value)"),
     "a limit from the left is a value": Break("core.py", "Number(right.value, -1)", "Number(right.value)"),
     "falling without end is no fall": Break("core.py", "endless.add(c)", "pass"),
@@ -171,8 +213,13 @@ BREAKS = {
     "units are ignored": Break("question.py", "radius *= unit", "pass"),
     "immutable features move": Break("question.py", "if i in immutable:", "if False:"),
     "costs are counted in ones": Break("question.py", "[int(cost / unit) for cost in costs]", "[1 for cost in costs]"),
-    "categories change at radius 0": Break(
-        "domain.py", "[x] if radius == ZERO else self.categories", "self.categories"
+    "categories change at radius 0": Break("domain.py", "is_free = radius != ZERO if", "is_free = True if"),
+    "ranks are not counted": Break("domain.py", "if self.is_ordered:\n            at", "if False:\n            at"),
+    "one rank less is reached": Break("domain.py", "abs(k - at))) <= radius", "abs(k - at) + 1)) <= radius"),
+    "a step is reached at once": Break("domain.py", "else Number(self.step) <= radius", "else radius != ZERO"),
+    "steps are free": Break("question.py", 'if question.categories == "free":', "if True:"),
+    "ranks have no unit": Break(
+        "question.py", "(feature.domain.spans or feature.domain.is_ordered)", "feature.domain.spans"
     ),
     "codes may become numbers": Break("domain.py", "return Domain([], [], [x])", "return self"),
     "integers are reals": Break("domain.py", "and not (self.is_integers and (x.edge or x.value.denominator != 1))", ""),

@@ -394,14 +394,29 @@ class Asked:
             return None
         if Fraction(radius) < 0:
             raise NonsenseError
-        unit = self.question["unit"]
-        if not feature["domain"]["spans"] or unit == "raw" or Fraction(radius) == 0:
+        domain = feature["domain"]
+        if not (domain["spans"] or domain.get("ordered", False)) or Fraction(radius) == 0:
             return Fraction(radius)
-        if unit == "std" and feature["deviation"] is None:
+        unit = self.unit(feature)
+        if unit is None:
             raise NonsenseError
-        return Fraction(radius) * (
-            abs(Fraction(feature["scale"])) if unit == "model" else Fraction(feature["deviation"])
-        )
+        return Fraction(radius) * unit
+
+    def unit(self, feature):
+        """What a radius of 1 is in a feature's own units, or in ranks; None where that is not known."""
+        if self.question["unit"] == "std":
+            return None if feature["deviation"] is None else Fraction(feature["deviation"])
+        is_scaled = self.question["unit"] == "model" and feature["domain"]["spans"]
+        return abs(Fraction(feature["scale"])) if is_scaled else Fraction(1)
+
+    def far(self, i, x, y):
+        """How far two categories are apart; None where they have no distance."""
+        feature, categories = self.model.features[i], self.model.labels(i, "categories")
+        if feature["domain"].get("ordered", False):
+            return Fraction(abs(categories.index(x) - categories.index(y)))
+        if self.question.get("categories", "free") == "free":
+            return None
+        return Fraction(0) if x == y else (self.unit(feature) if feature["domain"]["spans"] else None) or Fraction(1)
 
     def numbers(self, i, low, high):
         """The numbers of a feature's spans between two ends that are tried."""
@@ -445,8 +460,11 @@ class Asked:
                 found.append(([*self.numbers(i, None, None), *categories, *codes], None))
             elif x in codes or (x in categories and not reach):
                 found.append(([x], reach))
+            elif x in categories:
+                far = {y: self.far(i, x, y) for y in categories}
+                found.append(([y for y in categories if far[y] is None or far[y] <= reach], reach))
             else:
-                found.append((categories if x in categories else self.numbers(i, x - reach, x + reach), reach))
+                found.append((self.numbers(i, x - reach, x + reach), reach))
         return found
 
     def breaking(self, at="1"):
@@ -516,6 +534,10 @@ class Asked:
         x = self.row[i]
         if y == x or self.question["norm"] == "inf":
             return Fraction(0)
+        categories = self.model.labels(i, "categories")
+        if radius and x in categories and y in categories:
+            far = self.far(i, x, y)
+            return Fraction(1) if far is None else far / radius
         return (
             abs(y - x) / radius if radius and self.model.is_number(i, x) and self.model.is_number(i, y) else Fraction(1)
         )

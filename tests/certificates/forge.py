@@ -76,7 +76,7 @@ def shape(rng, outputs, depth=0):
 
 def column(rng, i, outputs):
     """A feature, and some of its values."""
-    kind = rng.choice(["reals", "reals", "interval", "integers", "codes", "labels", "points", "mixed"])
+    kind = rng.choice(["reals", "reals", "interval", "integers", "codes", "labels", "ranks", "points", "mixed"])
     name, center, scale = f"x{i}", rng.choice([0, 1]), rng.choice([1, 1, 2, -1])
     about = {"center": center, "scale": scale, "deviation": rng.choice([1, 2, "1/2", 0])}
     inside = lambda x: (Fraction(x) - center) / scale  # noqa: E731
@@ -85,6 +85,10 @@ def column(rng, i, outputs):
         made = Listed({label: row(rng, outputs) for label in labels})
         made = Times(Fraction(-2), made) if rng.random() < 0.3 else made
         return Column(name, made, [], labels, **about), labels
+    if kind == "ranks":
+        ranks = ["low", "middle", "high", "top"][: rng.randint(2, 4)]
+        made = Listed({rank: row(rng, outputs) for rank in ranks})
+        return Column(name, made, [], ranks, **about, is_ordered=True), ranks
     inner, low = shape(rng, outputs), Fraction(rng.randint(-3, 0))
     spans, values = [(None, None, False)], [Fraction(rng.randint(-6, 6), 2) for _ in range(3)]
     if kind == "interval":
@@ -225,7 +229,7 @@ def other_result(rng, result, count):
 def other_question(rng, question, names, values):
     """Ask something else."""
     some, half = rng.sample(names, rng.randint(0, 2)), rng.choice(["1/2", "1", "2", "3"])
-    option = rng.choice(sorted(question))
+    option = rng.choice(sorted({*question, "categories"}))
     if option == "claim":
         kind = question["claim"]["kind"]
         field = {"within": "delta", "at_least": "value", "at_most": "value", "probability_at_least": "p"}.get(kind)
@@ -245,6 +249,7 @@ def other_question(rng, question, names, values):
             ]
         ),
         "unit": rng.choice(["std", "raw", "model"]),
+        "categories": rng.choice(["free", "step"]),
         "cost": dict.fromkeys(some, half),
         "groups": {"both": some} if some else {},
         "max_changed": rng.choice([None, 1, 2, 3]),

@@ -184,11 +184,11 @@ class Moved:
 class Column:
     """A feature: what it can be, and its part of each score."""
 
-    def __init__(self, name, shape, spans, categories=(), codes=(), center=0, scale=1, deviation=1):
+    def __init__(self, name, shape, spans, categories=(), codes=(), center=0, scale=1, deviation=1, is_ordered=False):
         self.name, self.shape, self.spans = name, shape, spans  # spans are (low, high, whether integers only)
         self.categories, self.codes = list(categories), list(codes)
         self.center, self.scale, self.deviation = Fraction(center), Fraction(scale), deviation
-        self.part = Moved(self.center, self.scale, shape)
+        self.part, self.is_ordered = Moved(self.center, self.scale, shape), is_ordered
 
     def build(self):
         domain = None
@@ -196,7 +196,8 @@ class Column:
             ends = [sign * math.inf if end is None else end for end, sign in ((low, -1), (high, 1))]
             one = Domain.points(low) if low == high != None else (Domain.integers if whole else Domain.interval)(*ends)  # noqa: E711
             domain = one if domain is None else domain | one
-        for some, make in ((self.categories, Domain.categories), (self.codes, Domain.codes)):
+        named = Domain.ordered if self.is_ordered else Domain.categories
+        for some, make in ((self.categories, named), (self.codes, Domain.codes)):
             if some:
                 domain = make(*some) if domain is None else domain | make(*some)
         return Feature(self.name, domain, self.center, self.scale, self.deviation)
@@ -221,15 +222,24 @@ class Column:
             t for t in sorted(found) if self.is_number(t) and (low is None or low <= t) and (high is None or t <= high)
         ]
 
-    def region(self, x, radius):
-        """The values that matter within a radius of a value (None: of the whole domain)."""
+    def region(self, x, radius, step=None):
+        """The values that matter within a radius of a value (None: of the whole domain).
+
+        Categories without an order are a step apart, or within any radius above 0 if there is none.
+        """
         if radius is None:
             return [*self.values(None, None), *self.categories, *self.codes]
         if x in self.codes:
             return [x]
         if x in self.categories:
-            return self.categories if radius else [x]
+            return [y for y in self.categories if y == x or (radius and self.far(x, y, step) <= radius)]
         return self.values(x - radius, x + radius, [x])
+
+    def far(self, x, y, step):
+        """How far two categories are apart."""
+        if self.is_ordered:
+            return Fraction(abs(self.categories.index(x) - self.categories.index(y)))
+        return Fraction(0) if step is None or x == y else step
 
 
 class World:
@@ -403,12 +413,23 @@ class Asked:
         reach = None if text == "inf" else Fraction(text)
         if reach is not None and reach < 0:
             raise NonsenseError
-        if not reach or not column.spans or self.question["unit"] == "raw":
+        if not reach or not (column.spans or column.is_ordered):
             return reach
-        unit = abs(column.scale) if self.question["unit"] == "model" else column.deviation
+        unit = self.unit_of(column)
         if unit is None:
             raise NonsenseError
         return reach * Fraction(unit)
+
+    def unit_of(self, column):
+        """What a radius of 1 is in a column's own units, or in ranks."""
+        units = {"raw": 1, "std": column.deviation, "model": abs(column.scale) if column.spans else 1}
+        return units[self.question["unit"]]
+
+    def step_of(self, column):
+        """How far categories without an order are apart; None: within any radius above 0."""
+        if self.question.get("categories", "free") == "free":
+            return None
+        return Fraction((self.unit_of(column) if column.spans else None) or 1)
 
     def region(self, at="1"):
         """The values that matter of each feature at a multiple of its radius, with that radius."""
@@ -429,7 +450,7 @@ class Asked:
                 if (factor, side) < (0, 0):
                     raise NonsenseError
                 radius = radius * factor + side * THICK
-            found.append((column.region(x, radius), radius))
+            found.append((column.region(x, radius, self.step_of(column)), radius))
         return found
 
     # --- all inputs ---------------------------------------------------------------------------------------------------
@@ -472,6 +493,9 @@ class Asked:
         """How much of its radius a change takes; of what has no distances, all of it."""
         if y == x or self.question["norm"] == "inf":
             return Fraction(0)
+        if radius and x in column.categories and y in column.categories:
+            step = self.step_of(column)
+            return column.far(x, y, step) / radius if column.is_ordered or step is not None else Fraction(1)
         return abs(y - x) / radius if radius and column.is_number(x) and column.is_number(y) else Fraction(1)
 
     def few(self, changed):

@@ -109,12 +109,16 @@ def shape(rng, outputs, depth=0):
 
 def feature(rng, i, outputs):
     """A shape, a feature, and some of its values."""
-    kind = rng.choice(["reals", "reals", "interval", "integers", "codes", "labels", "points"])
+    kind = rng.choice(["reals", "reals", "interval", "integers", "codes", "labels", "ranks", "points"])
     center, scale, deviation = rng.choice([0, 1]), rng.choice([1, 1, 2, -1]), rng.choice([1, 2, "1/2", 0])
     if kind == "labels":
         names = ["a", "b", "c"][: rng.randint(2, 3)]
         made = Table({name: row_of(rng, outputs) for name in names})
         return made, Feature(f"x{i}", Domain.categories(*names)), names
+    if kind == "ranks":
+        names = ["a", "b", "c", "d"][: rng.randint(2, 4)]
+        made = Table({name: row_of(rng, outputs) for name in names})
+        return made, Feature(f"x{i}", Domain.ordered(*names), deviation=deviation), names
     inner = shape(rng, outputs)
     values = [Fraction(rng.randint(-8, 8), 2) for _ in range(4)]
     if kind == "interval":
@@ -187,6 +191,7 @@ def options(rng, kind, names):
     honours = SEARCHES[kind].honours
     some = lambda most: rng.sample(names, min(len(names), rng.randint(1, most)))  # noqa: E731
     given = {
+        "categories": "step",
         "immutable": some(2),
         "fix": some(1),
         "free": some(1),

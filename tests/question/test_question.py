@@ -107,6 +107,7 @@ def options_of(draw, task):
     wished = draw(wishes(4))
     given = {
         "unit": draw(st.sampled_from(["std", "raw", "model"])),
+        "categories": draw(st.sampled_from(["free", "step"])),
         "immutable": draw(st.lists(st.sampled_from(NAMES), unique=True)),
         "claim": draw(claims[task]),
         "max_changed": draw(st.sampled_from([None, 1, 3])),
@@ -141,7 +142,8 @@ def test_a_question_comes_back_from_its_document(asked):
     assert again.document() == question.document()
     assert again.given == question.given
     without = question.document(has_budgets=False)
-    assert set(question.document()) - set(without) == {"max_nodes", "max_seconds"}
+    usual = {"categories"} if question.categories == "free" else set()  # certificates had no such field
+    assert set(question.document()) - set(without) == {"max_nodes", "max_seconds", *usual}
     assert Question.from_document(model, without) == question.with_budget(max_nodes=None, max_seconds=60.0)
 
 
@@ -160,7 +162,7 @@ def test_what_is_left_out_has_its_default(asked, data):
     model, radius, options = asked
     question = Question.read(model, radius, **options)
     plain = {"immutable": [], "fix": [], "free": [], "cost": {}, "groups": {}, "max_changed": None, "norm": math.inf}
-    plain |= {"arithmetic": "exact", "max_nodes": None, "max_seconds": 60.0, "unit": "std"}
+    plain |= {"categories": "free"} | {"arithmetic": "exact", "max_nodes": None, "max_seconds": 60.0, "unit": "std"}
     assert Question.read(model, radius, **(plain | options)) == question
     given_ = {
         name

@@ -13,6 +13,7 @@ from oracles.sets import subsets
 
 from suffice import (
     AdditiveModel,
+    CertificateError,
     ClaimError,
     Domain,
     Explainer,
@@ -293,10 +294,23 @@ def test_pictures_follow_the_curve():
     assert len(jump.lines) == 2
 
 
+def test_ranges_end_where_a_cubic_crosses_the_margin():
+    # x³ - 2x + 2 over [-9, 9] is 0 at -1.769292 and nowhere else: there x may go no further down.
+    model = AdditiveModel([SURD], 2, features=[Feature("x", Domain.interval(-9, 9))])
+    found = Explainer(model).inflate([0], 1, unit="raw", features=["x"])
+    low, high = found.ranges["x"].low, found.ranges["x"].high
+    assert (low**3 - 2 * low + 2 >= 0, high) == (True, 9)
+    below = low - Fraction(1, 10**8)
+    assert below**3 - 2 * below + 2 < 0
+    assert "the true end lies less than" in found.caveat
+    with pytest.raises(CertificateError) as error:
+        found.certificate()
+    assert sentence(error)
+
+
 def test_what_is_not_there_yet_is_refused_in_one_sentence():
     asked = Explainer(AdditiveModel([SURD, CUBIC], 3))
     refused = [
-        (ClaimError, lambda: asked.inflate([0, 0], 1, unit="raw")),
         (ClaimError, lambda: asked.explain([0, 0], 1, unit="raw", arithmetic="float32")),
         (ModelError, lambda: Explainer(_with_pairs(PairSteps([0], [0], [[0, 1], [1, 0]])))),
         (Exception, lambda: Explainer(_with_pairs(Product(SURD, CUBIC)))),

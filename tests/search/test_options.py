@@ -8,7 +8,7 @@ import pytest
 from builders import sentence
 
 import suffice
-from suffice import AdditiveModel, AtLeast, Explainer, Feature, ReluNetwork, Same
+from suffice import AdditiveModel, AtLeast, Explainer, Feature, ReluNetwork, Same, Table
 from suffice.question.question import OPTIONS
 from suffice.search.registry import SEARCHES
 
@@ -21,19 +21,29 @@ EXPLAINER = Explainer(
     )
 )
 ROW = [0, 0, 0]
-ASK = {
-    "explain": EXPLAINER.explain,
-    "sufficiency": lambda row, *radius, **options: EXPLAINER.sufficiency(row, [], *radius, **options),
-    "contrast": EXPLAINER.contrast,
-    "counterfactual": EXPLAINER.counterfactual,
-    "relevance": EXPLAINER.relevance,
-    "explanations": lambda row, *radius, **options: EXPLAINER.explanations(row, *radius, **options).listing(),
-    "radius": lambda row, *question, **options: EXPLAINER.radius(row, [], *question, **options),
-    "curve": lambda row, *question, **options: EXPLAINER.curve(row, *question, until=3, **options),
-    "inflate": EXPLAINER.inflate,
-}
+# One feature of two names, at the one that the claim needs.
+NAMED = Explainer(AdditiveModel([Table({"x": 1, "y": -1})], 0, features=["kind"]))
+
+
+def asks(explainer):
+    """How each search is asked."""
+    return {
+        "explain": explainer.explain,
+        "sufficiency": lambda row, *radius, **options: explainer.sufficiency(row, [], *radius, **options),
+        "contrast": explainer.contrast,
+        "counterfactual": explainer.counterfactual,
+        "relevance": explainer.relevance,
+        "explanations": lambda row, *radius, **options: explainer.explanations(row, *radius, **options).listing(),
+        "radius": lambda row, *question, **options: explainer.radius(row, [], *question, **options),
+        "curve": lambda row, *question, **options: explainer.curve(row, *question, until=3, **options),
+        "inflate": explainer.inflate,
+    }
+
+
+ASK = asks(EXPLAINER)
 DEFAULTS = {
     "unit": ["std"],
+    "categories": ["free"],
     "immutable": [(), []],
     "claim": [Same()],
     "fix": [(), []],
@@ -48,6 +58,7 @@ DEFAULTS = {
 }
 GIVEN = {
     "unit": "raw",
+    "categories": "step",
     "immutable": ["c"],
     "claim": AtLeast(-1),
     "fix": ["a", "b"],
@@ -95,6 +106,9 @@ def test_what_a_search_honours_counts(search, option):
     answer = outcome(search, **{option: GIVEN[option]})
     if option in ("max_nodes", "max_seconds"):  # more than enough
         assert answer == outcome(search)
+    elif option == "categories":  # of which there are none above
+        free, step = (asks(NAMED)[search](["x"], categories=one).document() for one in ("free", "step"))
+        assert any(free.get(name) != step.get(name) for name in free.keys() - {"facts", "question", "claim"})
     elif option == "arithmetic":
         assert all(charge > 0 for charge in ASK[search](ROW, arithmetic="float32").case.charges)
         assert not any(ASK[search](ROW).case.charges)

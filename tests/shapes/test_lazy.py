@@ -12,7 +12,7 @@ from strategies import networks, small_rationals
 
 from suffice import (
     AdditiveModel,
-    ClaimError,
+    CertificateError,
     Domain,
     Explainer,
     Feature,
@@ -152,6 +152,22 @@ def test_radii_enclose_the_exact_ones():
             assert other.radius <= one.radius <= other.radius + Fraction(1, 10**9)
 
 
+def test_ranges_enclose_the_exact_ones():
+    whole, lazy = both(Domain.interval(-1, 2))
+    asked = 0
+    for row in np.random.default_rng(7).uniform(0, 1, (6, 4)).round(3):
+        if whole.predict(row) != 1:
+            continue
+        one, other = (e.inflate(row, "1/8", unit="raw") for e in (whole, lazy))
+        for name, exact in one.ranges.items():
+            found = other.ranges[name]
+            asked += 1
+            # A range a little narrower leaves a little more to those after it.
+            assert abs(found.low - exact.low) <= Fraction(1, 10**7)
+            assert abs(found.high - exact.high) <= Fraction(1, 10**7)
+    assert asked > 5
+
+
 def test_integers_are_stepped_over():
     shape = zigzag(3, 3, 0.3).rescaled(0, 40)
     features = [Feature("a", Domain.integers(0, 40))]
@@ -179,7 +195,7 @@ def test_what_cannot_be_asked_is_refused_in_one_sentence():
     pairs = {("x0", "x1"): PairSteps([0], [0], [[0, 1], [1, 0]])}
     refused = [
         (PieceBudgetError, lambda: lazy.explain(row, "inf", unit="raw")),
-        (ClaimError, lambda: lazy.inflate(row, "1/20", unit="raw")),
+        (CertificateError, lambda: both(Domain.interval(0, 1))[1].inflate(row, "1/20", unit="raw").certificate()),
         (ModelError, lambda: Explainer(AdditiveModel([zigzag(3, 3), zigzag(3, 3)], pairs=pairs), max_pieces=9)),
     ]
     for kind, ask in refused:

@@ -16,7 +16,7 @@ from suffice.adapters.cells import plain_classes
 from suffice.adapters.dispatch import adapter_of, describe, read
 from suffice.adapters.draft import Draft, Options, with_facts
 from suffice.adapters.layout import Layout
-from suffice.adapters.learned import deviations, learned_domains, with_names
+from suffice.adapters.learned import deviations, learned_domains, ordered_domains, with_names
 from suffice.adapters.saturation import check_unsaturated
 from suffice.adapters.verification import Check, read_cells, read_rows, split, verify
 from suffice.errors import AdapterError
@@ -110,8 +110,24 @@ def convert(obj: Any, reference: Any, options: Options) -> Imported:
     # Compared wherever the original has a value, also where the reference rows are not.
     checked = verify(draft, reference, stated.domains)
     model = with_facts(stated, _learned_domains(obj, stated, read_reference or [], options), {})
-    spread = deviations(draft.model, read_reference) if read_reference else {}
-    return Imported(with_facts(model, {}, spread), draft.source, checked)
+    said = options.domains if isinstance(options.domains, Mapping) else {}
+    if options.domains != "model":
+        ordered = ordered_domains(model, rows)
+        model = with_facts(model, {name: domain for name, domain in ordered.items() if name not in said}, {})
+    spread = deviations(draft.model, read_reference) | deviations(model, read_reference) if read_reference else {}
+    model = with_facts(model, {}, spread)
+    if not isinstance(obj, AdditiveModel):
+        model = with_facts(model, _without_ranks(model, said), {})
+    return Imported(model, draft.source, checked)
+
+
+def _without_ranks(model: AdditiveModel, said: Mapping[str, Domain]) -> dict[str, Domain]:
+    """Return the domains whose order an original tells, but no row how far a rank is: they have no distances."""
+    return {
+        feature.name: replace(domain, is_ordered=False)
+        for feature, domain in zip(model.features, model.domains, strict=True)
+        if domain.is_ordered and feature.deviation is None and feature.name not in said
+    }
 
 
 def _with_known_probability(draft: Draft) -> Draft:

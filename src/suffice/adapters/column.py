@@ -84,12 +84,15 @@ class Finite:
         What the column is at a category; None where an earlier step refuses it.
     rest : float or None
         What it is at all categories that `values` does not list; None if there are none.
+    order : tuple
+        The categories in the order that was given to the encoder; empty where it was given none.
     """
 
     source: int
     cells: Mapping[Cell, Any]
     values: Mapping[Cell, Any]
     rest: float | None = None
+    order: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

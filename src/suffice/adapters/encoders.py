@@ -35,20 +35,27 @@ def encoder(step: Any, columns: Sequence[Column]) -> list[Column]:
         asked, cells = _asked(step, column, known)
         table = np.empty(len(asked), dtype=object)
         table[:] = list(asked.values())
-        made += _encoded(column.source, own(step, j, table, filler), first, widths[j], list(asked), cells)
+        encoded = _encoded(column.source, own(step, j, table, filler), first, widths[j], list(asked), cells)
+        order = tuple(_named(type(step).__name__, known)) if _has_order(step) and isinstance(column, Raw) else ()
+        made += [replace(one, order=order) for one in encoded]
         first += widths[j]
     return made
 
 
+def _has_order(step: Any) -> bool:
+    """Whether a user told an encoder the order of categories; the alphabet's, which it takes else, means nothing."""
+    return type(step).__name__ == "OrdinalEncoder" and not isinstance(getattr(step, "categories", "auto"), str)
+
+
 def _encoded(
     source: int, table: Any, first: int, width: int, cells: list[Cell], originals: dict[Cell, Any]
-) -> list[Column]:
+) -> list[Finite]:
     """Return the columns of a table that an encoder made; what is sparse in it stays sparse."""
     if not hasattr(table, "tocsc"):
         block = np.asarray(table)[:, first : first + width]
         return [Finite(source, originals, dict(zip(cells, block[:, k].tolist(), strict=True))) for k in range(width)]
     table = table.tocsc()
-    made: list[Column] = []
+    made: list[Finite] = []
     for k in range(first, first + width):
         places = slice(int(table.indptr[k]), int(table.indptr[k + 1]))
         values = zip(table.indices[places].tolist(), table.data[places].tolist(), strict=True)

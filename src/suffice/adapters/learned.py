@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,45 @@ _MOST_NEW = 1000  # categories of one feature; more are no categories, but numbe
 
 
 def deviations(model: AdditiveModel, rows: Sequence[Row]) -> dict[str, float]:
-    """Return the standard deviation of each feature over the rows that hold a number of its spans."""
+    """Return the standard deviation of each feature over the rows that hold a number of its spans.
+
+    Of ordered categories it is that of their ranks.
+    """
     found = {}
     for name, domain, column in zip(model.names, model.domains, zip(*rows, strict=True), strict=True):
         numbers = [nearest_float(v) for v in column if isinstance(v, fmpq) and any(s.holds(v) for s in domain.spans)]
+        spread = deviation_of_ranks(domain, column) if domain.is_ordered else None
         if numbers:
             found[name] = float(np.std(numbers))
+        elif spread is not None:
+            found[name] = spread
+    return found
+
+
+def deviation_of_ranks(domain: Domain, values: Iterable[Value]) -> float | None:
+    """Return the standard deviation of the ranks of ordered categories; None if no value is one of them."""
+    rank = {category: float(k) for k, category in enumerate(domain.categories_)}
+    ranks = [rank[value] for value in values if value in rank]
+    return float(np.std(ranks)) if ranks else None
+
+
+def ordered_domains(model: AdditiveModel, rows: Any) -> dict[str, Domain]:
+    """Return the domains of features whose column is an ordered Categorical of a pandas frame, in that order.
+
+    One of which the frame's order leaves out a category that the model knows stays as it is.
+    """
+    found = {}
+    for name, domain in zip(model.names, model.domains, strict=True):
+        kind = getattr(rows[name], "dtype", None) if hasattr(rows, "iloc") and name in rows else None
+        if domain.spans or not getattr(kind, "ordered", False):
+            continue
+        try:
+            order = [domain.parse(cell) for cell in kind.categories.tolist()]  # type: ignore[union-attr]
+        except NumberError:
+            continue
+        if set(domain.categories_) <= set(order) and domain.categories_:
+            names = tuple(value for value in order if value in domain.categories_)
+            found[name] = replace(domain, categories_=names, is_ordered=True)
     return found
 
 
@@ -49,7 +83,7 @@ def with_names(model: AdditiveModel, rows: Sequence[Sequence[Any]]) -> AdditiveM
             if term.features == (k,):
                 unseen = [one(UNSEEN) for one in term.shape.compile()]
                 terms[at] = Term(k, Table(dict.fromkeys(new, unseen), otherwise=term.shape))
-        domains[k] = Domain(domain.spans, (*domain.categories_, *new), domain.codes_)
+        domains[k] = replace(domain, categories_=(*domain.categories_, *new), is_ordered=False)  # where, is not known
     if domains == list(model.domains):
         return model
     features = [
@@ -79,6 +113,6 @@ def learned_domains(model: AdditiveModel, rows: Sequence[Row]) -> dict[str, Doma
         numbers = [value for value in column if isinstance(value, fmpq) and any(s.holds(value) for s in domain.spans)]
         if not (numbers or domain.categories_):  # nothing but codes: of the rest nothing is known
             continue
-        kept = Domain(domain.spans, domain.categories_, codes)
+        kept = replace(domain, codes_=codes)
         found[name] = narrowed(kept, Observed.of(numbers)) if numbers else kept
     return found

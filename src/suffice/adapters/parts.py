@@ -255,7 +255,11 @@ def _table(
         raise AdapterError(f"the model takes no category of {name()} that the encoder before it knows")
     codes = [cell for cell in (MISSING, UNSEEN) if cell in entries]
     names = [cell for cell in entries if cell not in codes]
-    domain = Domain.categories(*names)  # type: ignore[arg-type]
+    order = next((column.order for column in finite if column.order), ())
+    if order and set(names) <= set(order):
+        domain = Domain.ordered(*(cell for cell in order if cell in entries and cell not in codes))  # type: ignore[arg-type]
+    else:
+        domain = Domain.categories(*names)  # type: ignore[arg-type]
     domain = domain | Domain.codes(*codes) if codes else domain
     return Behind(Part(Table(entries).compile(), domain), finite[0].cells)  # type: ignore[arg-type]
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flint import fmpq
-
 from suffice.answers.answer import Answer, Status
 from suffice.answers.documents import cost_document, number_document, value_document
 from suffice.answers.frames import plain, to_frame
@@ -207,15 +205,14 @@ class Counterfactual(Contrast):
 
     @property
     def changes(self) -> dict[str, Fraction]:
-        """How far each changed feature goes, in radii; a change of category counts as 0."""
+        """How far each changed feature goes, in radii; a change of label that has no distance counts as 0."""
         if self.point is None:
             return {}
-        found = {}
+        found, domains = {}, self.case.question.domains(self.model)
         for i in self.changed:
-            old, new, radius = self.row[i], self.point[i], self.case.question.radii[i]
-            found[self.model.names[i]] = Fraction(0)
-            if radius and isinstance(old, fmpq) and isinstance(new, fmpq) and self.model.domains[i].spans:
-                found[self.model.names[i]] = to_fraction(abs(new - old) / radius)
+            radius = self.case.question.radii[i]
+            way = domains[i].distance(self.row[i], self.point[i]) if radius else None
+            found[self.model.names[i]] = Fraction(0) if way is None or not radius else to_fraction(way / radius)
         return found
 
     def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:

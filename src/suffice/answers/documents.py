@@ -62,6 +62,7 @@ def domain_document(domain: Domain) -> Json:
     return {
         "spans": spans,
         "categories": [value_document(value) for value in domain.categories_],
+        "is_ordered": domain.is_ordered,
         "codes": [value_document(value) for value in domain.codes_],
     }
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from suffice.answers.answer import Answer, Status
 from suffice.answers.documents import cost_document, number_document
 from suffice.answers.frames import draw, to_frame
-from suffice.answers.words import allowed, approximately, can_fail, headline, stays, unit_words
+from suffice.answers.words import allowed, approximately, can_fail, headline, held_back_by_categories, stays, unit_words
 from suffice.certificate.document import Certificate
 from suffice.certificate.radii import certify_curve, certify_radius
 from suffice.core.case import Case
@@ -127,7 +127,9 @@ class LargestRadius(Answer):
     def facts(self) -> Facts:
         """Return the largest radius in words."""
         with_fixed = f"with {', '.join(self.features)} fixed" if self.fixed else "with nothing fixed"
-        return (*headline(self.case, has_distance=False), Fact("Proven", f"{with_fixed}, {self._said()}."))
+        hint = held_back_by_categories(self.case, self.fixed) if not self.limit.radius else None
+        note = [Fact("Note", hint)] if hint else []
+        return (*headline(self.case, has_distance=False), Fact("Proven", f"{with_fixed}, {self._said()}."), *note)
 
     def _said(self) -> str:
         limit, unit = self.limit, unit_words(self.case.question)
@@ -276,6 +278,8 @@ class Curve(Answer):
         proven = f"{best} sets that are enough{among}, by radius (in {unit_words(question)})."
         note = [Fact("Note", f"of a stretch, {self.caveat}.")] if self.caveat else []
         note += [Fact("Note", f"{self._ended}.")] if self._ended else []
+        hint = held_back_by_categories(self.case) if not self.steps[0].limit.radius else None
+        note += [Fact("Note", hint)] if hint else []
         table = Grid(("", "", ""), tuple(rows))
         return (*headline(self.case, has_distance=False), Fact("Proven", proven), table, *note)
 

@@ -12,7 +12,7 @@ from suffice.answers.likelihood import probability_words
 from suffice.core.case import Case
 from suffice.layout.facts import Fact
 from suffice.model.additive import AdditiveModel
-from suffice.model.domain import format_value, in_full
+from suffice.model.domain import Domain, format_value, in_full
 from suffice.numbers.enclosure import Enclosure
 from suffice.numbers.exact import ONE, Rational, rational
 from suffice.numbers.surd import Surd, exact
@@ -124,8 +124,9 @@ def region(question: Question, model: AdditiveModel, *, has_distance: bool = Tru
     """Return what free features may do, in words."""
     ball = f" in the ball of the {int(question.norm)}-norm" if question.is_ball else ""
     parts = [f"{_reach(question)}{ball}"] if has_distance else []
-    if any(radius and domain.categories_ for radius, domain in zip(question.radii, model.domains, strict=True)):
-        parts.append("a category may become any other")
+    if _is_cut(question, model) and parts != ["anywhere in the domain"]:
+        parts = [", ".join([*parts, "inside the domain"])]
+    parts += _categories(question, model, has_distance=has_distance)
     if question.max_changed is not None:
         parts.append(f"at most {counted(question.max_changed, 'feature')} changed at once")
     parts += _named(question, question.immutable, "cannot change")
@@ -133,6 +134,45 @@ def region(question: Question, model: AdditiveModel, *, has_distance: bool = Tru
         fixed = question.choices.features(sorted(question.choices.fix))
         parts += _named(question, fixed, "stays fixed" if len(fixed) == 1 else "stay fixed")
     return "; ".join(parts)
+
+
+def _categories(question: Question, model: AdditiveModel, *, has_distance: bool) -> list[str]:
+    """Return what categories may become within finite radii; how far is left out where that is what was asked."""
+    each = zip(model.names, question.domains(model), question.radii, strict=True)
+    near = [(name, domain, radius) for name, domain, radius in each if domain.categories_ and radius]
+    ranks = [(name, radius) for name, domain, radius in near if domain.is_ordered]
+    others = {
+        name: domain.step is None or radius >= domain.step for name, domain, radius in near if not domain.is_ordered
+    }
+    which = "a category without an order" if ranks else "a category"
+    parts = []
+    if not has_distance:
+        least = " at a radius of 1 or more" if question.categories == "step" else ""
+        parts += [f"{which} may become any other{least}"] if others else []
+        return parts + (["ordered categories move by rank"] if ranks else [])
+    reached = [name for name, is_so in others.items() if is_so]
+    if reached:
+        whose = "" if len(reached) == len(others) else f" of {_some(reached)}"
+        parts.append(f"{which}{whose} may become any other")
+    if len(reached) < len(others):
+        whose = f" of {_some([name for name in others if name not in reached])}" if reached else ""
+        parts.append(f"{which}{whose} stays as it is, a radius of 1 from any other")
+    moves = [f"{name} by at most {counted(int(radius.floor()), 'rank')}" for name, radius in ranks]
+    return parts + ([f"categories move by rank: {_some(moves)}"] if moves else [])
+
+
+def held_back_by_categories(case: Case, fixed: Collection[int] = ()) -> str | None:
+    """Return what to ask where categories that are free at any radius above 0 may be why none is safe."""
+    domains, question = case.question.domains(case.model), case.question
+    if any(
+        i not in fixed and i not in question.immutable and domain.categories_[1:] and not domain.has_distances
+        for i, domain in enumerate(domains)
+    ):
+        return (
+            'a category without an order may become any other at any radius above 0; with categories "step" '
+            "it takes a radius of 1, and immutable ones stay as they are."
+        )
+    return None
 
 
 def allowed(question: Question) -> str:
@@ -147,6 +187,14 @@ def unit_words(question: Question) -> str:
         "raw": "the features' own units",
         "model": "the model's scaled units",
     }[question.unit]
+
+
+def _is_cut(question: Question, model: AdditiveModel) -> bool:
+    """Whether the numbers of some feature that may move end somewhere, or leave some out."""
+    plain = ((), Domain.reals().spans)
+    return any(
+        radius != 0 and domain.spans not in plain for radius, domain in zip(question.radii, model.domains, strict=True)
+    )
 
 
 def _reach(question: Question) -> str:
@@ -171,7 +219,8 @@ def distance(radius: Rational, question: Question) -> str:
 
 def _named(question: Question, features: Collection[int], what: str, most: int = 3) -> list[str]:
     names = [question.names[i] for i in sorted(features)]
-    if not names:
-        return []
-    shown = ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-    return [f"{shown} {what}"]
+    return [f"{_some(names, most)} {what}"] if names else []
+
+
+def _some(names: Sequence[str], most: int = 3) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

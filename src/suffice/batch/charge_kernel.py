@@ -42,24 +42,24 @@ IS_INTEGERS = 4
 
 
 @compiled
-def add_terms(column: Any, vague: Any, low: float, high: float, grid: Grid, most: Any, least: Any) -> None:
-    """Add for each row and output the largest numbers of cells that its region may meet, and that it surely meets.
+def add_terms(column: Any, vague: Any, low: float, high: float, grid: Grid, most: Any, more: Any) -> None:
+    """Add for each row and output the largest numbers of cells that its region may meet, and how much less is sure.
 
     Numbers below `low` or above `high` are left open.
     """
     odd = np.empty(len(column), np.int64)
     count = 0
     if len(grid.spans) == 1 and len(grid.named) == 0 and len(vague) == 0:
-        count = add_uncut(column, low, high, grid, most, least, odd)
+        count = add_uncut(column, low, high, grid, most, odd)
     else:
         for r in range(len(column)):
             odd[r] = r
         count = len(column)
-    add_odd(column, vague, low, high, grid, most, least, odd[:count])
+    add_odd(column, vague, low, high, grid, most, more, odd[:count])
 
 
 @compiled
-def add_uncut(column: Any, low: float, high: float, grid: Grid, most: Any, least: Any, odd: Any) -> int:
+def add_uncut(column: Any, low: float, high: float, grid: Grid, most: Any, odd: Any) -> int:
     """Do so for rows whose region surely is all within one span, and surely meets certain cells; write the others.
 
     It is what `add_odd` does for such rows, without what makes that slow.
@@ -92,12 +92,11 @@ def add_uncut(column: Any, low: float, high: float, grid: Grid, most: Any, least
                 here, there = records[at + layer * count + one, o, field], records[at + layer * count + other, o, field]
                 here = there if here < there else here
                 most[r, o, field] += here
-                least[r, o, field] += here
     return left
 
 
 @compiled
-def add_odd(column: Any, vague: Any, low: float, high: float, grid: Grid, most: Any, least: Any, odd: Any) -> None:
+def add_odd(column: Any, vague: Any, low: float, high: float, grid: Grid, most: Any, more: Any, odd: Any) -> None:
     """Do so for some rows, whatever they are like."""
     outputs = most.shape[1]
     spans, records, named, named_records = grid.spans, grid.records, grid.named, grid.named_records
@@ -109,9 +108,7 @@ def add_odd(column: Any, vague: Any, low: float, high: float, grid: Grid, most: 
         if name >= 0 or not low <= x <= high:  # a NaN is not
             for o in range(outputs):
                 for field in range(FIELDS):
-                    own = named_records[name, o, field] if name >= 0 and not is_vague else np.inf
-                    most[r, o, field] += own
-                    least[r, o, field] += own
+                    most[r, o, field] += named_records[name, o, field] if name >= 0 and not is_vague else np.inf
             continue
         is_exact = grid.is_exact and not is_vague
         a, b = between(x, -grid.radius, is_exact)
@@ -133,7 +130,7 @@ def add_odd(column: Any, vague: Any, low: float, high: float, grid: Grid, most: 
         for o in range(outputs):
             for field in range(FIELDS):
                 most[r, o, field] += found[o, field] if is_known and is_anywhere else np.inf
-                least[r, o, field] += sure[o, field]
+                more[r, o, field] += found[o, field] - sure[o, field]
 
 
 UNKNOWN, NONE, PERHAPS, SOME, SURE = -1, 0, 1, 2, 3  # what is known of the cells that a region meets

@@ -75,7 +75,8 @@ class Charges:
         radii = [ZERO if i in still else radius for i, radius in enumerate(question.radii)]
         self.kind, self.outputs = rounding.kind, len(model.intercept)
         record = partial(_records, most=rounding.kind.largest / (4 * (len(model.features) + 1)))
-        self.each = [_OneFeature(rounding, i, radius, record) for i, radius in enumerate(radii)]
+        each = enumerate(zip(question.domains(model), radii, strict=True))
+        self.each = [_OneFeature(rounding, i, domain, radius, record) for i, (domain, radius) in each]
         self.base = record(rounding.entry(model.intercept))[0]
         self.times = 2 if question.claim.reads_own_score else 1
 
@@ -87,12 +88,15 @@ class Charges:
     def of(self, cells: Floats, vague: Mask) -> Charge:
         """Return the charges on rows, NaN where they are not known."""
         shape = (cells.shape[1], self.outputs, FIELDS)
-        most, least = np.empty(shape), np.empty(shape)
-        most[:] = least[:] = self.base
+        most, more = np.empty(shape), np.zeros(shape)
+        most[:] = self.base
+        lows, highs = cells.min(axis=1, initial=math.inf).tolist(), cells.max(axis=1, initial=-math.inf).tolist()
         for i, one in enumerate(self.each):
-            one.add(cells[i], vague[i] if len(vague) else _NONE, most, least)
-        high = self._added_up(most) * (1 + SURPLUS) + 4 * self.kind.smallest
-        low = np.maximum(self._added_up(least) * (1 - SURPLUS) - 4 * self.kind.smallest, 0.0)
+            one.add(cells[i], vague[i] if len(vague) else _NONE, lows[i], highs[i], most, more)
+        added = self._added_up(most)
+        least = self._added_up(most - more) if more.any() else added
+        high = added * (1 + SURPLUS) + 4 * self.kind.smallest
+        low = np.maximum(least * (1 - SURPLUS) - 4 * self.kind.smallest, 0.0)
         high[~np.isfinite(high)] = np.nan
         return Charge(self.times * (high + low) / 2, self.times * ((high - low) / 2 + high * 2.0**-50))
 
@@ -114,37 +118,38 @@ def _records(terms: Terms, most: float) -> Floats:
 class _OneFeature:
     """The cells of a feature, its labels and codes."""
 
-    def __init__(self, rounding: Rounding, i: int, radius: Rational | None, record: partial[Floats]) -> None:
-        self.rounding, self.i, self.radius, self.record = rounding, i, radius, record
-        self.domain: Domain = rounding.model.domains[i]
+    def __init__(
+        self, rounding: Rounding, i: int, domain: Domain, radius: Rational | None, record: partial[Floats]
+    ) -> None:
+        self.rounding, self.i, self.domain, self.radius, self.record = rounding, i, domain, radius, record
         self.unknown = np.full((1, len(rounding.model.intercept), FIELDS), np.inf)
         self.everywhere = self._over(self.domain) if radius is None else self._constant()
         self.levels = () if radius is None else self._levels()
         self.most = max(_MOST_CELLS >> max(len(self.levels) - 1, 0), _LEAST_CELLS)
         self.lock = threading.Lock()
-        self.grid: Grid | None = None
-        self.clear: Mask = np.ones(0, np.bool_)
+        # The grid, `_clear` of it, and between which numbers it has all cells that regions meet.
+        self.ready: tuple[Grid | None, Mask, float, float] = None, np.ones(0, np.bool_), 0.0, 0.0
         if self.radius is not None:
             self.near = nearest_float(self.radius)
             named = list(self._named())
             self.named = np.array([place for place, _ in named])
             self.named_records = np.array([record for _, record in named]).reshape(-1, *self.unknown.shape[1:])
 
-    def add(self, column: Floats, vague: Mask, most: Floats, least: Floats) -> None:
-        """Add the numbers of each row and output, of cells that its region may meet, and that it surely meets."""
-        if self.radius is None:
-            own = self.everywhere
-        elif not self.levels:
-            own = self._constants(column, vague)
-        else:
-            self._add_cells(column, vague, most, least)
-            return
-        most += own
-        least += own
+    def add(self, column: Floats, vague: Mask, low: float, high: float, most: Floats, more: Floats) -> None:
+        """Add the numbers of each row and output, of cells that its region may meet, and how much less is sure.
 
-    def _add_cells(self, column: Floats, vague: Mask, most: Floats, least: Floats) -> None:
-        low, high, grid, clear = self._grid_over(column)
-        add_terms(column, vague, low, high, grid, most, least)
+        The cells are between `low` and `high`, which are NaN where one of them is.
+        """
+        if self.radius is None:
+            most += self.everywhere
+        elif not self.levels:
+            most += self._constants(column, vague)
+        else:
+            self._add_cells(column, vague, low, high, most, more)
+
+    def _add_cells(self, column: Floats, vague: Mask, low: float, high: float, most: Floats, more: Floats) -> None:
+        low, high, grid, clear = self._grid_over(column, low, high)
+        add_terms(column, vague, low, high, grid, most, more)
         if len(clear):
             with np.errstate(over="ignore", invalid="ignore"):
                 cell = np.floor(column * grid.rates[-1]) - grid.first[-1]
@@ -163,18 +168,21 @@ class _OneFeature:
 
     # --- the grid -----------------------------------------------------------------------------------------------------
 
-    def _grid_over(self, column: Floats) -> tuple[float, float, Grid, Mask]:
+    def _grid_over(self, column: Floats, low: float, high: float) -> tuple[float, float, Grid, Mask]:
         """Return which numbers of a column are answered, a grid with all cells that their regions meet, and `_clear`.
 
         Where these are too many, those in the middle. What is answered depends on the column alone.
         """
+        grid, clear, from_here, to_here = self.ready
         width = 2.0 ** self.levels[-1]
-        low, high = float(column.min()), float(column.max())
-        if len(self.named) or not (low > -_LARGE and high < _LARGE):  # it has labels, codes, or what is no number
+        room = (self.most // 2 - 4 * _BLOCK) * width - self.near  # on both sides of the middle
+        is_ready = from_here <= low and high <= to_here and high - low < 2 * room and not len(self.named)
+        if grid is not None and is_ready:
+            return low, high, grid, clear
+        if len(self.named) or not (low > -_LARGE and high < _LARGE):  # there are labels, codes, or what is no number
             low, high = extent(column, self.named, _LARGE)
         if not low <= high:
             low, high = 0.0, 0.0
-        room = (self.most // 2 - 4 * _BLOCK) * width - self.near  # on both sides of the middle
         if not high - low < 2 * room:
             middle = float(np.median(column[np.abs(column) < _LARGE]))
             low, high = max(low, middle - room), min(high, middle + room)
@@ -182,17 +190,18 @@ class _OneFeature:
         if not max(abs(begin), abs(end)) < 2**50:  # places must be floats
             begin, end, low, high = 0.0, 0.0, math.inf, -math.inf
         with self.lock:
-            grid = self.grid
+            grid, clear, from_here, to_here = self.ready
             if grid is None or begin - 2 < grid.first[-1] or end + 2 > grid.first[-1] + grid.count[-1]:
-                self.grid, self.clear = self._made(math.floor(begin), math.ceil(end))
-                grid = self.grid
-            return low, high, grid, self.clear
+                grid, clear = self._made(grid, math.floor(begin), math.ceil(end))
+                from_here = to_here = low
+            self.ready = grid, clear, min(low, from_here), max(high, to_here)
+            return low, high, grid, clear
 
-    def _made(self, begin: int, end: int) -> tuple[Grid, Mask]:
+    def _made(self, known: Grid | None, begin: int, end: int) -> tuple[Grid, Mask]:
         """Return the grid from a cell of the widest level to another, and some more on both sides."""
         assert self.radius is not None
-        if self.grid is not None:  # with the cells that were there, if they are not too many
-            old, old_end = int(self.grid.first[-1]), int(self.grid.first[-1] + self.grid.count[-1])
+        if known is not None:  # with the cells that were there, if they are not too many
+            old, old_end = int(known.first[-1]), int(known.first[-1] + known.count[-1])
             if max(end, old_end) - min(begin, old) <= self.most:
                 begin, end = min(begin, old), max(end, old_end)
         first, last = (begin // _BLOCK - 1) * _BLOCK, (end // _BLOCK + 2) * _BLOCK  # the last is not in it

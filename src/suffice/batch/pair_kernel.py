@@ -41,7 +41,8 @@ class Steps(NamedTuple):
     high: Any
     is_integral: Any
     missing: Any  # the label of missing cells, -1 if there is none
-    categories: Any  # labels that may turn into one another: so many, the first ones
+    categories: Any  # so many labels, the first ones, are categories
+    ranks: Any  # how many places away those are that a category may become
     reach: Any  # 0: a feature stays; 1: within its radius; 2: anywhere
 
 
@@ -93,9 +94,11 @@ def write_labels(steps: Any, i: int, x: float, sign: int, at: int, cells: Any, m
         low = max(low, count_past(steps.least[cut : steps.first_cut[i + 1]], x))
         high = min(high, count_past(steps.most[cut : steps.first_cut[i + 1]], x))
         last = labels
-    elif steps.reach[i] == 1:  # categories may turn into one another, a code stays
+    elif steps.reach[i] == 1:  # categories may turn into those within their radius, a code stays
         low, high = 1, 0
-        last = numbers + steps.categories[i] if own - numbers < steps.categories[i] else labels
+        is_category = own - numbers < steps.categories[i]
+        labels = max(numbers, own - steps.ranks[i])
+        last = min(numbers + steps.categories[i], own + steps.ranks[i] + 1) if is_category else labels
     k = low
     while k <= high:
         wide, lowest, is_any = steps.wide[begin + k], here, False

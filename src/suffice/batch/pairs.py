@@ -31,7 +31,7 @@ from suffice.shapes.axis import Axis, Cut, Interval
 def make_pair_plan(compiled: Compiled, question: Question) -> Plan:
     """Return the plan of a claim over one score; one that leaves every row open where it is none such."""
     parts = parts_by_class(compiled.model, question.claim)
-    is_known = not question.given - {"immutable", *BUDGETS} and len(compiled.model.intercept) == 1
+    is_known = not question.given - {"categories", "immutable", *BUDGETS} and len(compiled.model.intercept) == 1
     if not is_known or any(part.gap for some in parts.values() for part in some):
         return LeaveOpen()
     landscape = landscape_of(compiled, (1,))
@@ -55,9 +55,10 @@ class _Pairs(ManyRows):
         model = self.model = compiled.model
         self.landscape, self.tables = landscape, landscape.tables
         self.turned = self.tables._replace(values=-self.tables.values)
-        features = [_Feature(landscape, i, domain, question.radii[i]) for i, domain in enumerate(model.domains)]
+        domains = question.domains(model)
+        features = [_Feature(landscape, i, domain, question.radii[i]) for i, domain in enumerate(domains)]
         # Half a unit for each feature, each pair, the intercept and the claim's constant, twice for a difference.
-        self.error = len(model.domains) + len(landscape.pairs) + 2
+        self.error = len(domains) + len(landscape.pairs) + 2
         sides = [parts.get(winner, ()) for winner in ((1, 0) if NO_CLASS not in parts else (NO_CLASS, NO_CLASS))]
         intercept = landscape.in_units(model.intercept[0])
         constants = [landscape.in_units(part.constant) for some in sides for part in some]
@@ -122,7 +123,17 @@ class _Feature:
             self.low, self.high = math.inf, -math.inf
         self.missing = next((k for k, label in enumerate(domain.labels) if not isinstance(label, str)), -1)
         self.categories = len(domain.categories_)
+        self.ranks = _ranks(domain, radius)
         self.reach = 2 if radius is None else 1 if radius else 0
+
+
+def _ranks(domain: Domain, radius: Rational | None) -> int:
+    """Return how many places away those categories are, in order, that one may become within a radius."""
+    count = len(domain.categories_)
+    if not count or radius is None:
+        return count
+    reached = domain.around(domain.categories_[0], radius).categories_  # from the first one on
+    return len(reached) - 1 if domain.is_ordered else count if len(reached) > 1 else 0
 
 
 def _ends(cells: range) -> tuple[int, int]:
@@ -180,5 +191,6 @@ def _flat(features: Sequence[_Feature]) -> kernel.Steps:
         np.array([one.is_integral for one in features]),
         np.array([one.missing for one in features], dtype=np.int64),
         np.array([one.categories for one in features], dtype=np.int64),
+        np.array([one.ranks for one in features], dtype=np.int64),
         np.array([one.reach for one in features], dtype=np.int64),
     )

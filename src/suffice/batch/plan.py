@@ -46,7 +46,7 @@ from suffice.solvers.covers import MOST_COST
 
 def make_plan(compiled: Compiled, question: Question) -> Plan:
     """Return the plan for a question; one that leaves every row open where the kernel does not know the question."""
-    known = {"immutable", "fix", "free", "cost", "groups", "arithmetic", *BUDGETS}
+    known = {"categories", "immutable", "fix", "free", "cost", "groups", "arithmetic", *BUDGETS}
     limits = {"max_changed", "norm"}
     if question.given - known - limits or compiled.is_curved:  # the tables hold lines
         return LeaveOpen()
@@ -161,7 +161,7 @@ class _OnePart(_Charged):
         self.tables = flatten(
             [
                 tabulate(domain, question.radii[i], values=[values[i]], drops=[part[i] for part in drops], terms=terms)
-                for i, domain in enumerate(self.model.domains)
+                for i, domain in enumerate(question.domains(self.model))
             ]
         )
         constants = [_rounded(sign * self.model.intercept[0] + constant, terms, gap) for sign, constant, gap in sides]
@@ -260,7 +260,7 @@ class _SeveralParts(_Charged):
 
     def __init__(self, compiled: Compiled, question: Question, parts: Parts) -> None:
         super().__init__(compiled, question, parts)
-        self.compiled, self.radii = compiled, question.radii
+        self.compiled, self.radii, self.domains = compiled, question.radii, question.domains(compiled.model)
         self.terms = len(self.model.features)
         self.values = flatten(
             [
@@ -329,7 +329,7 @@ class _SeveralParts(_Charged):
         """Return the tables of the drops of one part, made when the first row needs them."""
         with self._lock:
             if factors not in self._tables:
-                each = zip(self.model.domains, self.radii, self.compiled.lines(factors), strict=True)
+                each = zip(self.domains, self.radii, self.compiled.lines(factors), strict=True)
                 features = [tabulate(domain, radius, drops=[one], terms=self.terms) for domain, radius, one in each]
                 self._tables[factors] = flatten(features)
             return self._tables[factors]

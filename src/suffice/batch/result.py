@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.answers.explanation import Explanation
-from suffice.batch.lookup import ROUNDING, TINY, WIDER, Floats
+from suffice.batch.lookup import Floats
 from suffice.errors import ClaimError, DataError, PreferenceError, RowError
 from suffice.model.compiled import Compiled
-from suffice.numbers.enclosure import Enclosure
-from suffice.numbers.exact import nearest_float, rational
 from suffice.question.question import Question
 from suffice.search.explain import explain
 
 if TYPE_CHECKING:
     from suffice.batch.answering import Answers
     from suffice.batch.cells import Source
+    from suffice.batch.open_rows import Told
 
 Whole = NDArray[np.int32]
 Mask = NDArray[np.bool_]
@@ -72,18 +70,18 @@ class BatchResult:
             return str(error)
         raise DataError(f"row {row} could not be explained, and now it can: the table was changed in the meantime")
 
-    def set(self, row: int, why: Explanation) -> None:
+    def set(self, row: int, told: Told) -> None:
         """Enter the answer to a row, except for what is fixed."""
         found = self.answers
-        found.sizes[row] = why.size
-        found.margins[row], found.margin_errors[row] = _rounded(_margin(why))
-        self.status_codes[row] = STATUSES.index(why.status.value)
-        if why.bound != why.size and self._counts:
-            self.lower_bounds_[row] = why.bound
+        found.sizes[row] = len(told.fixed)
+        found.margins[row], found.margin_errors[row] = told.margin, told.margin_error
+        self.status_codes[row] = STATUSES.index(told.status)
+        if told.bound != len(told.fixed) and self._counts:
+            self.lower_bounds_[row] = told.bound
         if self.compiled.model.task == "regression":
-            found.scores[row], found.score_errors[row] = _rounded(why.prediction)
+            found.scores[row], found.score_errors[row] = told.prediction, told.prediction_error
         else:
-            found.classes[row] = self.compiled.model.classes.index(why.prediction)
+            found.classes[row] = self.compiled.model.classes.index(told.prediction)
 
     @property
     def _counts(self) -> bool:
@@ -278,22 +276,6 @@ class BatchResult:
     def __repr__(self) -> str:
         failed, exact = len(self.failed_rows), int((self.was_exact & (self.status_codes != FAILED)).sum())
         return f"<BatchResult: {len(self)} rows, {failed} failed, {exact} by exact arithmetic>"
-
-
-def _margin(why: Explanation) -> Fraction | Enclosure:
-    """Return the margin, between two numbers where the scores of smooth shapes are."""
-    low, gap = rational(why.margin), why.case.constraints[why.tightest].gap
-    return Enclosure(low, low + gap) if why.case.compiled.is_enclosed else why.margin
-
-
-def _rounded(value: Fraction | Enclosure) -> tuple[float, float]:
-    """Return the nearest float, and a bound on how far it is off."""
-    if isinstance(value, Enclosure):
-        half = nearest_float(value.width / 2)
-        near = float(value)
-        return near, (abs(near) * ROUNDING + half) * WIDER + TINY
-    near = nearest_float(rational(value))
-    return near, abs(near) * ROUNDING * WIDER + TINY
 
 
 def _arrow() -> Any:

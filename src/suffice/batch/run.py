@@ -19,13 +19,13 @@ import numpy as np
 from suffice.batch import kernel
 from suffice.batch.answering import Answers, Plan
 from suffice.batch.cells import Source, read_source
+from suffice.batch.open_rows import answer_rows
 from suffice.batch.pairs import make_pair_plan
 from suffice.batch.plan import end_to_end, make_plan
 from suffice.batch.result import BOUNDED, BatchResult
-from suffice.errors import BudgetError, ClaimError, DataError, PreferenceError, RowError
+from suffice.errors import DataError
 from suffice.model.compiled import Compiled
 from suffice.question.question import Question
-from suffice.search.explain import explain
 
 _CELLS_AT_ONCE = 1 << 15  # of a chunk: its drops, errors and keys stay in the cache
 _LEAST_ROWS = 1024  # of a chunk, so that a feature's table is worth loading
@@ -78,9 +78,9 @@ class BatchQuestion:
         else:
             with ThreadPoolExecutor(_threads(threads)) as pool:
                 chunks = list(pool.map(work, starts))
-        return self._complete(source, _join(chunks) if chunks else work(0))
+        return self._complete(source, _join(chunks) if chunks else work(0), _threads(threads))
 
-    def _complete(self, source: Source, found: Answers) -> BatchResult:
+    def _complete(self, source: Source, found: Answers, processes: int) -> BatchResult:
         """Answer what was left open, row by row, in exact arithmetic."""
         was_exact = found.sizes == kernel.OPEN
         open_rows = np.flatnonzero(was_exact)
@@ -94,14 +94,14 @@ class BatchQuestion:
         if not len(open_rows):
             return result
         fixed: list[int] = []
-        for row in open_rows.tolist():
-            try:
-                why = explain(self.compiled, self.question, source.row(row))
-            except (RowError, ClaimError, PreferenceError, BudgetError) as error:
-                result.fail(row, str(error))
+        rows = [partial(source.row, row) for row in open_rows.tolist()]
+        answers = answer_rows(self.compiled, self.question, rows, processes)
+        for row, answer in zip(open_rows.tolist(), answers, strict=True):
+            if isinstance(answer, str):
+                result.fail(row, answer)
             else:
-                result.set(row, why)
-                fixed += why.fixed
+                result.set(row, answer)
+                fixed += answer.fixed
         settled = np.flatnonzero(~was_exact)
         groups = [
             (settled, found.sizes[settled], found.fixed),

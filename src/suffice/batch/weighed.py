@@ -140,7 +140,7 @@ def cut_weighed(
             continue
         for place in range(items):
             order[place] = items - 1 - (keys[r, place] & (mask - 1))
-        weigh(low[r], high[r], room, more, order, light, heavy)
+        weigh(low, high, r, room, more, order, light, heavy)
         choose(light, costs, decided, is_odd, usual, order, sums, is_free)
         taken = 0
         for k in range(items):
@@ -148,7 +148,7 @@ def cut_weighed(
                 taken += heavy[k]
         if not taken < PARTS:  # also at a tie
             continue
-        if is_in_doubt(low[r], high[r], order, is_free, lowest):
+        if is_in_doubt(low, high, r, order, is_free, lowest):
             continue
         size = 0
         for place in range(items - 1, -1, -1):
@@ -163,7 +163,7 @@ def cut_weighed(
 
 
 @compiled
-def weigh(low: Any, high: Any, room: float, more: float, order: Any, light: Any, heavy: Any) -> None:
+def weigh(low: Any, high: Any, r: int, room: float, more: float, order: Any, light: Any, heavy: Any) -> None:
     """Write the share of what is left of the margin that each item uses up, in parts: at most, and at least.
 
     Rounded down, shares never fall along the order, which is that of drops but for their last bits: past a heavier
@@ -172,9 +172,9 @@ def weigh(low: Any, high: Any, room: float, more: float, order: Any, light: Any,
     least = np.int64(2 * PARTS)  # past twice the room it does not matter by how much
     for place in range(len(order) - 1, -1, -1):
         k = order[place]
-        least = min(least, np.int64(min(low[k] / more * (1.0 - 2.0**-50), 2.0) * PARTS))
+        least = min(least, np.int64(min(low[r, k] / more * (1.0 - 2.0**-50), 2.0) * PARTS))
         light[k] = least
-        heavy[k] = np.int64(np.ceil(min(high[k] / room * (1.0 + 2.0**-50), 2.0) * PARTS))
+        heavy[k] = np.int64(np.ceil(min(high[r, k] / room * (1.0 + 2.0**-50), 2.0) * PARTS))
 
 
 @compiled
@@ -254,12 +254,12 @@ def keeps_first(
 
 
 @compiled
-def is_in_doubt(low: Any, high: Any, order: Any, is_free: Any, lowest: Any) -> bool:
+def is_in_doubt(low: Any, high: Any, r: int, order: Any, is_free: Any, lowest: Any) -> bool:
     """Whether the order of items is not sure next to one that is fixed: in another order another set may be first."""
     items = len(order)
     least = np.inf
     for place in range(items - 1, -1, -1):  # the least that an item from here up can be
-        least = min(least, low[order[place]])
+        least = min(least, low[r, order[place]])
         lowest[place] = least
     highest, is_doubtful, is_one_kept = 0.0, False, False
     for place in range(items):
@@ -268,9 +268,9 @@ def is_in_doubt(low: Any, high: Any, order: Any, is_free: Any, lowest: Any) -> b
             is_doubtful, is_one_kept = False, False
         elif place > 0:
             j = order[place - 1]
-            is_doubtful |= not low[k] == high[k] == low[j] == high[j]
+            is_doubtful |= not low[r, k] == high[r, k] == low[r, j] == high[r, j]
         is_one_kept |= not is_free[k]
         if is_doubtful and is_one_kept:
             return True
-        highest = max(highest, high[k])
+        highest = max(highest, high[r, k])
     return False

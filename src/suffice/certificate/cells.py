@@ -6,7 +6,7 @@ that what the checker computes over them is nearly as close; falls and drops are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from flint import fmpq
 
 from suffice.core.case import Case
-from suffice.core.constraint import Drop
+from suffice.core.constraint import Constraint, Drop
 from suffice.errors import CertificateError
 from suffice.model.domain import Domain
 from suffice.numbers.exact import Rational, rational, to_fraction
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from suffice_check.cells import SmoothPart
     from suffice_check.core import Part
     from suffice_check.reading import Value as CheckerValue
+    from suffice_check.roots import Roots
 
 _MOST_CELLS = 2_000  # of one feature
 
@@ -37,6 +38,7 @@ class Seen:
 
     def __init__(self, case: Case) -> None:
         self.row, self.cuts = case.row, [set[Fraction]() for _ in case.row]
+        self._drops: dict[object, list[tuple[Rational, Rational] | None]] = {}
         self._content, self._factors = case.compiled.content, [one.factors for one in case.inequalities]
 
     @classmethod
@@ -72,52 +74,91 @@ class Seen:
         part = self.parts[i]
         part.cuts = sorted(self.cuts[i])  # type: ignore[attr-defined]
         found = part.drops(_domain(reach))
-        return [None if one is None else (rational(one.value), rational(one.edge)) for one in found]
+        return [None if one is None else (_above(one.value), rational(one.edge)) for one in found]
+
+    def fits(
+        self, features: Collection[int], region: Region, constraints: Sequence[Constraint], at_once: int | None
+    ) -> bool:
+        """Whether features break nothing, no more at once than may, by what the checker computes over the cells."""
+        each = [self._known(i, region[i]) for i in features]
+        for c, one in enumerate(constraints):
+            drops = [drops[c] for drops in each]
+            known = sorted((drop for drop in drops if drop is not None), reverse=True)
+            total = [sum(column, fmpq(0)) for column in zip(*known[:at_once], (fmpq(0), fmpq(0)), strict=True)]
+            if len(known) < len(drops) or tuple(total) > (one.margin, fmpq(-1 if one.is_strict else 0)):
+                return False
+        return True
+
+    def _known(self, i: int, reach: Domain) -> list[tuple[Rational, Rational] | None]:
+        key = i, tuple(sorted(self.cuts[i])), reach
+        if key not in self._drops:
+            self._drops[key] = self.drops(i, reach)
+        return self._drops[key]
 
     def cover(
-        self, region: Region, features: Sequence[int], drops: Sequence[Sequence[Drop]], shares: Sequence[Rational]
+        self,
+        region: Region,
+        features: Sequence[int],
+        drops: Sequence[Sequence[Drop]],
+        spare: Sequence[Rational],
+        at_once: int | None = None,
     ) -> None:
-        """Cut the regions of features into cells over which no bound is off by more than a share of each inequality."""
+        """Cut the regions of features into few cells over which bounds are off by no more than can be spared in all.
+
+        Each feature may be off by an equal part of what is left, those with small drops first: what one does not need
+        is left to the others. Where few features move at once, only theirs add up, and each may be off by as much.
+        """
         from suffice_check.cells import SmoothPart
 
-        for i in features:
-            part = self.parts[i]
-            if not isinstance(part, SmoothPart):
-                continue
+        left = [to_fraction(lower(one)) * 15 / 16 for one in spare]
+        smooth = [i for i in features if isinstance(self.parts[i], SmoothPart)]
+        for i in smooth:
             if any(row[i].is_infinite for row in drops):
-                raise CertificateError(f"certificates need a region with ends, and {part.name!r} has none")
-            allowed = [to_fraction(lower(row[i].value + share)) for row, share in zip(drops, shares, strict=True)]
+                raise CertificateError(f"certificates need a region with ends, and {self.parts[i].name!r} has none")
+        for done, i in enumerate(
+            sorted(smooth, key=lambda i: (max(to_fraction(lower(row[i].value)) for row in drops), i))
+        ):
+            part = self.parts[i]
+            assert isinstance(part, SmoothPart)
+            known = [to_fraction(lower(row[i].value)) for row in drops]
+            among = len(smooth) - done if at_once is None else min(at_once, len(smooth))
+            allowed = [drop + share / among for drop, share in zip(known, left, strict=True)]
             targets = [high - most for high, most in zip(part.high, allowed, strict=True)]
+            reached = [high - drop for high, drop in zip(part.high, known, strict=True)]
             for span in region[i].spans:
                 if span.low is not None and span.high is not None and span.low < span.high:
                     ends = to_fraction(span.low), to_fraction(span.high)
-                    self._cut(i, part, *ends, targets, is_integers=span.is_integers)
+                    least = self._cut(i, part, *ends, targets, is_integers=span.is_integers)
+                    reached = list(map(min, reached, least))
+            if at_once is None:
+                used = (high - drop - low for high, drop, low in zip(part.high, known, reached, strict=True))
+                left = [share - one for share, one in zip(left, used, strict=True)]
 
     def _cut(
         self, i: int, part: SmoothPart, low: Fraction, high: Fraction, targets: list[Fraction], *, is_integers: bool
-    ) -> None:
-        from suffice_check.balls import UnknownError
-
+    ) -> list[Fraction]:
+        """Cut an interval from left to right into cells as wide as reach the targets; return the least bounds."""
         stops = sorted({low, high, *(t for t in (*part.smooth.knots(low, high), *self.cuts[i]) if low < t < high)})
-        stack = list(pairwise(stops))
-        while stack:
-            left, right = stack.pop()
-            if is_integers and left.__floor__() + 1 >= right:
-                continue
-            try:
-                found = zip(part.bounds(left, right), targets, strict=True)
-                if all(one.least >= goal or part.closer(c, one) >= goal for c, (one, goal) in enumerate(found)):
-                    continue
-            except UnknownError:
-                pass
-            middle = _between(left, right, is_integers)
-            self.cuts[i].add(middle)
-            stack += [(left, middle), (middle, right)]
-            if len(self.cuts[i]) > _MOST_CELLS:
-                raise CertificateError(
-                    f"a certificate would need more than {_MOST_CELLS:,} cells of {part.name!r}; ask about a smaller "
-                    "radius, or leave the claim more room"
-                )
+        found, tried = list(part.high), 0
+        for start, end in pairwise(stops):
+            at, width = start, end - start
+            while at < end:
+                last = end if 4 * (end - at) <= 5 * width else _near(at + width, width, is_integers)
+                is_empty = is_integers and at.__floor__() + 1 >= last  # no integer is inside
+                bounds = found if is_empty else _bounds(part, at, last, targets)
+                tried += 1
+                if bounds is None:  # a quarter of the whole first, and then less and less
+                    width = (last - at) * (Fraction(2, 3) if tried > 1 else Fraction(1, 4))
+                else:  # the next may be wider
+                    found, width = list(map(min, found, bounds)), (last - at) * Fraction(4, 3)
+                    self.cuts[i].update({last} - {end})
+                    at = last
+                if tried > _MOST_CELLS or width * 2**40 < high - low:
+                    raise CertificateError(
+                        f"a certificate would need more than {_MOST_CELLS:,} cells of {part.name!r}, or tiny ones; "
+                        "ask about a smaller radius, or leave the claim more room"
+                    )
+        return found
 
     @property
     def document(self) -> list[list[str]]:
@@ -125,17 +166,36 @@ class Seen:
         return [[str(one) for one in sorted(cuts)] for cuts in self.cuts]
 
 
-def _between(left: Fraction, right: Fraction, is_integers: bool) -> Fraction:
-    """Return a number near the middle of two others, of few digits; an integer, if asked for."""
-    middle = (left + right) / 2
+def _bounds(part: SmoothPart, left: Fraction, right: Fraction, targets: Sequence[Fraction]) -> list[Fraction] | None:
+    """Return what each inequality is not below in a cell, as far as that matters; None if a target is not reached."""
+    from suffice_check.balls import UnknownError
+
+    try:
+        found = part.bounds(left, right)
+        least = [
+            one.least if one.least >= goal else part.closer(c, one)
+            for c, (one, goal) in enumerate(zip(found, targets, strict=True))
+        ]
+    except UnknownError:
+        return None
+    return least if all(one >= goal for one, goal in zip(least, targets, strict=True)) else None
+
+
+def _near(number: Fraction, width: Fraction, is_integers: bool) -> Fraction:
+    """Return a number of few digits near another; an integer, if asked for."""
     if is_integers:
-        return Fraction(middle.__floor__())
-    unit, width = Fraction(1), right - left
-    while 4 * unit > width:
+        return Fraction(number.__ceil__())
+    unit = Fraction(1)
+    while 8 * unit > width:
         unit /= 2
-    while 4 * unit * 1024 < width:
+    while 16 * unit < width:
         unit *= 2
-    return round(middle / unit) * unit
+    return round(number / unit) * unit
+
+
+def _above(number: Fraction | Roots) -> Rational:
+    """Return a number, or one next to it that is not below it, if it has roots."""
+    return rational(number if isinstance(number, Fraction) else number.bounds(256)[1])
 
 
 def _value(x: Value, side: int = 0) -> CheckerValue:

@@ -171,7 +171,7 @@ def _check_readable(certificate: Certificate) -> None:
 
 def _given_region(case: Case) -> Json:
     """Return the values that features may take, in place of radii, where the region is none that radii make."""
-    if case.region == region_around(case.model, case.row, case.question.radii):
+    if case.region == region_around(case.question.domains(case.model), case.row, case.question.radii):
         return {}
     return {"radius": {name: _values(name, domain) for name, domain in zip(case.model.names, case.region, strict=True)}}
 

@@ -63,8 +63,8 @@ def _cover(case: Case, path: RadiusPath, radius: Rational | None, fixed: Sequenc
     """Find cells over which the checker sees that a set suffices at a radius, where shapes are smooth."""
     if isinstance(path, EnclosedPath):
         inner, free = path.on("inner").at(radius), [i for i in case.features if i not in set(fixed)]
-        shares = [(one.margin - one.fall(free).value) / (2 * len(free) + 2) for one in inner]
-        Seen.of(case).cover(path.region(radius), free, [one.drops for one in inner], shares)
+        spare, most = [one.margin - one.fall(free).value for one in inner], case.question.max_changed
+        Seen.of(case).cover(path.region(radius), free, [one.drops for one in inner], spare, most)
 
 
 @closely

@@ -11,6 +11,7 @@ from suffice.certificate.document import Certificate, PathLike, closely, write
 from suffice.certificate.joint_ranges import Place, range_evidence, varies_along
 from suffice.certificate.witnesses import Ordered, Shown, loose_limits, place_document, shown_at, total
 from suffice.core.case import Case
+from suffice.errors import CertificateError
 from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.question.documents import Json
@@ -27,6 +28,11 @@ def certify_ranges(
 
     The second is not shown where a pair term varies along one of the features within its cells.
     """
+    if case.compiled.is_curved:
+        raise CertificateError(
+            "ranges have no certificate yet for models with curved or smooth shapes, or with networks of more than "
+            "max_pieces pieces"
+        )
     is_widest = is_widest and not (case.model.pairs and varies_along(case, [i for i, _ in ranges]))
     beyond = [
         (place, at)

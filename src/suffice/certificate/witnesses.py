@@ -18,7 +18,7 @@ from suffice.core.drops import Worst, bound_drops, enclose_drops
 from suffice.core.enclosed_path import EnclosedPath
 from suffice.core.radius_path import RadiusPath, goes_on
 from suffice.numbers.enclosure import FIRST_BITS
-from suffice.numbers.exact import ONE, ZERO, Rational
+from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.surd import upper
 from suffice.numbers.values import Missing, Value
 from suffice.question.documents import Json
@@ -104,13 +104,8 @@ def _enclosed(
 
 def shown_beyond(path: RadiusPath, radius: Rational) -> Shown:
     """Return what is in reach at every larger radius, however little."""
-    # Beyond any radius a category may become any other, so that a tiny one tells what is in reach.
-    region = tuple(
-        domain.around(x, unit and ONE) if x in domain.categories_ else domain.around(x, radius * unit)
-        for domain, x, unit in zip(path.domains, path.row, path.units, strict=True)
-    )
     found = []
-    for c, ways in enumerate(_ways(path, region)):
+    for c, ways in enumerate(_ways(path, path.beyond(radius))):
         best = [_further(path, c, i, way, radius) for i, way in enumerate(ways)]
         found.append([_by(path, way, FIRST_BITS) for way in best])
     return _shown(found)

@@ -55,7 +55,12 @@ def _batch(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Column to copy into the results, such as an id; may be repeated."),
     ] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; by default one for each core.")] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Number of threads, and of processes for rows that take long; by default one for each core."
+        ),
+    ] = None,
     engine: Annotated[Engine, typer.Option(help="Where the work is done.")] = Engine.LOCAL,
     address: Annotated[str | None, typer.Option(help="Address of a Ray cluster; by default on this machine.")] = None,
     quiet: Quiet = False,

@@ -13,7 +13,7 @@ from suffice.adapters.dispatch import DOCUMENTS
 from suffice.adapters.files import Found, read_file
 from suffice.adapters.layout import LAYOUTS
 from suffice.answers.documents import to_text
-from suffice.cli.domains import DomainsFile, Integers, Ranges, with_stated
+from suffice.cli.domains import DomainsFile, Integers, Orders, Ranges, with_stated
 from suffice.cli.tables import table_at
 from suffice.errors import AdapterError, DataError, ModelFileError, SufficeError
 from suffice.present.terminal import tell
@@ -41,6 +41,7 @@ def convert_command(
     ] = None,
     integers: Integers = None,
     ranges: Ranges = None,
+    orders: Orders = None,
     domains: DomainsFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
@@ -61,7 +62,8 @@ def convert_command(
         imported = convert(found.obj, found.reference, options)
     except SufficeError as error:
         raise ModelFileError(source, str(error)) from None
-    imported = imported._replace(model=with_stated(imported.model, integers, ranges, domains))
+    cells = None if reference is None else table_at(reference).column
+    imported = imported._replace(model=with_stated(imported.model, integers, ranges, orders, domains, cells))
     imported.model.save(output)
     _tell(imported, output, as_json=as_json)
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from suffice.answers.documents import to_text
-from suffice.cli.domains import DomainsFile, Integers, Ranges, with_stated
+from suffice.cli.domains import DomainsFile, Integers, Orders, Ranges, with_stated
 from suffice.cli.options import AsJson, Quiet, TablePath, file_facts
 from suffice.cli.quality import held_back_scores
 from suffice.cli.tables import table_at
@@ -58,6 +58,7 @@ def fit_command(
     ] = None,
     integers: Integers = None,
     ranges: Ranges = None,
+    orders: Orders = None,
     category: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Column of numbers that are names, such as codes; may be repeated."),
@@ -73,6 +74,9 @@ def fit_command(
     corrections: Annotated[
         bool, typer.Option("--corrections", help="Add broken lines for what is too sharp for a network.")
     ] = False,
+    pairs: Annotated[
+        str, typer.Option(metavar="NUMBER|auto", help="How many terms over two columns to add; auto chooses.")
+    ] = "0",
     monotone: Annotated[
         list[str] | None,
         typer.Option(
@@ -99,6 +103,7 @@ def fit_command(
         n_members=members,
         max_epochs=epochs,
         corrections=corrections,
+        pairs=_number_of_pairs(pairs),
         monotone=directions or None,
         explanation_radius=explanation_radius,
         explanation_weight=explanation_weight,
@@ -109,7 +114,7 @@ def fit_command(
     dtypes = dict.fromkeys(training.names, "category")
     frame = pandas.DataFrame(training.columns).astype(dtypes)
     estimator.fit(frame, training.target)
-    model = with_stated(estimator.to_additive(), integers, ranges, domains)
+    model = with_stated(estimator.to_additive(), integers, ranges, orders, domains, training.columns.__getitem__)
     model.save(output)
     document = training_document(estimator, model, rows=len(data.rows), target=target) | {"model": file_facts(output)}
     document["scores"] = [one._asdict() for one in held_back_scores(estimator, frame, training)]
@@ -118,6 +123,14 @@ def fit_command(
         typer.echo(to_text(document))
     elif not quiet:
         show_training(console, document, model)
+
+
+def _number_of_pairs(text: str) -> int | str:
+    if text == "auto":
+        return text
+    if not text.isdecimal():
+        raise typer.BadParameter(f"{text!r} is neither a number from 0 up nor auto", param_hint="--pairs")
+    return int(text)
 
 
 def _layers(text: str) -> tuple[int, ...]:

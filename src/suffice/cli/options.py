@@ -17,6 +17,7 @@ import typer
 
 from suffice.errors import DataError
 from suffice.model.additive import AdditiveModel
+from suffice.model.fields import named_once
 from suffice.model.reading import file_hash
 from suffice.question.claims import CLAIMS
 from suffice.question.documents import Json
@@ -30,6 +31,13 @@ class Unit(StrEnum):
     STD = "std"
     RAW = "raw"
     MODEL = "model"
+
+
+class Categories(StrEnum):
+    """What a category without an order may become."""
+
+    FREE = "free"
+    STEP = "step"
 
 
 class Norm(StrEnum):
@@ -80,6 +88,13 @@ _OPTIONS: Mapping[str, Any] = {
         typer.Option(
             help="What the radius counts: standard deviations (the default), the features' own units, or the model's "
             "scaled units."
+        ),
+    ],
+    "categories": Annotated[
+        Categories | None,
+        typer.Option(
+            help="Whether a category without an order may become any other at any radius above 0 (the default), or is "
+            "one step, a radius of 1, away from it."
         ),
     ],
     "immutable": Annotated[_TEXTS, typer.Option(metavar="NAME", help="Feature that cannot change; may be repeated.")],
@@ -173,7 +188,7 @@ def read_question(model: AdditiveModel, given: Mapping[str, Any]) -> Question:
 
 def _read_file(path: Path) -> Json:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=named_once)
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file") from None
     except (OSError, ValueError, RecursionError) as error:

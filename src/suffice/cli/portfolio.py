@@ -12,6 +12,7 @@ from suffice.adapters.files import load_any as load_model
 from suffice.answers.documents import to_text
 from suffice.cli.options import (
     AsJson,
+    Categories,
     ModelPath,
     TablePath,
     Unit,
@@ -53,12 +54,16 @@ def stability_command(
     ],
     labels: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column with the true class.")] = None,
     unit: _Counted = Unit.STD,
+    categories: Annotated[
+        Categories, typer.Option(help="Whether a category may become any other at any radius, or from radius 1 on.")
+    ] = Categories.FREE,
     as_json: AsJson = False,
 ) -> None:
     """Show for which share of a table nothing within a radius changes the prediction."""
     data = table_at(table)
     truth = None if labels is None else data.column(labels)
-    found = Explainer(load_model(model)).stability(data, radius, labels=truth, unit=unit.value)
+    asked = {"unit": unit.value, "categories": categories.value}
+    found = Explainer(load_model(model)).stability(data, radius, labels=truth, **asked)  # type: ignore[arg-type]
     _show(model, found, as_json=as_json)
 
 

@@ -88,7 +88,7 @@ class Case:
             If the claim cannot be made of this row, or is false at it.
         """
         row = read_row(compiled.model, x)
-        reach = region_around(compiled.model, row, question.radii) if region is None else region
+        reach = region_around(question.domains(compiled.model), row, question.radii) if region is None else region
         seen = _seen(compiled, question, row, winner, _SMOOTH_BITS if compiled.is_enclosed else FIRST_BITS)
         still = frozenset(question.choices.features(sorted(question.choices.fix)))
         return cls(compiled, question, row, reach, **seen, still=still)
@@ -102,9 +102,15 @@ class Case:
         return replace(self, still=self.still - {feature}) if feature in self.still else self
 
     def refined(self) -> Case:
-        """Return the same case with numbers that are not rational enclosed in twice as many bits."""
-        known = None if self.compiled.is_enclosed else self.parts
-        return replace(self, **_seen(self.compiled, self.question, self.row, self.winner, _twice(self.bits), known))
+        """Return the same case with numbers that are not rational enclosed in about twice as many bits.
+
+        Raises
+        ------
+        BudgetError
+            If that is too many.
+        """
+        known, more = None if self.compiled.is_enclosed else self.parts, _more(self.bits, self.compiled)
+        return replace(self, **_seen(self.compiled, self.question, self.row, self.winner, more, known))
 
     def settle(self, is_settled: bool) -> None:
         """Raise `Undecided` where something is not settled that may be once smooth shapes are known more closely."""
@@ -288,18 +294,19 @@ class Case:
         if len(units) < len(self.row):
             raise RadiusError("changes are counted in radii, so every radius must be finite")
         functions = tuple(self.compiled.oriented(inequality.factors) for inequality in self.inequalities)
+        domains = self.question.domains(self.model)
         if self.compiled.is_enclosed:
             known = tuple(
                 tuple(one.value(value, self.bits) for one, value in zip(some, self.row, strict=True))
                 for some in functions
             )
-            rest = self.row, self.model.domains, tuple(units), self.question.immutable
+            rest = self.row, domains, tuple(units), self.question.immutable
             return EnclosedPath(functions, (), self.constraints, *rest, known, self.bits)
         here = tuple(tuple(exactly(dot(one.factors, part)) for part in self.parts) for one in self.inequalities)
         each = map(self._limits, self.inequalities)
         limits: Sequence[Constraint] = [Separable(margin, (), *rest) for margin, rest in each]
         shifted = tuple(limits) if slack is None else with_slack(limits, slack)
-        given = functions, here, shifted, self.row, self.model.domains, tuple(units), self.question.immutable
+        given = functions, here, shifted, self.row, domains, tuple(units), self.question.immutable
         if not (self.has_pairs or is_joint):
             return CurvedPath(*given) if self.compiled.is_curved else RadiusPath(*given)
         landscapes = tuple(landscape_of(self.compiled, inequality.factors) for inequality in self.inequalities)

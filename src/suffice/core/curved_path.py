@@ -32,7 +32,7 @@ class CurvedPath(RadiusPath):
         cell = _Cell(lambda radius: all(one.admits(freed) for one in self.at(radius, freed)), known)
         features = [i for i in self._moving if i in set(freed)]
         cell.cut([ONE])
-        cell.cut(event for i in features for event in cell.inside(self.events[i]))
+        cell.cut(event for i in self.events if i in set(freed) for event in cell.inside(self.events[i]))
         if cell.high is None:
             cell.cut([self._last_turn(features)])
         if cell.high is None and any(self._grows_for_ever(i) for i in features):

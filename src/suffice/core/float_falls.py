@@ -75,7 +75,8 @@ class FloatFalls:
         self.table = _Side(*columns)
         self.here = np.array([[nearest_float(row[i]) for i in self.moving] for row in path.here])
         self.margins = np.array([nearest_float(one.margin) for one in path.constraints])
-        others = [i for i in range(len(path.row)) if i not in set(self.moving)]
+        self.path, self.stepping = path, tuple(path.stepping)
+        others = [i for i in range(len(path.row)) if i not in {*self.moving, *self.stepping}]
         self.others = [one.floats for one in path.exactly_at(ONE, others)] if others else []
         self.place = {i: k for k, i in enumerate(self.moving)}
 
@@ -106,9 +107,11 @@ class FloatFalls:
         low, high = self.falls(radius)
         chosen = [self.place[i] for i in freed if i in self.place]
         least, most = low[:, chosen].sum(axis=1), high[:, chosen].sum(axis=1)
-        for c, floats in enumerate(self.others):
-            more = sum(floats[i] for i in freed if i not in self.place)
-            least[c], most[c] = least[c] + more, most[c] + more
+        near = [one.floats for one in self.path.exactly_at(radius, self.stepping)] if self.stepping else []
+        for some in (self.others, near):  # each knows nothing of the features of the other: there they are 0
+            for c, floats in enumerate(some):
+                more = sum(floats[i] for i in freed if i not in self.place)
+                least[c], most[c] = least[c] + more, most[c] + more
         # A sum of n floats that are not below 0 is off by n times 2^-53 of it, as is the margin.
         return least, most, (len(freed) + 4) * SHARE, np.abs(self.margins) * SHARE + _SMALL
 

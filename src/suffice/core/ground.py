@@ -16,13 +16,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.core.anchor import anchored, dominated, without
 from suffice.core.constraint import NO_DROP, Drop, Scenario
+from suffice.core.convex import on_lower_hull
 from suffice.core.graph import Graph, graph
 from suffice.core.landscape import Landscape, Spot
 from suffice.model.domain import Domain, Span
@@ -108,7 +109,12 @@ class Ground:
                 self._is_exact = self._is_exact and all(whole.is_exact[at:end])
                 at = end
                 continue
-            for spot in ladder.spots(self.landscape.names[i], at, reach, is_integers=span.is_integers):
+            spots = ladder.spots(self.landscape.names[i], at, reach, is_integers=span.is_integers)
+            if ladder.varies[at] and not self._has_all:
+                # Pair terms are affine along the feature here: whatever the others do, it is lowest on its convex hull.
+                kept = on_lower_hull([(cast(Rational, spot.infimum.at), spot.infimum.value) for spot in spots])
+                spots = [spot for spot, is_kept in zip(spots, kept, strict=True) if is_kept]
+            for spot in spots:
                 # In the row's own cell only what is lower than the row is worth a label, unless a pair varies there.
                 if self._has_all or at != own.cell or ladder.varies[at] or spot.infimum.rank < own.infimum.rank:
                     self._put(i, spot)

@@ -14,7 +14,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from flint import fmpq
 
@@ -66,10 +65,8 @@ class JointPath(RadiusPath):
         """Return the constraints at all finite radii together: codes are not reached from numbers, nor left."""
         region = []
         for i, (value, domain, unit) in enumerate(zip(self.row, self.domains, self.units, strict=True)):
-            is_moving = i in self._moving and i not in self.immutable
-            region.append(
-                Domain(domain.spans) if is_moving else domain.around(value, ZERO if i in self.immutable else unit)
-            )
+            moves = unit and i not in self.immutable
+            region.append(domain.within_finite(value) if moves else domain.around(value, ZERO))
         return self._on(region, None)
 
     def above(self, radius: Rational) -> tuple[Joint, ...]:
@@ -77,7 +74,7 @@ class JointPath(RadiusPath):
 
         Only of features along which no pair term varies: whether others fall on depends on where their partners are.
         """
-        return self._on(self._within(radius), lambda landscape, i: self._beside(landscape, i, radius, 1))
+        return self._on(self.beyond(radius), lambda landscape, i: self._beside(landscape, i, radius, 1))
 
     def below(self, radius: Rational) -> tuple[Joint, ...]:
         """Return the constraints just below a radius above 0: limits, with an edge of -1 where a label still falls."""
@@ -97,15 +94,6 @@ class JointPath(RadiusPath):
             found.append(Joint(limit.margin, ground, limit.is_strict, limit.max_changed, limit.gap))
         return tuple(found)
 
-    def _within(self, radius: Rational) -> tuple[Domain, ...]:
-        """Return where features may go at every radius above one: numbers within it, and any category."""
-        return tuple(
-            domain.around(
-                value, ZERO if i in self.immutable else unit if value in domain.categories_ else radius * unit
-            )
-            for i, (value, domain, unit) in enumerate(zip(self.row, self.domains, self.units, strict=True))
-        )
-
     def _up_to(self, start: Rational, radius: Rational) -> tuple[Joint, ...]:
         """Return the limits of the constraints as the radius grows to one, with no event since another."""
 
@@ -113,7 +101,7 @@ class JointPath(RadiusPath):
             beside, ends = self._beside(landscape, i, start, -1), self._ends(landscape, i, start, radius)
             return [*beside, *ends, *self._corners(landscape, i, start, radius)]
 
-        return self._on(self._within(start), extra)
+        return self._on(self.beyond(start), extra)
 
     def _beside(self, landscape: Landscape, i: int, radius: Rational, rising: int) -> list[Spot]:
         """Return the spots just beyond the ends of a feature's region; `rising` is the edge of those that fall on."""
@@ -160,9 +148,8 @@ class JointPath(RadiusPath):
 
     # --- where something happens --------------------------------------------------------------------------------------
 
-    @cached_property
-    def events(self) -> dict[int, list[Rational]]:
-        """For each moving feature the radii above 0 at which an end of its region meets a knot, a cut or an end."""
+    def _ends_meet(self) -> dict[int, list[Rational]]:
+        """Return for each moving feature the radii above 0 at which an end meets a knot, a cut or an end of a span."""
         found = {}
         for i in self._moving:
             ladders = [landscape.ladders[i] for landscape in self.landscapes]
@@ -184,7 +171,7 @@ class JointPath(RadiusPath):
         if not self._varies(freed):
             return super().reach(freed, known)
         cell = _Cell(lambda radius: all(one.admits(freed) for one in self.at(radius, freed)), known)
-        events = [event for i in self._moving if i in set(freed) for event in self.events[i]]
+        events = [event for i in self.events if i in set(freed) for event in self.events[i]]
         cell.cut(events)
         while cell.high is None and self._falls_for_ever(freed):  # then it ends, however far out
             cell.cut([max(2 * cell.low, ONE)])

@@ -5,7 +5,8 @@ the radii at which anything happens.
 
 A drop is a function of the radius that never falls. It changes only as the ends of the region move: over a knot of the
 feature's function, over an end of its domain, or over an integer it *jumps or bends*; in between it is the largest of
-what it was before and what the two ends offer, each affine in the radius. So finitely many radii cut the line into
+what it was before and what the two ends offer, each affine in the radius. Of categories it jumps where one more of them
+comes within reach, and is constant in between. So finitely many radii cut the line into
 cells on which every drop is affine, and every question about radii has an exact answer.
 """
 
@@ -65,7 +66,7 @@ class RadiusPath:
     def at(self, radius: Rational | None, features: Collection[int] | None = None) -> tuple[Constraint, ...]:
         """Return the constraints at a radius (None: the whole domain); only these features move, if any are named."""
         chosen = frozenset(range(len(self.row)) if features is None else features)
-        if not radius or len(chosen) < _FEW or self._falls is None:
+        if not radius or len(chosen) < _FEW or self.stepping or self._falls is None:
             return self.exactly_at(radius, features)
         return self._later(radius, chosen, self._drop)
 
@@ -90,7 +91,7 @@ class RadiusPath:
     def _key(self, c: int, i: int, radius: Rational) -> tuple[int, ...] | None:
         """Return what tells the drop of a feature whose region stays the same over many radii; None for others."""
         if i not in self._moving:
-            return c, i
+            return None if i in self.stepping else (c, i)
         return (c, i, int((radius * self.units[i]).floor())) if self.domains[i].is_whole else None
 
     def _later(
@@ -116,12 +117,20 @@ class RadiusPath:
         reach = ZERO if i in self.immutable else None if radius is None else radius * self.units[i]
         return self.domains[i].around(self.row[i], reach)
 
+    def beyond(self, radius: Rational) -> tuple[Domain, ...]:
+        """Return where each feature may go at every radius above one: a category without distances to any other."""
+        each = zip(self.row, self.domains, self.units, strict=True)
+        return tuple(
+            domain.around(value, ZERO if i in self.immutable else unit if _leaps(domain, value) else radius * unit)
+            for i, (value, domain, unit) in enumerate(each)
+        )
+
     def above(self, radius: Rational) -> tuple[Constraint, ...]:
         """Return the constraints just above a radius: limits, with an edge of 1 where the drop keeps growing."""
         if type(self) is not RadiusPath:
             first, second = self._inside(radius, self._next(radius))
             return self._limit(radius, first, second, rising=1)
-        if not radius or self._falls is None:
+        if not radius or self.stepping or self._falls is None:
             indices = range(len(self.row))
             return self._with_drops(
                 tuple(self._drop_above(c, i, radius) for i in indices) for c in range(len(self.functions))
@@ -130,9 +139,9 @@ class RadiusPath:
 
     def _drop_above(self, c: int, i: int, radius: Rational) -> Drop:
         """Return a drop just above a radius."""
-        # Features that do not move with the radius are free as soon as it is above 0: categories may become any other.
+        # A category without distances may become any other as soon as the radius is above 0 (`beyond`).
         if i not in self._moving:
-            return self._drop(c, i, radius or ONE)
+            return self._drop(c, i, radius if i in self.stepping else radius or ONE)
         # What lies just beyond an end is in the region then: where it falls the drop keeps growing, where it
         # rises the drop is approached at the end, and where it is level it is attained.
         lines = self._lines(self.functions[c][i], self.here[c][i], i, radius) if i not in self.immutable else ()
@@ -190,8 +199,24 @@ class RadiusPath:
         )
 
     @cached_property
+    def stepping(self) -> dict[int, list[Rational]]:
+        """For each feature whose category has distances to others the radii at which more of these are within reach."""
+        return {
+            i: [distance / unit for distance in domain.distances(value)]
+            for i, (value, domain, unit) in enumerate(zip(self.row, self.domains, self.units, strict=True))
+            if unit and i not in self.immutable and value in domain.categories_ and domain.distances(value)
+        }
+
+    @cached_property
     def events(self) -> dict[int, list[Rational]]:
-        """For each moving feature the radii above 0 at which an end of its region meets a knot or an end of a span."""
+        """For each feature the radii above 0 at which something happens; a feature without any is left out.
+
+        They are those at which an end of its region meets a knot or an end of a span, or a category is within reach.
+        """
+        return self._ends_meet() | self.stepping
+
+    def _ends_meet(self) -> dict[int, list[Rational]]:
+        """Return for each moving feature the radii above 0 at which an end of its region meets a knot or an end."""
         found = {}
         for i in self._moving:
             places = [end for span in self.domains[i].spans for end in (span.low, span.high) if end is not None]
@@ -319,8 +344,8 @@ class RadiusPath:
             return told if told is not None else all(constraint.admits(freed) for constraint in self.at(radius, freed))
 
         cell = _Cell(holds, known)
-        features = [i for i in self._moving if i in set(freed)]
-        if falls is not None:
+        features = [i for i in (*self._moving, *self.stepping) if i in set(freed)]
+        if falls is not None and not self.stepping:
             cell.low, cell.high = falls.between(known, freed)
             cell.cut([event for i in features for event in self._events_between(i, cell.low, cell.high)])
         else:
@@ -459,6 +484,11 @@ class _Cell:
         if not self.holds(inside):
             return Extent(self.low, is_attained=True)
         return Extent(self.high, is_attained=self.high is None and self.holds(None))
+
+
+def _leaps(domain: Domain, value: Value) -> bool:
+    """Whether a value may become others at any radius above 0: a category without distances."""
+    return not domain.has_distances and value in domain.categories_
 
 
 def goes_on(span: Span, end: Rational, side: int) -> bool:

@@ -90,11 +90,7 @@ class SeparableRoom(Room):
     def levels(self, i: int) -> list[Level]:
         """Return each constraint's part of the feature."""
         functions = straight(case.function for cases in self.worst for case in cases)
-        if functions is None:
-            raise ClaimError(
-                "there are no ranges yet for models with curved shapes or networks of more than max_pieces pieces; ask "
-                "for a radius instead"
-            )
+        assert functions is not None, "ranges of other functions are found by halving"
         functions = tuple(functions[k] for k in range(i, len(functions), len(self.row)))
         return [
             Level(constraint, function, function(self.row[i]), fall, lambda _: 0)

@@ -23,7 +23,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 from flint import fmpq
@@ -116,6 +116,10 @@ class Rounding:
         self._cells: dict[tuple[int, bool, int, int], Terms] = {}  # by feature, kind of numbers, width and place
         self._found: dict[tuple[int, Domain], Terms] = {}  # by feature and region
         self._most = max(1, _MOST_KEPT // (_AT_ONCE * 5 * len(model.intercept)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # In a copy, and in another process, other shapes may have the ids that layers are kept by.
+        return self.__dict__ | {"_layers": {}}
 
     def errors(self, region: Sequence[Domain]) -> tuple[Rational, ...]:
         """Return for each score how far its computed value can be from the exact one, anywhere in the region.

@@ -14,8 +14,8 @@ from suffice.question.budget import MAX_SECONDS
 from suffice.question.claim import Claim
 from suffice.question.claims import SAME, predicted_class
 from suffice.question.preferences import Groups
-from suffice.question.question import Arithmetic, Question
-from suffice.question.region import Radius, Unit
+from suffice.question.question import Arithmetic, Options, Question
+from suffice.question.region import Categories, Radius, Unit
 from suffice.question.row import read_row
 
 if TYPE_CHECKING:  # batches load a compiler of their own, which questions about one row do not need
@@ -163,6 +163,7 @@ class Decisions:
         *,
         labels: Any = None,
         unit: Unit = "std",
+        categories: Categories = "free",
         claim: Claim = SAME,
         immutable: Iterable[str] = (),
     ) -> Stability:
@@ -175,7 +176,7 @@ class Decisions:
             All features move together, each within the radius.
         labels : sequence, optional
             The true class of each row: then the share of rows that are stable and right is counted too.
-        unit, claim, immutable
+        unit, categories, claim, immutable
             As `explain` takes them.
 
         Returns
@@ -189,7 +190,8 @@ class Decisions:
         asked, held = list(radii), list(immutable)
         if not asked:
             raise RadiusError("radii must list at least one radius")
-        questions = [Question.read(self.compiled.model, one, unit=unit, claim=claim, immutable=held) for one in asked]
+        options: Options = {"unit": unit, "categories": categories, "claim": claim, "immutable": held}
+        questions = [Question.read(self.compiled.model, one, **options) for one in asked]
         portfolio = self.portfolio(table)
         right = None if labels is None else right_rows(portfolio, labels)
         return stability(portfolio, questions, [one if isinstance(one, str) else brief(one) for one in asked], right)

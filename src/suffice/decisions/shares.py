@@ -203,7 +203,8 @@ class Stability(Told):
         unit = {"std": "standard deviations", "raw": "the features' own units", "model": "scaled units"}
         is_plain = isinstance(self.questions[0].claim, Same)
         what = "whose prediction nothing within the radius changes" if is_plain else "whose claim nothing there breaks"
-        told = f"share of rows {what} (in {unit[self.questions[0].unit]})."
+        step = ", another category a radius of 1 away" if self.questions[0].categories == "step" else ""
+        told = f"share of rows {what} (in {unit[self.questions[0].unit]}{step})."
         heads = ("radius", "stable") + (("stable and right",) if self.right is not None else ())
         right = self.right or ()
         each = zip(self.radii, self.shares, *([right] if right else []), strict=True)

@@ -1,18 +1,19 @@
 """Which values a feature can take at all, and which of them lie around a given one.
 
 A domain has three parts: *spans* of numbers (an interval, its integers, or a single number), *categories*, and *special
-codes* such as "missing" or -9. Numbers have a distance, categories and codes have none:
+codes* such as "missing" or -9. Within a radius of a value lie:
 
-- a number may move to the numbers of the spans within the radius;
-- a category may become any category of the feature as soon as the radius is not 0;
-- a special code is reached, or left, only where the whole domain is asked about (radius infinite).
+- of a number, the numbers of the spans that are no further away;
+- of a category, where categories are *ordered*, those that are no more ranks away; where they have a *step*, all of
+  them once the radius is a step or more; where they have neither, all of them once the radius is not 0;
+- of a special code, nothing else: it is reached, or left, only where the whole domain is asked about.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ import numpy as np
 from flint import fmpq
 
 from suffice.errors import ModelError, NumberError
-from suffice.numbers.exact import Number, Rational, brief, in_digits, nearest_float, rational
+from suffice.numbers.exact import ZERO, Number, Rational, brief, in_digits, nearest_float, rational
 from suffice.numbers.values import MISSING, Label, Missing, Value, is_writable
 from suffice.shapes.shape import Support
 
@@ -71,7 +72,11 @@ class Domain:
     spans : tuple of Span
         Intervals, integers of an interval, or single numbers.
     categories_, codes_ : tuples
-        Names of categories, and special codes, which have no distances.
+        Names of categories, and special codes.
+    is_ordered : bool
+        Whether categories are in order, so that two are as far apart as their ranks.
+    step : Rational, optional
+        How far any two categories without an order are apart; None if they have no distance.
 
     Examples
     --------
@@ -80,11 +85,15 @@ class Domain:
     the integers from 0 to 803, or one of -9, -8
     >>> 12 in months, 12.5 in months, -9 in months
     (True, False, True)
+    >>> print(Domain.ordered("primary", "secondary", "tertiary") | Domain.codes(MISSING))
+    primary < secondary < tertiary, or one of missing
     """
 
     spans: tuple[Span, ...] = ()
     categories_: tuple[Value, ...] = ()
     codes_: tuple[Value, ...] = ()
+    is_ordered: bool = False
+    step: Rational | None = None
     # Categories and codes, to look them up: names and missing; numbers, whose hash takes longer than an interval does.
     _names: frozenset[Label] = field(init=False, repr=False, compare=False)
     _numbers: frozenset[Rational] = field(init=False, repr=False, compare=False)
@@ -97,6 +106,8 @@ class Domain:
             if not self.spans:
                 raise ModelError("a domain needs at least one value")
             return
+        if self.is_ordered and self.spans:
+            raise ModelError("ordered categories cannot stand beside numbers; a radius would count both")
         for kind, values in (("category", self.categories_), ("special code", self.codes_)):
             for value in values:
                 inside = [span for span in self.spans if isinstance(value, fmpq) and span.holds(value)]
@@ -142,6 +153,11 @@ class Domain:
         return cls(categories_=tuple(dict.fromkeys(name if isinstance(name, str) else _exact(name) for name in names)))
 
     @classmethod
+    def ordered(cls, *names: str | Number) -> Domain:
+        """Return names of categories from the lowest to the highest, which move by rank within a radius."""
+        return replace(cls.categories(*names), is_ordered=True)
+
+    @classmethod
     def codes(cls, *values: str | Number | Missing) -> Domain:
         """Return special codes: MISSING, numbers such as -9, or text; each stands apart from all other values."""
         exact = (value if isinstance(value, (str, Missing)) else _exact_code(value) for value in values)
@@ -159,10 +175,15 @@ class Domain:
     def __or__(self, other: Domain) -> Domain:
         if not isinstance(other, Domain):
             return NotImplemented
+        with_categories = [one for one in (self, other) if one.categories_]
+        kinds = {(one.is_ordered, one.step) for one in with_categories}
+        if len(kinds) > 1 or (len(with_categories) > 1 and self.is_ordered and self.categories_ != other.categories_):
+            raise ModelError("ordered categories can be joined with codes only; list all of them in one order")
         return Domain(
             tuple(dict.fromkeys((*self.spans, *other.spans))),
             tuple(dict.fromkeys((*self.categories_, *other.categories_))),
             tuple(dict.fromkeys((*self.codes_, *other.codes_))),
+            *(kinds.pop() if kinds else ()),
         )
 
     def __contains__(self, cell: object) -> bool:
@@ -190,10 +211,48 @@ class Domain:
         if value in self.codes_:
             return Domain(codes_=(value,))
         if value in self.categories_:
-            return Domain(categories_=self.categories_ if radius else (value,))
+            return Domain(categories_=self._categories_around(value, radius), is_ordered=self.is_ordered)
         assert isinstance(value, fmpq)
         cuts = (span.cut(value - radius, value + radius) for span in self.spans)
         return Domain(tuple(span for span in cuts if span is not None))
+
+    def _categories_around(self, category: Value, radius: Rational) -> tuple[Value, ...]:
+        if self.is_ordered:
+            place, ranks = self.categories_.index(category), int(radius.floor())
+            return self.categories_[max(place - ranks, 0) : place + ranks + 1]
+        is_free = radius > 0 if self.step is None else radius >= self.step
+        return self.categories_ if is_free else (category,)
+
+    def within_finite(self, value: Value) -> Domain:
+        """Return where a value of the domain may go within some finite radius."""
+        if value in self.codes_:
+            return Domain(codes_=(value,))
+        return replace(self, spans=(), codes_=()) if value in self.categories_ else Domain(self.spans)
+
+    @property
+    def has_distances(self) -> bool:
+        """Whether categories have distances; if not, each is free at any radius above 0."""
+        return self.is_ordered or self.step is not None
+
+    def distance(self, one: Value, other: Value) -> Rational | None:
+        """Return how far two values of the domain are apart; None where they have no distance."""
+        labels = (*self.categories_, *self.codes_)
+        if one in self.categories_ and other in self.categories_:
+            if self.is_ordered:
+                return fmpq(abs(self.categories_.index(one) - self.categories_.index(other)))
+            return ZERO if one == other else self.step
+        if one in labels or other in labels:
+            return None
+        assert isinstance(one, fmpq)
+        assert isinstance(other, fmpq)
+        return abs(one - other)
+
+    def distances(self, category: Value) -> tuple[Rational, ...]:
+        """Return how far the other categories are from one, each distance once, the smallest first."""
+        if self.is_ordered:
+            place = self.categories_.index(category)
+            return tuple(fmpq(rank + 1) for rank in range(max(place, len(self.categories_) - 1 - place)))
+        return (self.step,) if self.step is not None and len(self.categories_) > 1 else ()
 
     def lies_in(self, support: Support) -> bool:
         """Whether a shape with this support has a value everywhere on the domain."""
@@ -221,8 +280,20 @@ class Domain:
         listed = [word(value) for value in (*self.categories_, *self.codes_)[:_MOST_SHOWN]]
         more = len(self.categories_) + len(self.codes_) - len(listed)
         parts = [*parts[:_MOST_SHOWN], *([f"{len(parts) - _MOST_SHOWN} more"] if len(parts) > _MOST_SHOWN else [])]
-        parts += [f"one of {', '.join(listed)}{f' and {more} more' if more else ''}"] if listed else []
+        if self.is_ordered:
+            parts.append(self._told_in_order(word))
+        elif listed:
+            parts.append(f"one of {', '.join(listed)}{f' and {more} more' if more else ''}")
         return ", or ".join(parts)
+
+    def _told_in_order(self, word: Callable[[Any], str]) -> str:
+        """Return ordered categories, of many the lowest and the highest, and codes after them."""
+        names = [word(value) for value in self.categories_]
+        if len(names) > _MOST_SHOWN:
+            names = [*names[: _MOST_SHOWN // 2], f"{len(names) - _MOST_SHOWN} more", *names[-_MOST_SHOWN // 2 :]]
+        codes = [word(value) for value in self.codes_]
+        more = f" and {len(codes) - _MOST_SHOWN} more" if len(codes) > _MOST_SHOWN else ""
+        return " < ".join(names) + (f", or one of {', '.join(codes[:_MOST_SHOWN])}{more}" if codes else "")
 
     def __repr__(self) -> str:
         return f"<Domain: {self}>"

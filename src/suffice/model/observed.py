@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import NamedTuple
 
@@ -73,7 +74,7 @@ def narrowed(domain: Domain, observed: Observed) -> Domain:
     first, last = observed.ends()
     low, high = first if None in lows else None, last if None in highs else None
     spans = limited(domain.spans, low, high, is_whole=observed.is_whole)
-    return Domain(spans, domain.categories_, domain.codes_)
+    return replace(domain, spans=spans)
 
 
 def limited(spans: Iterable[Span], low: Rational | None, high: Rational | None, *, is_whole: bool) -> tuple[Span, ...]:

@@ -100,9 +100,13 @@ def _feature_in(document: Json) -> Feature:
 
 
 def _domain_in(document: Json) -> Domain:
-    spans, categories, codes = fields(document, "spans", "categories", "codes")
+    if isinstance(document, dict):
+        document = {"ordered": False, **document}
+    spans, categories, codes, is_ordered = fields(document, "spans", "categories", "codes", "ordered")
     names, special = (tuple(value_in(value) for value in values) for values in (categories, codes))
-    return Domain(tuple(_span_in(*span) for span in spans), names, special)
+    if not isinstance(is_ordered, bool) or (is_ordered and not names):
+        raise ValueError("a domain is ordered or not, and one that is has categories")
+    return Domain(tuple(_span_in(*span) for span in spans), names, special, is_ordered)
 
 
 def _span_in(low: Any, high: Any, is_integers: Any) -> Span:

@@ -6,12 +6,14 @@ amount = "integer 0:50000"
 balance = "number"                # any number of the range, also where only whole ones were seen
 score = "any"                     # every number
 purpose = ["car", "education"]    # the categories that can occur
+rating = "low < middle < high"    # all categories, in their order
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -25,7 +27,7 @@ from suffice.numbers.exact import Rational, brief, nearest_float, rational
 
 Said: TypeAlias = str | list[str]
 
-_FORM = "write a range such as 0:10, 'integer', 'integer 0:10', 'number' or 'any', or list categories"
+_FORM = "write a range such as 0:10, 'integer', 'integer 0:10', 'number' or 'any', list categories, or 'low < high'"
 
 
 def read_domains_file(path: Path) -> dict[str, Said]:
@@ -71,8 +73,12 @@ def stated_domains(model: AdditiveModel, said: Mapping[str, Said | Sequence[str]
 def _stated(name: str, domain: Domain, said: Said | Sequence[str]) -> Domain:
     if not isinstance(said, str):
         return _chosen(name, domain, said)
+    if not domain.spans and "<" in said:
+        return _in_order(name, domain, said)
     if not domain.spans:
-        raise DataError(f"{name!r} holds categories and has no range; list those that can occur")
+        raise DataError(
+            f"{name!r} holds categories and has no range; list those that can occur, or their order: low < high"
+        )
     words = said.split()
     kind = words.pop(0) if words and words[0] in ("integer", "number", "any") else ""
     if len(words) > 1 or not (kind or words) or (kind == "any" and words) or (words and words[0].count(":") != 1):
@@ -84,7 +90,7 @@ def _stated(name: str, domain: Domain, said: Said | Sequence[str]) -> Domain:
     spans = limited(reals_without(codes).spans, low, high, is_whole=is_whole)
     if not spans:
         raise DataError(f"{name!r} is said to be {said!r}: there is no such number; give the smaller end first")
-    return Domain(spans, domain.categories_, domain.codes_)
+    return replace(domain, spans=spans)
 
 
 def _chosen(name: str, domain: Domain, said: Sequence[str]) -> Domain:
@@ -92,7 +98,42 @@ def _chosen(name: str, domain: Domain, said: Sequence[str]) -> Domain:
     for word in said:
         if word not in known:
             raise FeatureNameError(word, tuple(known), what=f"category of {name!r}")
-    return Domain(domain.spans, tuple(known[word] for word in dict.fromkeys(said)), domain.codes_)
+    chosen = [known[word] for word in dict.fromkeys(said)]
+    if domain.is_ordered:
+        chosen.sort(key=domain.categories_.index)
+    return replace(domain, categories_=tuple(chosen))
+
+
+def _in_order(name: str, domain: Domain, said: str) -> Domain:
+    """Return a domain whose categories are in an order, as `low < middle < high` says it."""
+    known = {format_value(category): category for category in domain.categories_}
+    named = _split(said.split("<"), known)
+    if named is None:
+        shown = ", ".join(known)
+        raise DataError(
+            f"{name!r} is said to be {said!r}; write its categories as a < b < c, each of them one of {shown}"
+        )
+    twice = [word for word in named if named.count(word) > 1]
+    if twice:
+        raise DataError(f"{name!r} is said to be {said!r}; {twice[0]!r} can stand in one place only")
+    absent = [word for word in known if word not in named]
+    if absent:
+        raise DataError(f"the order of {name!r} leaves out {absent[0]!r}; give every category a place")
+    return replace(domain, categories_=tuple(known[word] for word in named), is_ordered=True)
+
+
+def _split(parts: Sequence[str], known: Mapping[str, object]) -> list[str] | None:
+    """Return the names that some parts make, in which a name may hold the sign between them; None if there are none."""
+    ways: list[list[str] | None] = [[]]  # for the first parts, one more each time
+    for end in range(1, len(parts) + 1):
+        found = None
+        for start in range(end):
+            before, name = ways[start], "<".join(parts[start:end]).strip()
+            if before is not None and name in known:
+                found = [*before, name]
+                break  # the longest name, of which others may be parts
+        ways.append(found)
+    return ways[-1]
 
 
 def _outer(domain: Domain) -> tuple[Rational | None, Rational | None]:
@@ -121,12 +162,21 @@ def _end(name: str, text: str, infinity: str) -> Rational | None:
         raise DataError(f"the range of {name!r}: {error}") from None
 
 
-def said_in_options(integers: Sequence[str] | None, ranges: Sequence[str] | None) -> dict[str, Any]:
-    """Return what is said by `--integer NAME` and `--range NAME=LOW:HIGH`."""
+def said_in_options(
+    integers: Sequence[str] | None, ranges: Sequence[str] | None, orders: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Return what is said by `--integer NAME`, `--range NAME=LOW:HIGH` and `--ordered NAME=A<B<C`."""
     said: dict[str, Any] = dict.fromkeys(integers or (), "integer")
     for text in ranges or ():
         name, equals, words = text.rpartition("=")
         if not equals or not name:
             raise DataError(f"--range {text}: write a column and its range, such as --range 'age=18:99'")
         said[name] = f"integer {words}" if name in said else words
+    for text in orders or ():
+        name, equals, words = text.partition("=")
+        if not equals or not name or "<" not in words:
+            raise DataError(
+                f"--ordered {text}: write a column and its order, such as --ordered 'rating=low<middle<high'"
+            )
+        said[name] = words
     return said

@@ -110,6 +110,8 @@ def _class_out(name: Any) -> Any:
     plain = name.item() if isinstance(name, np.generic) else name
     if not is_class(plain):
         raise ModelFileError("the model", f"a class of type {type(name).__name__} cannot be saved; use text or numbers")
+    if isinstance(plain, int) and abs(plain) >= 10**4000:
+        raise ModelFileError("the model", "a class of more than 4000 digits cannot be saved; use text")
     return plain
 
 
@@ -129,6 +131,7 @@ def _feature_out(feature: Feature, domain: Domain) -> Json:
             ],
             "categories": [_value_out(name) for name in domain.categories_],
             "codes": [_value_out(code) for code in domain.codes_],
+            **({"ordered": True} if domain.is_ordered else {}),
         },
     }
 

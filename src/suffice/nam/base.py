@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal, Self
 
@@ -23,12 +23,14 @@ from sklearn.utils.validation import (
 from suffice.errors import DataError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
-from suffice.nam.columns import Categorical, Cells, learn_columns, read_table
+from suffice.nam.columns import Categorical, Cells, Column, Numeric, learn_columns, read_orders, read_table
 from suffice.nam.convert import to_additive
 from suffice.nam.corrected import Corrected, corrected_scores, part_of, values_at
-from suffice.nam.corrections import Corrections, Curve, Data, Wishes, correct, hats_of
+from suffice.nam.corrections import Corrections, correct, hats_of
 from suffice.nam.network import AdditiveNetwork
+from suffice.nam.pairing import add_pairs
 from suffice.nam.reach import Reach
+from suffice.nam.solving import Curve, Data, Wishes
 from suffice.nam.training import Loss, Options, Rows, train
 from suffice.numbers.exact import nearest_float, rational
 
@@ -56,6 +58,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         explanation_radius: float | None = None,
         explanation_weight: float = 0.0,
         corrections: bool = False,
+        pairs: int | str | Sequence[tuple[str, str]] = 0,
         monotone: Mapping[str, int] | None = None,
         special_codes: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -78,6 +81,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         self.explanation_radius = explanation_radius
         self.explanation_weight = explanation_weight
         self.corrections = corrections
+        self.pairs = pairs
         self.monotone = monotone
         self.special_codes = special_codes
         self.random_state = random_state
@@ -142,7 +146,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         if not weights.sum() > 0:
             raise DataError("no row has a weight above zero; at least one must count")
         target = self._scale_target(target, weights)
-        self.columns_ = learn_columns(self._names, columns, weights, self.special_codes)
+        self.columns_ = learn_columns(self._names, columns, weights, self.special_codes, read_orders(X))
         try:
             random = check_random_state(self.random_state)
         except ValueError as error:
@@ -163,6 +167,8 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
                 self.network_, training, validation, loss, self._options(training), generator, reach, report
             )
         self.corrections_ = self._correct(numbers.numpy(), slots.numpy(), target, weights / weights.mean())
+        grids = () if self.corrections_ is None else self.corrections_.grids
+        self.pairs_ = tuple((self.columns_[i].name, self.columns_[j].name) for i, j in (one.columns for one in grids))
         self.has_validation_ = validation is not None
         self.fit_seconds_ = self.history_.seconds
         self.validation_curve_ = tuple(self.history_.validation_loss)
@@ -175,8 +181,8 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         self, numbers: NDArray[np.float64], slots: NDArray[np.int64], target: NDArray[Any], weights: NDArray[np.float64]
     ) -> Corrections | None:
         """Return corrections of the networks' shapes, where they are asked for and help."""
-        directions = self._directions()
-        if not (self.corrections or directions):
+        directions, pairs = self._directions(), self._wanted_pairs()
+        if not (self.corrections or directions or pairs != 0):
             return None
         hats = hats_of(numbers, slots, [column.slots for column in self.columns_])
         own = values_at(self.network_, hats)
@@ -192,7 +198,46 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
             if isinstance(column, Categorical) and column.categories
         }
         wishes = Wishes(directions, self.explanation_radius or 0.0, self.explanation_weight, blocks)
-        return correct(data, self.validation_rows_, self._curve(), own, hats, wishes)
+        found = None
+        if self.corrections or directions:
+            found = correct(data, self.validation_rows_, self._curve(), own, hats, wishes)
+        if pairs == 0:
+            return found
+        lines = found or Corrections(hats, tuple(np.zeros_like(line) for line in own), (False,) * len(hats))
+        data = data._replace(scores=corrected_scores(self.network_, lines, numbers, slots))
+        grown = add_pairs(data, self.validation_rows_, self._curve(), lines, pairs, self._pairable(directions, own))
+        return grown if grown.grids else found
+
+    def _pairable(self, directions: Mapping[int, int], own: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:
+        """Return the columns that may be in a pair, those first whose shapes vary most."""
+        free = [k for k, column in enumerate(self.columns_) if k not in directions and not _is_flat(column)]
+        return np.array(sorted(free, key=lambda k: -float(own[k].std(axis=0).sum())), dtype=np.int64)
+
+    def _wanted_pairs(self) -> int | list[tuple[int, int]] | None:
+        """Return how many pairs are wanted, or which columns by their places; None to choose how many."""
+        wanted: Any = self.pairs
+        if isinstance(wanted, str) and wanted == "auto":
+            return None
+        if _is_whole(wanted, 0):
+            return int(wanted)
+        if isinstance(wanted, (str, bytes)) or not isinstance(wanted, Iterable):
+            raise DataError(f"pairs must be 'auto', a number from 0 up or a list of pairs of names, got {wanted!r}")
+        names, found = [column.name for column in self.columns_], list[tuple[int, int]]()
+        for pair in wanted:
+            if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2 or pair[0] == pair[1]:
+                raise DataError(f"a pair is two names of columns, got {pair!r}")
+            for name in pair:
+                if name not in names:
+                    raise DataError(f"pairs names the column {name!r}, which the table does not have")
+                if self.monotone and name in self.monotone:
+                    raise DataError(f"column {name!r} shall be monotone, and a pair term could make it rise and fall")
+                if _is_flat(self.columns_[names.index(name)]):
+                    raise DataError(f"column {name!r} does not vary, so that it can be in no pair")
+            ends = sorted(names.index(name) for name in pair)
+            if (ends[0], ends[1]) in found:
+                raise DataError(f"the pair {pair!r} is listed twice")
+            found.append((ends[0], ends[1]))
+        return found
 
     def _directions(self) -> dict[int, int]:
         """Return the columns that shall be monotone by their places, with 1 or -1 for each."""
@@ -357,6 +402,11 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.non_deterministic = False
         return tags
+
+
+def _is_flat(column: Column) -> bool:
+    """Whether a column has but one value to tell rows apart by."""
+    return isinstance(column, Numeric) and column.is_flat
 
 
 def _is_whole(value: Any, least: int) -> bool:

@@ -92,6 +92,7 @@ class Categorical:
     name: str
     categories: tuple[str | float, ...]
     has_missing: bool
+    deviation: float | None = None  # of the ranks, where the table's categories are in order
 
     @property
     def slots(self) -> int:
@@ -120,23 +121,28 @@ class Categorical:
 
     def feature(self, *, is_learned: bool = True) -> Feature:
         """Return the column as a feature of the exact model, with the categories that it had in training."""
-        parts = [Domain.categories(*self.categories)] if self.categories else []
+        named = Domain.categories if self.deviation is None else Domain.ordered
+        parts = [named(*self.categories)] if self.categories else []
         parts += [Domain.codes(MISSING)] if self.has_missing else []
-        return Feature(self.name, reduce(Domain.__or__, parts))
+        return Feature(self.name, reduce(Domain.__or__, parts), deviation=self.deviation)
 
 
 Column = Numeric | Categorical
 
 
 def learn_columns(
-    names: Sequence[str], columns: Sequence[Cells], weights: NDArray[np.float64], special_codes: Any
+    names: Sequence[str],
+    columns: Sequence[Cells],
+    weights: NDArray[np.float64],
+    special_codes: Any,
+    orders: Mapping[str, Sequence[Any]] | None = None,
 ) -> tuple[Column, ...]:
-    """Return what there is to know of each column of a training table."""
+    """Return what there is to know of each column of a training table; `orders` has those of ordered categories."""
     codes = _codes_by_name(names, special_codes)
     learned = tuple(
         _learn_numeric(name, cells, weights, codes.get(name, ()))
         if cells.dtype != object
-        else _learn_categorical(name, cells)
+        else _learn_categorical(name, cells, weights, (orders or {}).get(name))
         for name, cells in zip(names, columns, strict=True)
     )
     for column in learned:
@@ -157,6 +163,15 @@ def read_table(table: Any) -> list[Cells]:
     if array.dtype.kind in "fiu":
         return list(array.T.astype(np.float64))
     return [_read_objects(array[:, j]) for j in range(array.shape[1])]
+
+
+def read_orders(table: Any) -> dict[str, list[Any]]:
+    """Return the categories, in their order, of the ordered Categorical columns of a pandas frame."""
+    if not hasattr(table, "iloc"):
+        return {}
+    kinds = zip(map(str, table.columns), table.dtypes, strict=True)
+    ordered = {name: kind.categories.to_numpy(dtype=object) for name, kind in kinds if getattr(kind, "ordered", False)}
+    return {name: _as_categories(_as_objects(cells)) for name, cells in ordered.items()}
 
 
 def _read_series(series: Any) -> Cells:
@@ -241,11 +256,20 @@ def _observed(numbers: NDArray[np.float64]) -> Observed:
     return Observed(rational(ends[0]), rational(ends[1]), bool((numbers == np.floor(numbers)).all()), low, high)
 
 
-def _learn_categorical(name: str, cells: Cells) -> Categorical:
+def _learn_categorical(
+    name: str, cells: Cells, weights: NDArray[np.float64], order: Sequence[Any] | None
+) -> Categorical:
     names = _as_categories(cells)
     known = {category for category in names if category is not None}
-    ordered = sorted(known, key=lambda category: (isinstance(category, str), category))
-    return Categorical(name, tuple(ordered), None in names)
+    if order is None or not known:
+        ordered = sorted(known, key=lambda category: (isinstance(category, str), category))
+        return Categorical(name, tuple(ordered), None in names)
+    seen = tuple(category for category in order if category in known)
+    rank = {category: float(k) for k, category in enumerate(seen)}
+    ranks, share = np.array([(rank[one], w) for one, w in zip(names, weights, strict=True) if one is not None]).T
+    mean = np.average(ranks, weights=share) if share.any() else 0.0
+    deviation = float(np.sqrt(np.average((ranks - mean) ** 2, weights=share))) if share.any() else 0.0
+    return Categorical(name, seen, None in names, deviation)
 
 
 def _codes_by_name(names: Sequence[str], special_codes: Any) -> dict[str, tuple[float, ...]]:

@@ -13,9 +13,22 @@ from numpy.typing import NDArray
 from suffice.errors import DataError, FeatureNameError
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain
-from suffice.nam.columns import Categorical, Column
+from suffice.nam.columns import Categorical, Column, Numeric
 from suffice.nam.corrections import Corrections
-from suffice.shapes import Activation, PiecewiseLinear, Readout, ReluNetwork, Shape, Table
+from suffice.nam.hats import Grid, Hats
+from suffice.shapes import (
+    Activation,
+    Bins,
+    PairLinear,
+    PairShape,
+    PairSteps,
+    PiecewiseLinear,
+    Product,
+    Readout,
+    ReluNetwork,
+    Shape,
+    Table,
+)
 
 if TYPE_CHECKING:
     from suffice.nam.estimators import NAMClassifier, NAMRegressor
@@ -46,12 +59,14 @@ def to_additive(
         sum((Fraction(value) for value in column), Fraction(0)) / members
         for column in _floats(nam.network_.bias).T.tolist()
     ]
+    pairs = _pairs(nam.columns_, nam.corrections_, stretch)
     intercept = [value * stretch + Fraction(getattr(nam, "center_", 0.0)) for value in bias]
     features = [_feature(column, domains, is_learned=given != "model") for column in nam.columns_]
     if not hasattr(nam, "classes_"):
-        return AdditiveModel(shapes, intercept, "regression", features)
+        return AdditiveModel(shapes, intercept, "regression", features, pairs=pairs)
     classes = [name.item() if isinstance(name, np.generic) else name for name in nam.classes_]
-    return AdditiveModel(shapes, intercept, "binary" if len(classes) == 2 else "multiclass", features, classes)
+    task = "binary" if len(classes) == 2 else "multiclass"
+    return AdditiveModel(shapes, intercept, task, features, classes, pairs=pairs)
 
 
 def _feature(column: Column, domains: Mapping[str, Domain], *, is_learned: bool) -> Feature:
@@ -93,9 +108,67 @@ def _shape(
         rest = _mean([_network(network, member * network.features + place) for member in range(members)])
     if line is not None and not is_whole:
         rest = rest + line
-    # Shapes are functions of the scaled input, so that is where a code has its place.
+    placed = _placed(column, means)
+    return Table(placed, otherwise=rest) if placed else rest
+
+
+def _placed(column: Numeric, rows: Sequence[Any]) -> dict[Any, Any]:
+    """Return what each code has; shapes are functions of the scaled input, so that is where a code has its place."""
     center, scale = Fraction(column.center), Fraction(column.scale)
-    placed = {(Fraction(key) - center) / scale if isinstance(key, float) else key: row for key, row in entries.items()}
+    entries = zip(column.keys, rows, strict=False)
+    return {(Fraction(key) - center) / scale if isinstance(key, float) else key: row for key, row in entries}
+
+
+def _pairs(
+    columns: Sequence[Column], corrections: Corrections | None, stretch: Fraction
+) -> dict[tuple[str, str], PairShape]:
+    """Return the surfaces over two columns."""
+    if corrections is None:
+        return {}
+    found = {}
+    for grid, values in zip(corrections.grids, corrections.surfaces, strict=True):
+        first, second = (columns[k] for k in grid.columns)
+        surface = _surface((first, second), grid, values)
+        found[first.name, second.name] = surface if stretch == 1 else surface * stretch
+    return found
+
+
+def _surface(columns: tuple[Column, Column], grid: Grid, values: NDArray[np.float64]) -> PairShape:
+    """Return a surface: between two columns of plain numbers as it is, otherwise as a sum of products of lines."""
+    first, second = grid.axes
+    table = [[[Fraction(value) for value in cell] for cell in row] for row in _table(values, first.size).tolist()]
+    if not (first.slots or second.slots):
+        return PairLinear(first.knots.tolist(), second.knots.tolist(), table)
+    if not (len(first.knots) or len(second.knots)):
+        return PairSteps(Bins(keys=columns[0].keys), Bins(keys=columns[1].keys), table)
+    products: list[PairShape] = []
+    if first.size < second.size:
+        for k, row in enumerate(table):
+            line = _line(columns[1], second, row)
+            products.append(Product(_unit(columns[0], first, k, line.outputs), line))
+    else:
+        for k in range(second.size):
+            line = _line(columns[0], first, [row[k] for row in table])
+            products.append(Product(line, _unit(columns[1], second, k, line.outputs)))
+    return reduce(PairShape.__add__, products)
+
+
+def _table(values: NDArray[np.float64], rows: int) -> NDArray[np.float64]:
+    return values.reshape(rows, len(values) // rows, values.shape[1])
+
+
+def _unit(column: Column, hats: Hats, place: int, outputs: int) -> Shape:
+    """Return the line that is 1 at one of its places and 0 at the others."""
+    return _line(column, hats, [[int(k == place)] * outputs for k in range(hats.size)])
+
+
+def _line(column: Column, hats: Hats, rows: Sequence[Sequence[Any]]) -> Shape:
+    """Return a line over a column, with rows of values for its knots and then for its slots."""
+    count = len(hats.knots)
+    if isinstance(column, Categorical):
+        return Table(dict(zip(column.keys, rows[count:], strict=True)))
+    rest = PiecewiseLinear(hats.knots.tolist(), rows[:count])
+    placed = _placed(column, rows[count:])
     return Table(placed, otherwise=rest) if placed else rest
 
 

@@ -3,45 +3,28 @@
 A network is smooth, and weak on columns where a single value says much (a capital gain of 7,688). A line with a knot
 at every value that many rows share is not. All lines are fitted together by penalised Newton steps; how strong the
 penalty is, for all and for each column, is chosen on the validation rows.
-
-*Pulls* make steps between knots smaller: of columns that shall be monotone where a step goes the wrong way, and of all
-where the model is trained for short explanations, each step as often as a training row's region holds it. They act on
-the whole shape, the network's part included.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse
-from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.isotonic import isotonic_regression
 
-from suffice.nam.hats import Floats, Hats, Places, design, place_knots
+from suffice.nam.hats import Floats, Grid, Hats, Places, design, place_knots
+from suffice.nam.solving import Curve, Data, Fit, Lines, Pulls, Wishes, best_penalty
 
 _KNOTS = 128  # of a column, about
 _PENALTIES = (3000.0, 300.0, 30.0, 3.0)
-_LEAST = 1.0  # penalty
 _UNTRIED = 300.0  # where no rows are held back to choose by
-_RIDGE = 0.05  # of the penalty, on values rather than on steps
-_STEPS = 2  # of Newton's method
-_PULLED_STEPS = 8
-_SMALL = 1e-3  # a step below it, in deviations of the score, is pulled as a quadratic
-_STIFF = 100.0  # how strongly, for each row, a step in the wrong direction is pulled
 _FEWEST = 300  # validation rows; by fewer no penalty can be chosen
-_CENTERS = 512  # rows of a column that stand for all
-
-# From scores (rows, outputs) and targets: the loss of each row, its derivative and its second one in each score.
-Curve = Callable[[Floats, Floats], tuple[Floats, Floats, Floats]]
 
 
 @dataclass(frozen=True)
 class Corrections:
-    """Lines that are added to the networks' shapes.
+    """Lines that are added to the networks' shapes, and surfaces over two columns.
 
     Parameters
     ----------
@@ -51,49 +34,22 @@ class Corrections:
         The line of each column.
     is_whole : sequence of bool
         Whether the line is the whole shape of its column; the network does not count then.
+    grids : sequence of Grid
+        The knots of each surface.
+    surfaces : sequence of arrays (size, outputs)
+        The values of each surface.
     """
 
     hats: tuple[Hats, ...]
     values: tuple[Floats, ...]
     is_whole: tuple[bool, ...]
+    grids: tuple[Grid, ...] = ()
+    surfaces: tuple[Floats, ...] = ()
 
     def scores(self, numbers: Floats, slots: Places) -> Floats:
-        """Return what the lines add to the scores of encoded rows (rows, outputs)."""
-        return np.asarray(design(self.hats, numbers, slots) @ np.concatenate(self.values))
-
-
-class Data(NamedTuple):
-    """Encoded rows: numbers and slots (rows, columns), targets and weights (rows,), the networks' scores by output."""
-
-    numbers: Floats
-    slots: Places
-    targets: Floats
-    weights: Floats
-    scores: Floats
-
-    def take(self, rows: Places) -> Data:
-        """Return some of the rows."""
-        return Data(self.numbers[rows], self.slots[rows], self.targets[rows], self.weights[rows], self.scores[rows])
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What the lines are asked for beside a small loss.
-
-    Parameters
-    ----------
-    monotone : mapping from a column's place to 1 or -1
-        Directions in which shapes never fall.
-    radius, weight : float
-        See `explanation_radius` and `explanation_weight` of the estimators; a weight of 0 asks for nothing.
-    blocks : mapping from a column's place to places in its line
-        Its categories: each may become any other.
-    """
-
-    monotone: Mapping[int, int]
-    radius: float
-    weight: float
-    blocks: Mapping[int, Places]
+        """Return what lines and surfaces add to the scores of encoded rows (rows, outputs)."""
+        matrix = design(self.hats, numbers, slots, grids=self.grids)
+        return np.asarray(matrix @ np.concatenate([*self.values, *self.surfaces]))
 
 
 def correct(
@@ -110,20 +66,20 @@ def correct(
     own : sequence of arrays (size, outputs)
         What the networks themselves say at each knot and slot.
     """
-    lines = _Lines(hats, np.concatenate(own))
-    pulls = _Pulls(lines, data, wishes)
-    everything, start = _Fit(lines, data, curve, pulls), np.zeros_like(lines.below)
+    lines = Lines(hats, np.concatenate(own))
+    pulls = Pulls(lines, data, wishes)
+    everything, start = Fit(lines, data, curve, pulls), np.zeros_like(lines.below)
     if len(held) < _FEWEST:
         if not wishes.monotone:
             return None
         return _finished(lines, everything.solve(_UNTRIED, np.ones(len(hats)), start), data, wishes)
     kept = np.setdiff1d(np.arange(len(data.targets)), held)
-    fit, judge = _Fit(lines, data.take(kept), curve, pulls), _Fit(lines, data.take(held), curve, pulls)
-    best = _best_penalty(fit, judge, np.ones(len(hats)), start, _PENALTIES)
+    fit, judge = Fit(lines, data.take(kept), curve, pulls), Fit(lines, data.take(held), curve, pulls)
+    best = best_penalty(fit, judge, np.ones(len(hats)), start, _PENALTIES)
     for _ in range(2):  # columns that need a correction may have more of it
         sizes = fit.deviations(best.values)
         strength = np.clip(np.mean(sizes**2) / np.maximum(sizes, 1e-9) ** 2, 0.01, 100.0)
-        again = _best_penalty(fit, judge, strength, best.values, (best.penalty,))
+        again = best_penalty(fit, judge, strength, best.values, (best.penalty,))
         if again.loss >= best.loss:
             break
         best = again
@@ -132,182 +88,7 @@ def correct(
     return _finished(lines, everything.solve(best.penalty, best.strength, best.values), data, wishes)
 
 
-class _Tried(NamedTuple):
-    loss: float
-    penalty: float
-    strength: Floats
-    values: Floats
-
-
-def _best_penalty(fit: _Fit, judge: _Fit, strength: Floats, start: Floats, penalties: Sequence[float]) -> _Tried:
-    """Return the best of some penalties, from strong to weak until the validation loss rises, and those beside it."""
-
-    def tried(penalty: float, values: Floats) -> _Tried:
-        found = fit.solve(penalty, strength, values)
-        return _Tried(judge.loss(found), penalty, strength, found)
-
-    best = tried(penalties[0], start)
-    for penalty in penalties[1:]:
-        weaker = tried(penalty, best.values)
-        if weaker.loss >= best.loss:
-            break
-        best = weaker
-    middle = best
-    for penalty in (middle.penalty * 3, max(middle.penalty / 3, _LEAST)):
-        best = min(best, tried(penalty, middle.values), key=lambda one: one.loss)
-    return best
-
-
-class _Lines:
-    """The lines of all columns, one after the other, and what is below them: the networks' shapes at their knots."""
-
-    def __init__(self, hats: Sequence[Hats], below: Floats) -> None:
-        self.hats, self.below = tuple(hats), below
-        self.starts = np.concatenate([[0], np.cumsum([one.size for one in hats])])
-        self.size = int(self.starts[-1])
-        self.column = np.repeat(np.arange(len(hats)), [one.size for one in hats])
-        rough = scipy.sparse.block_diag([one.roughness for one in hats], format="csr")
-        self.roughness = (rough + _RIDGE * scipy.sparse.identity(self.size)).tocsr()
-
-
-class _Pulls:
-    """Steps between knots, or between categories in the order of their values, and how strongly each is pulled."""
-
-    def __init__(self, lines: _Lines, data: Data, wishes: Wishes) -> None:
-        self.lines, self.wishes = lines, wishes
-        self.is_active = bool(wishes.weight or wishes.monotone)
-        places, often, signs = [], [], []
-        for k, one in enumerate(lines.hats):
-            segments = np.arange(max(len(one.knots) - 1, 0))
-            places.append(segments + lines.starts[k])
-            often.append(_held(one.knots, data.numbers[:, k], data.slots[:, k] < 0, wishes.radius))
-            signs.append(np.full(len(segments), wishes.monotone.get(k, 0)))
-        self.first = np.concatenate(places).astype(np.int64)
-        self.often, self.signs = np.concatenate(often), np.concatenate(signs)
-        self.small = _SMALL * max(float(data.scores.std()), 1e-12)
-
-    def steps(self, values: Floats, output: int) -> tuple[Places, Places, Floats, Floats]:
-        """Return the ends of every step, how often a row's region holds it, and the sign that it must have, or 0."""
-        total = values[:, output] + self.lines.below[:, output]
-        ends = [(self.first, self.first + 1)]
-        often, signs = [self.often], [self.signs]
-        for k, block in self.wishes.blocks.items():
-            ordered = (self.lines.starts[k] + block)[np.argsort(total[self.lines.starts[k] + block], kind="stable")]
-            ends.append((ordered[:-1], ordered[1:]))
-            often.append(np.ones(len(block) - 1))
-            signs.append(np.zeros(len(block) - 1))
-        low, high = (np.concatenate(side) for side in zip(*ends, strict=True))
-        return low, high, np.concatenate(often), np.concatenate(signs)
-
-    def cost(self, values: Floats) -> float:
-        """Return what steps of the whole shapes cost a row, as `explanation_weight` counts it."""
-        if not self.wishes.weight:
-            return 0.0
-        total, cost = values + self.lines.below, 0.0
-        for output in range(values.shape[1]):
-            low, high, often, _ = self.steps(values, output)
-            cost += float(often @ np.abs(total[high, output] - total[low, output]))
-        return self.wishes.weight * cost
-
-    def wrong(self, values: Floats) -> float:
-        """Return what steps in the wrong direction cost a row."""
-        step = np.diff(values + self.lines.below, axis=0)[self.first] * self.signs[:, None]
-        return 0.5 * _STIFF * float(np.sum(np.minimum(step, 0) ** 2))
-
-    def quadratic(self, values: Floats, output: int) -> tuple[scipy.sparse.csr_matrix, Floats]:
-        """Return the pulls as a matrix, and their gradient at some values, for one row."""
-        low, high, often, signs = self.steps(values, output)
-        step = (values + self.lines.below)[high, output] - (values + self.lines.below)[low, output]
-        pull = self.wishes.weight * often / np.maximum(np.abs(step), self.small)
-        pull = pull + np.where(signs * step < 0, _STIFF, 0.0)
-        count = np.arange(len(low))
-        ends = np.concatenate([low, high]), np.repeat([-1.0, 1.0], len(low))
-        matrix = scipy.sparse.csr_matrix((ends[1], (np.tile(count, 2), ends[0])), shape=(len(low), self.lines.size))
-        return (matrix.T @ scipy.sparse.diags(pull) @ matrix).tocsr(), matrix.T @ (pull * step)
-
-
-def _held(knots: Floats, numbers: Floats, ordinary: NDArray[np.bool_], radius: float) -> Floats:
-    """Return for each segment between knots which share of it a row's region holds, on average over all rows."""
-    if len(knots) < 2:
-        return np.zeros(0)
-    some = np.quantile(numbers[ordinary], np.linspace(0, 1, _CENTERS), method="inverted_cdf")
-    low = np.clip(some[:, None] - radius, knots[:-1], knots[1:])
-    high = np.clip(some[:, None] + radius, knots[:-1], knots[1:])
-    return np.asarray(((high - low) / np.diff(knots)).mean(axis=0) * ordinary.mean())
-
-
-class _Fit:
-    """Some rows, and lines to fit to them."""
-
-    def __init__(self, lines: _Lines, data: Data, curve: Curve, pulls: _Pulls) -> None:
-        self.lines, self.data, self.curve, self.pulls = lines, data, curve, pulls
-        self.matrix = design(lines.hats, data.numbers, data.slots)
-        self.back = self.matrix.T.tocsr()
-        self.squares = self.back.multiply(self.back).tocsr()
-
-    def loss(self, values: Floats) -> float:
-        """Return the mean loss of the rows, with what the steps cost."""
-        return float(self._each(values) @ self.data.weights / self.data.weights.sum()) + self.pulls.cost(values)
-
-    def is_better(self, values: Floats, others: Floats) -> bool:
-        """Whether some values have a smaller loss than others, by more than chance would do on so few rows."""
-        gain, weights = self._each(others) - self._each(values), self.data.weights / self.data.weights.sum()
-        mean = float(weights @ gain)
-        error = float(np.sqrt(np.sum(weights**2 * (gain - mean) ** 2)))
-        return mean + self.pulls.cost(others) - self.pulls.cost(values) > 2 * error
-
-    def _each(self, values: Floats) -> Floats:
-        return self.curve(self.data.scores + self.matrix @ values, self.data.targets)[0]
-
-    def deviations(self, values: Floats) -> Floats:
-        """Return how much each column's line varies over the rows."""
-        found = []
-        for start, end in zip(self.lines.starts[:-1], self.lines.starts[1:], strict=True):
-            found.append(np.linalg.norm((self.matrix[:, start:end] @ values[start:end]).std(axis=0)))
-        return np.array(found)
-
-    def solve(self, penalty: float, strength: Floats, values: Floats) -> Floats:
-        """Return the values that minimise the penalised loss, from some values on."""
-        scale = scipy.sparse.diags(np.sqrt(penalty * strength)[self.lines.column])
-        rough, rows = (scale @ self.lines.roughness @ scale).tocsr(), float(self.data.weights.sum())
-        for _ in range(_PULLED_STEPS if self.pulls.is_active else _STEPS):
-            _, slope, bend = self.curve(self.data.scores + self.matrix @ values, self.data.targets)
-            move = np.zeros_like(values)
-            for k in range(values.shape[1]):
-                stiff, gradient = rough, self.back @ (self.data.weights * slope[:, k]) + rough @ values[:, k]
-                if self.pulls.is_active:
-                    pull, more = self.pulls.quadratic(values, k)
-                    stiff, gradient = rough + rows * pull, gradient + rows * more
-                move[:, k] = self._newton(self.data.weights * np.maximum(bend[:, k], 1e-4), stiff, -gradient)
-            values, is_done = self._step(values, move, rough)
-            if is_done:
-                break
-        return values
-
-    def _newton(self, bend: Floats, stiff: scipy.sparse.csr_matrix, right: Floats) -> Floats:
-        size = self.lines.size
-        diagonal = self.squares @ bend + stiff.diagonal()
-        whole = LinearOperator((size, size), lambda v: self.back @ (bend * (self.matrix @ v)) + stiff @ v)
-        found, _ = cg(whole, right, maxiter=100, M=LinearOperator((size, size), lambda v: v / diagonal))
-        return np.asarray(found)
-
-    def _step(self, values: Floats, move: Floats, rough: scipy.sparse.csr_matrix) -> tuple[Floats, bool]:
-        """Return values moved as far as the objective falls, and whether that is nowhere, or hardly anywhere."""
-        rows = float(self.data.weights.sum())
-
-        def objective(at: Floats) -> float:
-            return self.loss(at) * rows + 0.5 * float(np.sum(at * (rough @ at))) + self.pulls.wrong(at) * rows
-
-        now, share = objective(values), 1.0
-        while share > 0.05:
-            moved = values + share * move
-            if objective(moved) < now:
-                return moved, bool(np.abs(self.matrix @ (share * move)).max() < 0.01 * self.pulls.small / _SMALL)
-            share /= 2
-        return values, True
-
-
-def _finished(lines: _Lines, values: Floats, data: Data, wishes: Wishes) -> Corrections:
+def _finished(lines: Lines, values: Floats, data: Data, wishes: Wishes) -> Corrections:
     """Return lines rounded to float32, those of monotone columns without any step in the wrong direction."""
     kept = []
     for k, one in enumerate(lines.hats):

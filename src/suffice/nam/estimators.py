@@ -17,8 +17,8 @@ from torch.nn import functional
 from suffice.errors import DataError
 from suffice.model.domain import is_missing
 from suffice.nam.base import BaseNAM
-from suffice.nam.corrections import Curve
 from suffice.nam.curves import logistic_curve, softmax_curve, squared_curve
+from suffice.nam.solving import Curve
 from suffice.nam.training import Loss
 
 
@@ -53,6 +53,10 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
         Whether broken lines are added to the shapes once the networks are trained, where the validation rows are better
         off with them. They have a knot at every value that many rows share, and can follow what is too sharp for a
         network.
+    pairs : int, "auto" or list of pairs of column names
+        How many terms over two columns are added at most, or over which ones; "auto" adds as few as rows not fitted to
+        are as well off with as with more, up to one for each column. What such a term says of one column alone is moved
+        to that column's shape.
     monotone : mapping of column name to 1 or -1
         Columns whose shapes never fall (1) or never rise (-1) from one number to a larger one. Such a shape is a broken
         line; special codes and missing cells are free.
@@ -75,6 +79,8 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
         Validation loss after each epoch; training loss where there were too few rows to hold any back.
     has_validation_ : bool
         Whether rows were held back.
+    pairs_ : tuple of pairs of names
+        The columns that have a term together, the strongest first.
 
     Examples
     --------
@@ -106,6 +112,7 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
         explanation_radius: float | None = None,
         explanation_weight: float = 0.0,
         corrections: bool = False,
+        pairs: int | str | Sequence[tuple[str, str]] = 0,
         monotone: Mapping[str, int] | None = None,
         special_codes: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
@@ -130,6 +137,7 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
             explanation_radius=explanation_radius,
             explanation_weight=explanation_weight,
             corrections=corrections,
+            pairs=pairs,
             monotone=monotone,
             special_codes=special_codes,
             random_state=random_state,

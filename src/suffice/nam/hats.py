@@ -1,7 +1,8 @@
-"""Broken lines over the columns of a table: knots, slots, and where a row lies between them.
+"""Broken lines over the columns of a table, and bilinear surfaces over two: where a row lies between their knots.
 
 A line has a value at each *knot* of a column and runs straight in between; beyond the first and the last knot it stays
-where it is. Each slot (a category, a special code, a missing cell) has a value of its own, after those of the knots.
+where it is. Each slot (a category, a special code, a missing cell) has a value of its own, after those of the knots. A
+surface has a value for each two knots or slots of its columns, and runs straight along either of them.
 """
 
 from __future__ import annotations
@@ -77,19 +78,74 @@ def place_knots(numbers: Floats, most: int) -> Floats:
     return np.unique(values.astype(np.float32).astype(np.float64))
 
 
-def design(hats: Sequence[Hats], numbers: Floats, slots: Places) -> scipy.sparse.csr_matrix:
-    """Return the matrix that takes the values of all lines, one column's after the other, to their sum in each row."""
-    columns, shares, offset = [], [], 0
-    for k, one in enumerate(hats):
-        places, share = one.locate(numbers[:, k], slots[:, k])
-        columns.append(places + offset)
-        shares.append(1 - share)
-        if share.any():
-            columns.append(np.minimum(places + 1, one.size - 1) + offset)
-            shares.append(share)
+@dataclass(frozen=True)
+class Grid:
+    """A surface over two columns.
+
+    Parameters
+    ----------
+    columns : two int
+        Their places in the table.
+    axes : two Hats
+        Their knots and slots.
+    """
+
+    columns: tuple[int, int]
+    axes: tuple[Hats, Hats]
+
+    @property
+    def size(self) -> int:
+        """How many values a surface has: a row of them for each knot and slot of the first column."""
+        return self.axes[0].size * self.axes[1].size
+
+    @cached_property
+    def roughness(self) -> scipy.sparse.csr_matrix:
+        """The sum of squared steps along either column and of squared values of slots, as a matrix."""
+        first, second = self.axes
+        along = scipy.sparse.kron(first.roughness, scipy.sparse.identity(second.size))
+        across = scipy.sparse.kron(scipy.sparse.identity(first.size), second.roughness)
+        return (along + across).tocsr()
+
+
+def design(
+    hats: Sequence[Hats],
+    numbers: Floats,
+    slots: Places,
+    columns: Sequence[int] | None = None,
+    grids: Sequence[Grid] = (),
+) -> scipy.sparse.csr_matrix:
+    """Return the matrix that takes the values of lines, then those of surfaces, to their sum in each row.
+
+    The lines are of all columns of the table, or of those named.
+    """
+    indices, entries, offset = [], [], 0
+
+    def add(places: Places, shares: Floats) -> None:
+        indices.append(places + offset)
+        entries.append(shares)
+
+    for k, one in zip(range(len(hats)) if columns is None else columns, hats, strict=True):
+        for places, share in _corners(one, numbers[:, k], slots[:, k]):
+            add(places, share)
         offset += one.size
-    indices, entries = np.stack(columns, axis=1), np.stack(shares, axis=1)
-    starts = np.arange(0, indices.size + 1, indices.shape[1])
-    matrix = scipy.sparse.csr_matrix((entries.ravel(), indices.ravel(), starts), shape=(len(numbers), offset))
+    for grid in grids:
+        ends = [_corners(axis, numbers[:, k], slots[:, k]) for axis, k in zip(grid.axes, grid.columns, strict=True)]
+        for rows, share in ends[0]:
+            for places, other in ends[1]:
+                add(rows * grid.axes[1].size + places, share * other)
+        offset += grid.size
+    width = len(indices)
+    starts = np.arange(0, width * len(numbers) + 1, width)
+    matrix = scipy.sparse.csr_matrix(
+        (np.stack(entries, axis=1).ravel(), np.stack(indices, axis=1).ravel(), starts), shape=(len(numbers), offset)
+    )
     matrix.sum_duplicates()
     return matrix
+
+
+def _corners(hats: Hats, numbers: Floats, slots: Places) -> list[tuple[Places, Floats]]:
+    """Return the values of a line that rows are between, and their shares."""
+    places, share = hats.locate(numbers, slots)
+    if not share.any():
+        return [(places, 1 - share)]
+    return [(places, 1 - share), (np.minimum(places + 1, hats.size - 1), share)]

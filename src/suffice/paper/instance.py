@@ -233,7 +233,8 @@ class Problem:
         """Return the row as an instance; arguments are those of `Explainer.explain`."""
         row = read_row(self.model, x)
         (claim or Same()).check(self.model)
-        region = region_around(self.model, row, in_own_units(self.model, read_reach(self.model, radius), unit))
+        radii = in_own_units(self.model, read_reach(self.model, radius), unit)
+        region = region_around(self.model.domains, row, radii)
         scores = self.scores(row)
         sides = []
         for inequality in inequalities_at(claim or Same(), self.model, scores):

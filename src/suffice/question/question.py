@@ -17,13 +17,23 @@ import numpy as np
 
 from suffice.errors import OptionError, PreferenceError, RadiusError
 from suffice.model.additive import AdditiveModel
+from suffice.model.domain import Domain
 from suffice.numbers.exact import ONE, ZERO, Number, brief
 from suffice.question.budget import MAX_SECONDS, Budget, whole_number
 from suffice.question.claim import Claim
 from suffice.question.claims import SAME, read_claim
 from suffice.question.documents import Json
 from suffice.question.preferences import Choices, Groups, read_choices
-from suffice.question.region import Radii, Radius, Unit, in_own_units, read_reach
+from suffice.question.region import (
+    CATEGORIES,
+    Categories,
+    Radii,
+    Radius,
+    Unit,
+    domains_as_asked,
+    in_own_units,
+    read_reach,
+)
 
 Arithmetic: TypeAlias = Literal["exact", "float32", "float64"]
 ARITHMETICS: tuple[Arithmetic, ...] = ("exact", "float32", "float64")
@@ -37,7 +47,7 @@ class Options(TypedDict, total=False):
 
     Parameters
     ----------
-    unit, immutable, claim, fix, free, cost, groups, max_changed, norm, arithmetic, max_nodes, max_seconds
+    unit, categories, immutable, claim, fix, free, cost, groups, max_changed, norm, arithmetic, max_nodes, max_seconds
         See `Explainer.explain`; all may be left out.
 
     Examples
@@ -50,6 +60,7 @@ class Options(TypedDict, total=False):
     """
 
     unit: Unit
+    categories: Categories
     immutable: Iterable[str]
     claim: Claim
     fix: Iterable[str]
@@ -72,6 +83,7 @@ class QuestionDocument(TypedDict):
 
     radius: Required[Any]
     unit: NotRequired[str]
+    categories: NotRequired[str]
     immutable: NotRequired[list[str]]
     claim: NotRequired[Json]
     fix: NotRequired[list[str]]
@@ -104,6 +116,8 @@ class Question:
         The same in the features' own units, 0 for those that are immutable.
     unit : {"std", "raw", "model"}
         Standard deviations, the features' own units, or the model's scaled ones.
+    categories : {"free", "step"}
+        Whether a category without an order may become any other at a radius above 0, or only at 1 or more.
     immutable : frozenset of int
         Features that never change and are not counted.
     claim : Claim
@@ -132,6 +146,7 @@ class Question:
     reach: Radii
     radii: Radii
     unit: Unit
+    categories: Categories
     immutable: frozenset[int]
     claim: Claim
     choices: Choices
@@ -185,6 +200,7 @@ class Question:
             reach=reach,
             radii=in_own_units(model, moving, unit),
             unit=unit,
+            categories=_read_categories(options.get("categories", "free")),
             immutable=immutable,
             claim=claim,
             choices=choices,
@@ -214,6 +230,7 @@ class Question:
         """The options that are not left at their defaults; `unit` and `claim`, which all searches take, left out."""
         choices, budget = self.choices, self.budget
         is_given = {
+            "categories": self.categories != "free",
             "immutable": bool(self.immutable),
             "fix": bool(choices.fix),
             "free": bool(choices.free),
@@ -226,6 +243,10 @@ class Question:
             "max_seconds": budget.max_seconds != MAX_SECONDS,
         }
         return frozenset(name for name, is_so in is_given.items() if is_so)
+
+    def domains(self, model: AdditiveModel) -> tuple[Domain, ...]:
+        """Return what each feature can be, with the distances of categories that the question means."""
+        return domains_as_asked(model, self.categories, self.unit)
 
     @property
     def is_ball(self) -> bool:
@@ -248,6 +269,7 @@ class Question:
         written = {
             "radius": shared,
             "unit": self.unit,
+            "categories": self.categories,
             "immutable": [self.names[i] for i in sorted(self.immutable)],
             "claim": self.claim.document(),
             **self.choices.document(self.names),
@@ -256,7 +278,10 @@ class Question:
             "arithmetic": self.arithmetic,
         }
         budgets = {"max_nodes": self.budget.max_nodes, "max_seconds": self.budget.max_seconds}
-        return written | budgets if has_budgets else written
+        if has_budgets:
+            return written | budgets
+        # Certificates leave out what categories may do where that is anything, so that older ones read the same.
+        return {name: part for name, part in written.items() if (name, part) != ("categories", "free")}
 
     @classmethod
     def from_document(cls, model: AdditiveModel, document: Any) -> Question:
@@ -298,6 +323,12 @@ def _read_norm(norm: Any) -> float:
 
 def _norm_from_document(norm: Any) -> Any:
     return {"inf": math.inf, "1": 1, "2": 2}.get(norm, norm) if isinstance(norm, str) else norm
+
+
+def _read_categories(categories: Any) -> Categories:
+    if not isinstance(categories, str) or categories not in CATEGORIES:
+        raise OptionError(f"categories must be one of {', '.join(map(repr, CATEGORIES))}, got {brief(categories)}")
+    return categories
 
 
 def _read_arithmetic(arithmetic: Any) -> Arithmetic:

@@ -6,16 +6,19 @@ In: a row, and radii as users give them. Out: one `Domain` for each feature, eac
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 from suffice.errors import NumberError, RadiusError, RowError
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain, is_infinite
-from suffice.numbers.exact import Number, Rational, brief, rational
+from suffice.numbers.exact import ONE, Number, Rational, brief, rational
 from suffice.question.row import Row, by_feature
 
 Unit: TypeAlias = Literal["raw", "std", "model"]
 UNITS: tuple[Unit, ...] = ("raw", "std", "model")
+Categories: TypeAlias = Literal["free", "step"]
+CATEGORIES: tuple[Categories, ...] = ("free", "step")
 Radius: TypeAlias = Number | Mapping[str, Number] | Sequence[Number]
 Radii: TypeAlias = tuple[Rational | None, ...]  # one for each feature, in the user's units; None for infinity
 Region: TypeAlias = tuple[Domain, ...]
@@ -51,13 +54,33 @@ def in_own_units(model: AdditiveModel, reach: Radii, unit: Unit) -> Radii:
     if unit == "raw":
         return reach
     each = zip(model.features, model.domains, reach, strict=True)
-    # A feature without numbers has no distances, so no unit: its radius only tells 0 from more.
-    return tuple(one * _unit_in_raw(feature, unit) if one and domain.spans else one for feature, domain, one in each)
+    # Categories without an order have no deviation: their radius counts steps, or only tells 0 from more.
+    return tuple(
+        one * _unit_in_raw(feature, domain, unit) if one and (domain.spans or domain.is_ordered) else one
+        for feature, domain, one in each
+    )
 
 
-def region_around(model: AdditiveModel, row: Row, radii: Sequence[Rational | None]) -> Region:
+def domains_as_asked(model: AdditiveModel, categories: Categories, unit: Unit) -> tuple[Domain, ...]:
+    """Return the domains with the distances that a question gives categories without an order.
+
+    With "free" they have none, with "step" any two are a radius of 1 apart, whatever the unit.
+    """
+    if categories == "free":
+        return model.domains
+    found = []
+    for feature, domain in zip(model.features, model.domains, strict=True):
+        is_nominal = bool(domain.categories_) and not domain.is_ordered
+        # Beside numbers a radius of 1 is as much for categories as it is for these.
+        is_counted = unit == "raw" or not domain.spans or (unit == "std" and not feature.deviation)
+        step = ONE if is_counted else _unit_in_raw(feature, domain, unit)
+        found.append(replace(domain, step=step) if is_nominal else domain)
+    return tuple(found)
+
+
+def region_around(domains: Sequence[Domain], row: Row, radii: Sequence[Rational | None]) -> Region:
     """Return where each feature may go when it is free."""
-    return tuple(domain.around(value, radius) for domain, value, radius in zip(model.domains, row, radii, strict=True))
+    return tuple(domain.around(value, radius) for domain, value, radius in zip(domains, row, radii, strict=True))
 
 
 def read_radius(what: str, given: Any) -> Rational | None:
@@ -73,9 +96,9 @@ def read_radius(what: str, given: Any) -> Rational | None:
     return radius
 
 
-def _unit_in_raw(feature: Feature, unit: Unit) -> Rational:
+def _unit_in_raw(feature: Feature, domain: Domain, unit: Unit) -> Rational:
     if unit == "model":
-        return abs(feature.scale)
+        return abs(feature.scale) if domain.spans else ONE  # the model sees labels as they are
     if feature.deviation is None:
         raise RadiusError(
             f"the radius is in standard deviations, but the model has none for {feature.name!r}; give one "

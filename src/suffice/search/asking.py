@@ -17,7 +17,7 @@ from suffice.question.question import BUDGETS, OPTIONS, Question
 P = ParamSpec("P")
 A = TypeVar("A")
 
-ALWAYS = frozenset({"unit", "claim", "immutable"})
+ALWAYS = frozenset({"unit", "categories", "claim", "immutable"})
 PREFERENCES = frozenset({"fix", "free", "cost", "groups"})
 BUDGET = frozenset(BUDGETS)
 
@@ -48,8 +48,6 @@ class Search(Generic[P, A]):
         For every other option the reason why it means nothing here.
     takes_radius : bool
         Whether the radius is part of what is asked; if not, it is what is looked for.
-    takes_smooth : bool
-        Whether it can deal with models whose values are only enclosed.
     """
 
     def __init__(
@@ -60,19 +58,16 @@ class Search(Generic[P, A]):
         refuses: Mapping[str, str],
         *,
         takes_radius: bool = True,
-        takes_smooth: bool = True,
     ) -> None:
         assert honours.isdisjoint(refuses), f"{name} honours and refuses an option"
         assert honours.union(refuses) == set(OPTIONS), f"{name} says nothing of an option"
         self.name, self.run, self.honours, self.refuses = name, run, honours, refuses
-        self.takes_radius, self.takes_smooth = takes_radius, takes_smooth
+        self.takes_radius = takes_radius
         self.__doc__ = run.__doc__
 
     def __call__(self, compiled: Compiled, question: Question, x: Any, *args: P.args, **kwargs: P.kwargs) -> A:
         """Answer a question about a row."""
         self.check(question)
-        if not self.takes_smooth:
-            compiled.refuse_smooth(f"`{self.name}`")
         if question.arithmetic != "exact":
             compiled.refuse_smooth(f"arithmetic={question.arithmetic!r}")
         asked = question if self.takes_radius else question.with_unit_radius(compiled.model)
@@ -99,12 +94,11 @@ def search(
     honours: Collection[str],
     refuses: Mapping[str, str] | None = None,
     takes_radius: bool = True,
-    takes_smooth: bool = True,
 ) -> Callable[[Callable[Concatenate[Case, P], A]], Search[P, A]]:
     """Make a search of a function that takes a case, and perhaps arguments of its own."""
 
     def made(run: Callable[Concatenate[Case, P], A]) -> Search[P, A]:
         options = frozenset(honours), refuses or {}
-        return Search(name, run, *options, takes_radius=takes_radius, takes_smooth=takes_smooth)
+        return Search(name, run, *options, takes_radius=takes_radius)
 
     return made

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from suffice.answers.inflated import Inflated, Range
-from suffice.answers.words import listed, true_end
+from suffice.answers.words import TIE, listed, true_end
 from suffice.core.case import Case
-from suffice.errors import ClaimError, OptionError
+from suffice.errors import ClaimError, OptionError, UnsettledError
 from suffice.numbers.exact import ZERO
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, SET_IS_GIVEN, search
 from suffice.search.explain import explain
-from suffice.solvers.ranges import widest_range
+from suffice.solvers.halved_ranges import HalvedRoom, OpenEndError
+from suffice.solvers.ranges import AllowedRange, widest_range
 
 
 @search(
     "inflate",
     honours=ALWAYS | PREFERENCES | BUDGET | {"max_changed"},
     refuses={"norm": BOX_ONLY, "arithmetic": "ranges extend beyond the region, and rounding is bounded only within it"},
-    takes_smooth=False,
 )
 def inflate(case: Case, fixed: Sequence[int] | None) -> Inflated:
     """Return for each fixed feature the widest range over which the claim still holds.
@@ -40,13 +40,32 @@ def _inflated(case: Case, fixed: Sequence[int]) -> Inflated:
             what = listed([names[i] for i in fixed]) if fixed else "fixing nothing"
             do = "do" if len(fixed) > 1 else "does"
             raise ClaimError(f"{what} {do} not suffice at this radius, so there are no ranges to find")
-    ranges, ends, allowed, room = {}, [], [], case.room(freed)
+    is_halved = case.compiled.is_curved and not case.has_pairs
+    allowed = tuple((_halved if is_halved else _walked)(case, fixed, freed))
+    ranges = {names[i]: Range.of(found, case.model.domains[i]) for i, found in allowed}
+    more = max((end.more for _, found in allowed for end in (found.low, found.high)), default=ZERO)
+    return Inflated(case, ranges, tuple(names[i] for i in freed), allowed, true_end(case, more))
+
+
+def _walked(case: Case, fixed: Sequence[int], freed: Sequence[int]) -> Iterator[tuple[int, AllowedRange]]:
+    """Yield the ranges of features whose functions are made of lines: exactly."""
+    room = case.room(freed)
     for i in fixed:
         domain = case.model.domains[i]
         found = widest_range(room.levels(i), case.row[i], domain)
         room = room.without(i, found.drops, found.reach(domain))
-        ranges[names[i]] = Range.of(found, domain)
-        allowed.append((i, found))
-        ends += [found.low, found.high]
-    more = max((end.more for end in ends), default=ZERO)
-    return Inflated(case, ranges, tuple(names[i] for i in freed), tuple(allowed), true_end(case, more))
+        yield i, found
+
+
+def _halved(case: Case, fixed: Sequence[int], freed: Sequence[int]) -> Iterator[tuple[int, AllowedRange]]:
+    """Yield the ranges of features of other functions, with ends between two numbers."""
+    taken, spared = (tuple(one.fall(freed) for one in some) for some in (case.inner, case.outer))
+    room = HalvedRoom(case.inner, case.outer, taken, spared, case.worst, case.row, case.model.domains, case.bits)
+    for i in fixed:
+        try:
+            found, floors = room.widest(i)
+        except OpenEndError:
+            case.settle(False)
+            raise UnsettledError(f"up to where {case.model.names[i]} may go is {TIE}") from None
+        room = room.without(found, floors)
+        yield i, found

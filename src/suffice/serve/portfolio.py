@@ -109,7 +109,7 @@ def _unaffected(survey: Survey, body: Any, _: Deadline) -> Told:
 
 def _stability(survey: Survey, body: Any, _: Deadline) -> Told:
     labels = None if body.labels is None else survey.table.column(body.labels)
-    given = survey.given(body, "radii", "unit", "immutable")
+    given = survey.given(body, "radii", "unit", "categories", "immutable")
     return survey.explainer.stability(survey.portfolio, labels=labels, **given)
 
 
@@ -215,6 +215,7 @@ SURVEYED: Mapping[str, Surveyed] = {
                     Field(description="How far all features may move; a share for each."),
                 ),
                 "labels": (Text | None, Field(default=None, description="Column of the table with the true class.")),
+                "categories": FIELDS["categories"],
                 "immutable": FIELDS["immutable"],
                 **_SHARED,
             },

@@ -32,7 +32,7 @@ GUARD_BITS = 32
 _CELLS_AT_FIRST = 8  # that an interval is cut into before anything is known of it
 _DEEPEST = 20  # how often a cell is halved before it is left in doubt, until it matters
 _ROUNDING = 4  # times what the value in the middle of a cell is off by: one that varies no more is left in doubt
-_MOST_CELLS = 4_000  # looked at; what is beyond stays in doubt
+_MOST_CELLS = 4_000  # looked at for one infimum; what is beyond stays in doubt
 
 ValueAt = Callable[[Rational, int, int], Enclosure | None]
 
@@ -111,6 +111,7 @@ class Monotone:
     def __init__(self, function: Chains, value: ValueAt) -> None:
         self.function, self.value = function, value
         self.looked = 0  # how many cells were looked at
+        self._until = _MOST_CELLS
         self._roots: dict[int, dict[int, Cell]] = {}
         self._lock = threading.RLock()
 
@@ -156,7 +157,7 @@ class Monotone:
         self.looked += 1
         with working(bits + GUARD_BITS):
             self._read(cell, self.function.jet(cell.low, cell.high), bits)
-        if cell.kind is None and (cell.depth >= deepest or self.looked > _MOST_CELLS):
+        if cell.kind is None and (cell.depth >= deepest or self.looked > self._until):
             cell.kind = Kind.DOUBT
         if cell.kind is None:
             self._halve(cell)
@@ -202,6 +203,7 @@ class Monotone:
 
     def lowpoint(self, low: Rational, high: Rational, bits: int) -> Lowpoint | None:
         """Return the infimum over a closed interval with an inside, to about `2^-bits`; None where nothing is known."""
+        self._until = self.looked + _MOST_CELLS
         while True:
             cells = self.cells(low, high, bits)
             best = self._at_ends(cells, low, high, bits)
@@ -230,7 +232,7 @@ class Monotone:
         """Whether a cell in doubt keeps the infimum from being known, and may be known better."""
         if cell.is_hopeless and cell.bits >= bits:
             return False
-        if cell.depth >= _DEEPEST + bits or self.looked > _MOST_CELLS:
+        if cell.depth >= _DEEPEST + bits or self.looked > self._until:
             return False
         return best is None or cell.bottom is None or best.high - cell.bottom > _unit(bits)
 
@@ -320,6 +322,7 @@ class Monotone:
 
     def lowest_integer(self, low: Rational, high: Rational, bits: int) -> Lowpoint | None:
         """Return the infimum over the integers between two different ones, both included."""
+        self._until = self.looked + _MOST_CELLS
         candidates, bottoms = {low, high}, list[Rational | None]()
         for cell in self.cells(low, high, bits):
             start, end = max(cell.low, low), min(cell.high, high)

@@ -22,7 +22,7 @@ function question(name, own = {}) {
   const { fields } = [...state.model.questions, ...state.model.portfolio_questions].find((one) => one.name === name);
   const said = {
     row: Object.fromEntries(state.features.map((one) => [one.name, cell(one)])),
-    radius: get("radius").value.trim(), unit: get("unit").value, claim: claim(),
+    radius: get("radius").value.trim(), unit: get("unit").value, categories: get("categories").value, claim: claim(),
     fix: roles("fix"), free: roles("free"), immutable: roles("immutable"), ...own,
   };
   return Object.fromEntries(Object.entries(said).filter(([field]) => fields.includes(field)));
@@ -47,6 +47,7 @@ function written() {
   if (state.row !== null) said.set("row", state.row);
   said.set("radius", get("radius").value.trim());
   said.set("unit", get("unit").value);
+  if (get("categories").value !== "free") said.set("categories", get("categories").value);
   for (const [name, value] of Object.entries(claim())) said.set(name === "kind" ? "claim" : `claim.${name}`, value);
   for (const role of ["fix", "free", "immutable"]) for (const name of roles(role)) said.append(role, name);
   for (const one of state.features) if (isEdited(one)) said.set(`set.${one.name}`, one.input.value);
@@ -62,7 +63,7 @@ function save() {
 function restore(said) {
   if (said.has("radius")) get("radius").value = get("slider").value = said.get("radius");
   const has = (select, value) => [...select.options].some((one) => one.value === value);
-  if (has(get("unit"), said.get("unit"))) get("unit").value = said.get("unit");
+  for (const id of ["unit", "categories"]) if (has(get(id), said.get(id))) get(id).value = said.get(id);
   if (has(get("claim"), said.get("claim"))) get("claim").value = said.get("claim");
   if (said.has("claim")) state.isFresh = false;
   claimFields();
@@ -522,7 +523,7 @@ function look(view) {
 function listen() {
   get("slider").addEventListener("input", () => { get("radius").value = get("slider").value; changed(); });
   get("radius").addEventListener("input", () => { get("slider").value = get("radius").value; changed(); });
-  get("unit").addEventListener("change", changed);
+  for (const id of ["unit", "categories"]) get(id).addEventListener("change", changed);
   get("claim").addEventListener("change", () => { state.isFresh = false; claimFields(); changed(); });
   get("row").addEventListener("change", () => pickRow(get("row").value).catch(fail));
   get("previous").addEventListener("click", () => step(-1));
@@ -552,7 +553,9 @@ async function start() {
   get("find").hidden = model.features.length <= MANY;
   get("claim").replaceChildren(...model.claims.map(claimOption));
   get("questions").replaceChildren(...model.questions.filter((one) => one.name !== "explain").map(questionButton));
-  if (model.features.some((one) => one.domain.spans.length && !one.deviation)) get("unit").value = "model";
+  const isMeasured = (domain) => domain.spans.length > 0 || domain.is_ordered;
+  if (model.features.some((one) => isMeasured(one.domain) && one.deviation === null)) get("unit").value = "model";
+  get("named").hidden = !model.features.some((one) => one.domain.categories.length > 1 && !one.domain.is_ordered);
   restore(said);
   listen();
   if (model.rows) {

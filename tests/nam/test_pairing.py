@@ -1,0 +1,131 @@
+"""Terms over two columns of trained models: which are found, what they say, and that they are exact."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="neural additive models are trained by PyTorch (pip install 'suffice[nam]')")
+pandas = pytest.importorskip("pandas", reason="tables come from pandas")
+
+from suffice import DataError, Explainer, load  # noqa: E402
+from suffice.nam import NAMClassifier, NAMRegressor  # noqa: E402
+from suffice.nam.pairing import purify  # noqa: E402
+
+QUICK = {"hidden_layers": (8,), "max_epochs": 4, "random_state": 0, "special_codes": {"months": [-9]}}
+ROWS = 2100
+TRUE = {("a", "b"), ("months", "town"), ("town", "home")}
+
+
+def mixed(rows=ROWS, seed=0):
+    """Numbers, codes and gaps, categories; and a score of which three pairs say most."""
+    random = np.random.default_rng(seed)
+    table = pandas.DataFrame(
+        {
+            "a": random.normal(size=rows),
+            "b": random.normal(size=rows),
+            "months": random.choice([-9.0, 0, 1, 2, 3, np.nan], rows),
+            "town": random.choice(["north", "south", "east"], rows),
+            "home": random.choice(["own", "rent"], rows),
+        }
+    )
+    score = 1.5 * table["a"] * table["b"] + 2.0 * ((table["months"] == -9) & (table["town"] == "east")) - table["a"]
+    return table, score + 2.0 * ((table["home"] == "own") & (table["town"] == "north")), random
+
+
+def fitted(task, pairs, **options):
+    table, score, random = mixed()
+    if task == "regression":
+        return table, NAMRegressor(**QUICK, pairs=pairs, **options).fit(table, score + random.normal(0, 0.2, ROWS))
+    target = np.where(random.random(ROWS) < 1 / (1 + np.exp(-2 * score)), "yes", "no")
+    if task == "multiclass":
+        target = np.where(table["b"] > 1, "other", target)
+    return table, NAMClassifier(**QUICK, pairs=pairs, **options).fit(table, target)
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_the_exact_model_scores_as_the_estimator_does(task, tmp_path):
+    every_kind = [("b", "a"), ("months", "town"), ("town", "home"), ("months", "a"), ("home", "a")]
+    table, nam = fitted(task, every_kind, corrections=True)
+    assert {frozenset(pair) for pair in nam.pairs_} == {frozenset(pair) for pair in every_kind}
+    model = nam.to_additive(domains="model")
+    model.save(tmp_path / "model.safetensors")
+    some, explainer = table.iloc[:25], Explainer(load(tmp_path / "model.safetensors"))
+    theirs = nam.predict(some) if task == "regression" else nam.decision_function(some)
+    ours = [np.ravel(explainer.score(row)).astype(float) for _, row in some.iterrows()]
+    np.testing.assert_allclose(np.reshape(theirs, (len(some), -1)), ours, rtol=1e-10, atol=1e-10)
+
+
+def test_pairs_that_say_something_are_found_and_explained():
+    _, nam = fitted("regression", "auto")
+    assert set(nam.pairs_) == TRUE
+    held, score, _ = mixed(500, seed=1)
+    _, alone = fitted("regression", 0)
+    assert alone.pairs_ == ()
+    assert alone.score(held, score) < 0.5 < 0.9 < nam.score(held, score)
+    _, classifier = fitted("binary", 1)
+    assert set(classifier.pairs_) < TRUE
+    why = Explainer(classifier).explain(held.iloc[0], radius=0.3)
+    assert why.status.value == "proven"
+    assert len(why.model.pairs) == 1
+
+
+def test_noise_gets_no_pairs():
+    random = np.random.default_rng(0)
+    for rows in (300, 2400):
+        table = pandas.DataFrame(random.normal(size=(rows, 4)), columns=list("abcd"))
+        options = QUICK | {"special_codes": None}
+        assert NAMClassifier(**options, pairs="auto").fit(table, random.random(rows) < 0.5).pairs_ == ()
+
+
+def test_what_a_pair_says_of_one_column_is_in_its_shape():
+    table, nam = fitted("regression", [("a", "b")])
+    numbers, slots = (part.numpy() for part in nam._encode(nam._read_table(table, is_new=False)))
+    (grid,), (surface,) = nam.corrections_.grids, nam.corrections_.surfaces
+    shares = []
+    for axis, k in zip(grid.axes, grid.columns, strict=True):
+        places, upper = axis.locate(numbers[:, k], slots[:, k])
+        share = np.zeros((len(table), axis.size))
+        share[np.arange(len(table)), places] += 1 - upper
+        share[np.arange(len(table)), np.minimum(places + 1, axis.size - 1)] += upper
+        shares.append(share)
+    values = surface[:, 0].reshape(grid.axes[0].size, -1)
+    mass = shares[0].T @ shares[1]
+    assert np.abs(values).max() > 1  # it says much of both together,
+    for axis in (0, 1):  # and next to nothing of either alone
+        weighted = (values * mass).sum(axis=axis) / mass.sum(axis=axis)
+        assert np.abs(weighted[mass.sum(axis=axis) > ROWS / 100]).max() < 0.05
+
+
+def test_purifying_changes_no_sum():
+    random = np.random.default_rng(0)
+    table, mass = random.normal(size=(5, 4)), random.integers(0, 9, (5, 4)).astype(float)
+    left, rows, columns = purify(table, mass)
+    np.testing.assert_allclose(left + rows[:, None] + columns, table, atol=1e-9)
+    weights = mass + 1e-3 * mass.mean()
+    assert np.abs((left * weights).sum(axis=0)).max() < 1e-6
+    assert np.abs((left * weights).sum(axis=1)).max() < 1e-6
+
+
+def test_the_same_state_gives_the_same_pairs():
+    one, other = (fitted("binary", "auto")[1].corrections_ for _ in range(2))
+    assert all(np.array_equal(a, b) for a, b in zip(one.surfaces, other.surfaces, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words"),
+    [
+        ("many", "'auto', a number from 0 up or a list"),
+        (-1, "'auto', a number from 0 up or a list"),
+        (True, "'auto', a number from 0 up or a list"),
+        ([("a", "c")], "names the column 'c'"),
+        ([("a", "a")], "a pair is two names"),
+        (["ab"], "a pair is two names"),
+        ([("a", "town"), ("town", "a")], "is listed twice"),
+        ([("flat", "a")], "does not vary"),
+        ([("home", "b")], "shall be monotone"),
+    ],
+)
+def test_bad_pairs_get_a_sentence(pairs, words):
+    table, score, _ = mixed(60)
+    nam = NAMRegressor(**QUICK, pairs=pairs, monotone={"b": 1})
+    with pytest.raises(DataError, match=words):
+        nam.fit(table.assign(flat=1.0), score)
