@@ -23,10 +23,11 @@ from flint import fmpq, fmpz
 from suffice.core.constraint import NO_DROP, Constraint, Drop, total
 from suffice.core.counterexamples import breaking_input
 from suffice.core.drops import Separable, bound_drops
+from suffice.core.extent import Cell, Extent, goes_on, leaps
 from suffice.core.float_falls import FloatFalls
 from suffice.core.later_drops import LaterDrops
 from suffice.errors import Undecided
-from suffice.model.domain import Domain, Span
+from suffice.model.domain import Domain
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
 from suffice.numbers.values import Value
 from suffice.question.row import Row
@@ -73,20 +74,20 @@ class RadiusPath:
     def exactly_at(self, radius: Rational | None, features: Collection[int] | None = None) -> tuple[Constraint, ...]:
         """Return the same with every drop made at once."""
         chosen = frozenset(range(len(self.row)) if features is None else features)
-        parts, indices = range(len(self.functions)), range(len(self.row))
         return self._with_drops(
-            tuple(self._drop(c, i, radius) if i in chosen else NO_DROP for i in indices) for c in parts
+            tuple(self._drop(c, i, radius) if i in chosen else NO_DROP for i in range(len(self.row)))
+            for c in range(len(self.functions))
         )
 
     def _drop(self, c: int, i: int, radius: Rational | None) -> Drop:
         key = self._key(c, i, radius) if radius else None
-        if key is not None and key in self._kept:
-            return self._kept[key]
-        region = [self._around(i, radius)]
-        (drop,), _ = bound_drops([self.functions[c][i]], [self.here[c][i]], (self.row[i],), region)
-        if key is not None:
+        if key is None or key not in self._kept:
+            region = [self._around(i, radius)]
+            (drop,), _ = bound_drops([self.functions[c][i]], [self.here[c][i]], (self.row[i],), region)
+            if key is None:
+                return drop
             self._kept[key] = drop
-        return drop
+        return self._kept[key]
 
     def _key(self, c: int, i: int, radius: Rational) -> tuple[int, ...] | None:
         """Return what tells the drop of a feature whose region stays the same over many radii; None for others."""
@@ -101,7 +102,7 @@ class RadiusPath:
         assert self._falls is not None
         low, high = self._falls.drops(radius)
         others = [i for i in range(len(self.row)) if i not in chosen]
-        low[:, others], high[:, others] = 0.0, 0.0
+        low[:, others] = high[:, others] = 0.0
 
         def later(c: int) -> LaterDrops:
             return LaterDrops(low[c], high[c], lambda i: make(c, i, radius) if i in chosen else NO_DROP)
@@ -121,7 +122,7 @@ class RadiusPath:
         """Return where each feature may go at every radius above one: a category without distances to any other."""
         each = zip(self.row, self.domains, self.units, strict=True)
         return tuple(
-            domain.around(value, ZERO if i in self.immutable else unit if _leaps(domain, value) else radius * unit)
+            domain.around(value, ZERO if i in self.immutable else unit if leaps(domain, value) else radius * unit)
             for i, (value, domain, unit) in enumerate(each)
         )
 
@@ -131,10 +132,8 @@ class RadiusPath:
             first, second = self._inside(radius, self._next(radius))
             return self._limit(radius, first, second, rising=1)
         if not radius or self.stepping or self._falls is None:
-            indices = range(len(self.row))
-            return self._with_drops(
-                tuple(self._drop_above(c, i, radius) for i in indices) for c in range(len(self.functions))
-            )
+            each = [[self._drop_above(c, i, radius) for i in range(len(self.row))] for c in range(len(self.functions))]
+            return self._with_drops(map(tuple, each))
         return self._later(radius, range(len(self.row)), self._drop_above)
 
     def _drop_above(self, c: int, i: int, radius: Rational) -> Drop:
@@ -230,19 +229,15 @@ class RadiusPath:
         return found
 
     def _events_between(self, i: int, low: Rational, high: Rational | None) -> list[Rational]:
-        """Return the events of a feature between two radii (None: without end), and perhaps some others.
-
-        Where only integers count and there are two radii, `_cut_at_integers` does the same.
-        """
+        """Return the events of a feature between two radii (None: without end), and perhaps some others."""
         if high is not None and any(span.is_integers for span in self.domains[i].spans):
-            return []
+            return []  # `_cut_at_integers` does the same
         value, unit = self._value(i), self.units[i]
         places = [end for span in self.domains[i].spans for end in (span.low, span.high) if end is not None]
         seen: list[tuple[Rational, ...]] = []
         for side in (-1, 1):
             start, stop = value + side * low * unit, None if high is None else value + side * high * unit
-            for functions in self.functions:
-                function = functions[i]
+            for function in (functions[i] for functions in self.functions):
                 first, last = (start, stop) if side > 0 else (stop, start)
                 begin = 0 if first is None else function.segment_before(first)
                 end = len(function.knots) if last is None else function.segment_after(last)
@@ -311,8 +306,11 @@ class RadiusPath:
 
     def _goes_on(self, i: int, radius: Rational) -> bool:
         """Whether an end of a moving feature's region goes on beyond a radius, other than by whole steps."""
-        ends = [(self._value(i) + side * radius * self.units[i], side) for side in (-1, 1)]
-        return any(goes_on(span, end, side) for span in self.domains[i].spans for end, side in ends)
+        ends, spans = (
+            [(self._value(i) + side * radius * self.units[i], side) for side in (-1, 1)],
+            self.domains[i].spans,
+        )
+        return any(goes_on(span, end, side) for span in spans for end, side in ends)
 
     def _lines(self, function: Function, here: Rational, i: int, radius: Rational) -> list[tuple[Rational, Rational]]:
         """Return what the two ends of a region offer just above a radius: a drop, and its slope in the radius."""
@@ -343,7 +341,7 @@ class RadiusPath:
             told = falls.admits(radius, freed) if radius and falls is not None else None
             return told if told is not None else all(constraint.admits(freed) for constraint in self.at(radius, freed))
 
-        cell = _Cell(holds, known)
+        cell = Cell(holds, known)
         features = [i for i in (*self._moving, *self.stepping) if i in set(freed)]
         if falls is not None and not self.stepping:
             cell.low, cell.high = falls.between(known, freed)
@@ -374,7 +372,7 @@ class RadiusPath:
         functions, here = tuple(self.functions[c] for c in parts), tuple(self.here[c] for c in parts)
         return replace(self, functions=functions, here=here, constraints=tuple(self.constraints[c] for c in parts))
 
-    def _cut_at_integers(self, cell: _Cell, i: int, first: Rational) -> None:
+    def _cut_at_integers(self, cell: Cell, i: int, first: Rational) -> None:
         """Narrow a cell to one between two of the radii `first`, `first + 1 / unit`, ..."""
         unit = self.units[i]
 
@@ -397,7 +395,7 @@ class RadiusPath:
         to_right = any(span.high is None for span in self.domains[i].spans)
         return any(functions[i].falls_for_ever(to_left, to_right) for functions in self.functions)
 
-    def _overtaken(self, freed: Collection[int], cell: _Cell) -> list[Rational]:
+    def _overtaken(self, freed: Collection[int], cell: Cell) -> list[Rational]:
         """Return the radii at which one drop overtakes another, where only the largest few count."""
         few = self.constraints[0].max_changed
         if few is None or few >= len(freed):
@@ -411,17 +409,16 @@ class RadiusPath:
             found |= {first + (b - a) / (m - n) for (a, m), (b, n) in combinations(lines, 2) if m != n}
         return sorted(found)
 
-    def _used_up(self, freed: Collection[int], cell: _Cell) -> dict[Rational, Rational]:
+    def _used_up(self, freed: Collection[int], cell: Cell) -> dict[Rational, Rational]:
         """Return the radii inside a cell at which a margin is used up, every drop being affine there.
 
         With each, how much further its gap may reach.
         """
         found: dict[Rational, Rational] = {}
         changing = [i for i in freed if i in self._moving and self._goes_on(i, cell.low)]
-        few = self.constraints[0].max_changed
         if not changing:
             return found
-        some = changing if few is None else freed
+        some = changing if self.constraints[0].max_changed is None else freed
         first, second = self._inside(cell.low, cell.low + 1 if cell.high is None else cell.high)
         for c, (one, other) in enumerate(zip(self.exactly_at(first, some), self.exactly_at(second, some), strict=True)):
             slope = (other.fall(some).value - one.fall(some).value) / (second - first)
@@ -435,65 +432,3 @@ class RadiusPath:
             if cell.low < radius and (cell.high is None or radius < cell.high):
                 found[radius] = max(more, found.get(radius, ZERO))
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """Up to which radius something holds: at every radius below, and at this one if `is_attained`.
-
-    A radius of None stands for all: `is_attained` then says whether it holds on the whole domain too, special codes
-    included. Where the true radius is not a rational number, `radius` is one at which it holds, and the true one is
-    less than `more` above it.
-    """
-
-    radius: Rational | None
-    is_attained: bool
-    more: Rational = ZERO
-
-
-class _Cell:
-    """The radii between which a property that holds up to some radius stops holding."""
-
-    def __init__(self, holds: Callable[[Rational | None], bool], low: Rational) -> None:
-        self.holds = holds
-        self.low = low  # here it holds
-        self.high: Rational | None = None  # here it does not; None: no such radius is known
-
-    def cut(self, radii: Iterable[Rational]) -> None:
-        """Narrow the cell until none of the radii is inside."""
-        inside = sorted(r for r in radii if self.low < r and (self.high is None or r < self.high))
-        self.cut_range(0, len(inside), inside.__getitem__)
-
-    def inside(self, ascending: Sequence[Rational]) -> Sequence[Rational]:
-        """Return those of some radii, in ascending order, that are inside the cell."""
-        first = bisect_right(ascending, self.low)
-        return ascending[first : len(ascending) if self.high is None else bisect_left(ascending, self.high)]
-
-    def cut_range(self, first: int, last: int, radius: Callable[[int], Rational]) -> None:
-        """Narrow the cell until none of `radius(first), ..., radius(last - 1)`, in ascending order, is inside."""
-        while first < last:
-            middle = (first + last) // 2
-            if self.holds(radius(middle)):
-                self.low, first = radius(middle), middle + 1
-            else:
-                self.high, last = radius(middle), middle
-
-    def result(self) -> Extent:
-        """Return where the property ends; inside the cell it holds everywhere or nowhere."""
-        inside = self.low + ONE if self.high is None else (self.low + self.high) / 2
-        if not self.holds(inside):
-            return Extent(self.low, is_attained=True)
-        return Extent(self.high, is_attained=self.high is None and self.holds(None))
-
-
-def _leaps(domain: Domain, value: Value) -> bool:
-    """Whether a value may become others at any radius above 0: a category without distances."""
-    return not domain.has_distances and value in domain.categories_
-
-
-def goes_on(span: Span, end: Rational, side: int) -> bool:
-    """Whether a span of reals goes on beyond a point of it, towards a side."""
-    if span.is_integers or not span.holds(end):
-        return False
-    limit = span.high if side > 0 else span.low
-    return limit is None or limit != end
