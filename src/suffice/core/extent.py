@@ -71,3 +71,9 @@ def goes_on(span: Span, end: Rational, side: int) -> bool:
 def leaps(domain: Domain, value: Value) -> bool:
     """Whether a value may become others at any radius above 0: a category without distances."""
     return not domain.has_distances and value in domain.categories_
+
+
+def inside(low: Rational, high: Rational) -> tuple[Rational, Rational]:
+    """Return two numbers between others."""
+    third = (high - low) / 3
+    return low + third, high - third

@@ -23,7 +23,7 @@ from flint import fmpq, fmpz
 from suffice.core.constraint import NO_DROP, Constraint, Drop, total
 from suffice.core.counterexamples import breaking_input
 from suffice.core.drops import Separable, bound_drops
-from suffice.core.extent import Cell, Extent, goes_on, leaps
+from suffice.core.extent import Cell, Extent, goes_on, inside, leaps
 from suffice.core.float_falls import FloatFalls
 from suffice.core.later_drops import LaterDrops
 from suffice.errors import Undecided
@@ -129,7 +129,7 @@ class RadiusPath:
     def above(self, radius: Rational) -> tuple[Constraint, ...]:
         """Return the constraints just above a radius: limits, with an edge of 1 where the drop keeps growing."""
         if type(self) is not RadiusPath:
-            first, second = self._inside(radius, self._next(radius))
+            first, second = inside(radius, self._next(radius))
             return self._limit(radius, first, second, rising=1)
         if not radius or self.stepping or self._falls is None:
             each = [[self._drop_above(c, i, radius) for i in range(len(self.row))] for c in range(len(self.functions))]
@@ -150,7 +150,7 @@ class RadiusPath:
     def below(self, radius: Rational) -> tuple[Constraint, ...]:
         """Return the constraints just below a radius above 0: limits, with an edge of -1 where the drop still grows."""
         start = self._previous(radius)
-        first, second = self._inside(max([start, *self.bends(self._moving, start, radius)]), radius)
+        first, second = inside(max([start, *self.bends(self._moving, start, radius)]), radius)
         return self._limit(radius, first, second, rising=-1)
 
     def breaking_input(self, part: int, radius: Rational | None, moved: Sequence[int]) -> list[Value]:
@@ -170,11 +170,6 @@ class RadiusPath:
             Separable(c.margin, row, c.is_strict, c.max_changed, c.gap)
             for c, row in zip(self.constraints, drops, strict=True)
         )
-
-    @staticmethod
-    def _inside(low: Rational, high: Rational) -> tuple[Rational, Rational]:
-        third = (high - low) / 3
-        return low + third, high - third
 
     def _limit(self, radius: Rational, first: Rational, second: Rational, *, rising: int) -> tuple[Constraint, ...]:
         """Return the constraints of a cell, continued to its end from two radii inside it."""
@@ -400,7 +395,7 @@ class RadiusPath:
         few = self.constraints[0].max_changed
         if few is None or few >= len(freed):
             return []
-        first, second = self._inside(cell.low, cell.low + 1 if cell.high is None else cell.high)
+        first, second = inside(cell.low, cell.low + 1 if cell.high is None else cell.high)
         found = set()
         for one, other in zip(self.exactly_at(first, freed), self.exactly_at(second, freed), strict=True):
             lines = {
@@ -419,7 +414,7 @@ class RadiusPath:
         if not changing:
             return found
         some = changing if self.constraints[0].max_changed is None else freed
-        first, second = self._inside(cell.low, cell.low + 1 if cell.high is None else cell.high)
+        first, second = inside(cell.low, cell.low + 1 if cell.high is None else cell.high)
         for c, (one, other) in enumerate(zip(self.exactly_at(first, some), self.exactly_at(second, some), strict=True)):
             slope = (other.fall(some).value - one.fall(some).value) / (second - first)
             if not slope:
