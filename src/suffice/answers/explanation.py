@@ -226,7 +226,9 @@ class Explanation(Deferred):
         """For each feature the value that attains its drop; None where the drop is approached but not attained."""
         part = self.tightest
         return {
-            name: to_user(worst.value_at_most(worst.infimum.value)) if drop.is_attained else None
+            name: to_user(worst.value_at_most(worst.infimum.value))
+            if drop.is_attained and not worst.infimum.is_approached
+            else None
             for name, drop, worst in zip(self.model.names, self.constraints[part].drops, self.worst[part], strict=True)
         }
 

@@ -20,8 +20,12 @@ from suffice.numbers.values import Value
 from suffice.question.claims import Same
 from suffice.question.question import Question
 
-# Smooth shapes are enclosed ever more closely until a question is decided, or this is said.
-TIE = "a tie, as far as 512 bits of smooth shapes tell"
+
+def tie(case: Case) -> str:
+    """Return what is said where shapes were enclosed ever more closely and a question is still not decided."""
+    if case.compiled.has_tangents:
+        return "not told by the tangents that enclose curves beside terms over two features"
+    return "a tie, as far as 512 bits of smooth shapes tell"
 
 
 def amount(value: Fraction | Surd | float) -> str:
