@@ -186,7 +186,7 @@ def _has_chances(obj: Any, task: str) -> bool:
         return bool(obj.loss == "log_loss")
     if "AdaBoostClassifier" in kinds:
         return task == "binary"
-    known = {"HistGradientBoostingClassifier", "LinearDiscriminantAnalysis", "_BaseDiscreteNB"}
+    known = {"HistGradientBoostingClassifier", "LinearDiscriminantAnalysis", "GaussianNB", "_BaseDiscreteNB"}
     return bool(kinds & known)
 
 
