@@ -24,14 +24,14 @@ from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
 from suffice.numbers.values import MISSING
 from suffice.shapes import Enclosed, Pieces, PiecewisePolynomial, Product, Shape, Table
 from suffice.shapes.combining import combined, straight
-from suffice.shapes.curves import MOST_DEGREE
+from suffice.shapes.polynomial import HIGHEST_DEGREE
 
 
 def powers(step: Any, columns: Sequence[Column]) -> list[Column | Times]:
     """Return the columns of PolynomialFeatures: ones, columns themselves, and products of two."""
     made: list[Column | Times] = []
     for row in read_part(step, "powers_", "the PolynomialFeatures").tolist():
-        if len(columns) == 1 and 1 < row[0] <= MOST_DEGREE:
+        if len(columns) == 1 and 1 < row[0] <= HIGHEST_DEGREE:
             made.append(_power_of(columns[0], row[0]))
             continue
         factors = [columns[k] for k, power in enumerate(row) for _ in range(power)]
@@ -50,7 +50,7 @@ def powers(step: Any, columns: Sequence[Column]) -> list[Column | Times]:
 
 
 def _power_of(column: Column, power: int) -> Column:
-    """Return the square or cube of a column that is the only one: curves beside products cannot be explained."""
+    """Return a power of a column that is the only one: curves beside products cannot be explained."""
     if isinstance(column, Finite):
         return mapped(column, lambda values: values**power, "PolynomialFeatures")
     number = as_number(column, "PolynomialFeatures")
