@@ -2,7 +2,7 @@
 
     python benchmarks/pairs.py [--data FOLDER] [--sets breast_cancer german_credit heloc adult california_housing]
         [--rows 60] [--proofs 10] [--radii 0.1 0.5 1 inf] [--stress 30 60 100] [--instances 8] [--seconds 10]
-        [--models FOLDER]
+        [--models FOLDER] [--bags N] [--most 25000]
 
 EBMs: defaults of interpret (at most 25,000 rows; `--bags` outer bags), read by `from_model`. For test rows at each
 radius, CPU time of one explanation (median, 95 %, most), its size, the share that is proven; the same through
@@ -63,7 +63,7 @@ def spread(times):
 # --- default EBMs -----------------------------------------------------------------------------------------------------
 
 
-def trained(name, folder, bags, models):
+def trained(name, folder, bags, models, most):
     """Return a default EBM, its training rows and its test rows; kept in a folder, if there is one."""
     import joblib
     from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
@@ -74,8 +74,8 @@ def trained(name, folder, bags, models):
         return joblib.load(path)
     data = LOADERS[name](folder)
     frame, target = data.frame, data.target
-    if len(frame) > 25_000:
-        frame = frame.sample(25_000, random_state=0)
+    if len(frame) > most:
+        frame = frame.sample(most, random_state=0)
         target = target.loc[frame.index]
     is_regression = data.task == "regression"
     train, test, wanted, _ = train_test_split(
@@ -136,9 +136,9 @@ def certified(why, content):
     return [(len(text), making, checking)]
 
 
-def of_real_data(name, folder, bags, models, count, radii, certificates):
+def of_real_data(name, folder, bags, models, most, count, radii, certificates):
     """Print what explaining rows of a default EBM takes."""
-    ebm, train, test = trained(name, folder, bags, models)
+    ebm, train, test = trained(name, folder, bags, models, most)
     seconds, explainer = clock(lambda: suffice.Explainer(suffice.from_model(ebm, reference=train)))
     model, table = explainer.model, test.iloc[:count]
     local = [clock(lambda k=k: ebm.explain_local(table.iloc[k : k + 1], None))[0] for k in range(10)]
@@ -277,6 +277,7 @@ def main():
     parser.add_argument("--data", help="folder with CSV files")
     parser.add_argument("--sets", nargs="*", choices=list(LOADERS), default=list(LOADERS))
     parser.add_argument("--models", help="folder to keep fitted EBMs in")
+    parser.add_argument("--most", type=int, default=25_000, help="rows of a table, drawn from all")
     parser.add_argument("--bags", type=int, help="outer bags of the EBMs (default: interpret's)")
     parser.add_argument("--rows", type=int, default=60)
     parser.add_argument("--proofs", type=int, default=10, help="certificates at each radius")
@@ -289,7 +290,14 @@ def main():
     print(f"Python {platform.python_version()}, {platform.machine()}, one core, CPU time")
     for name in arguments.sets:
         of_real_data(
-            name, arguments.data, arguments.bags, arguments.models, arguments.rows, arguments.radii, arguments.proofs
+            name,
+            arguments.data,
+            arguments.bags,
+            arguments.models,
+            arguments.most,
+            arguments.rows,
+            arguments.radii,
+            arguments.proofs,
         )
     if arguments.stress:
         stress(arguments.stress, arguments.instances, arguments.seconds, arguments.strengths)

@@ -123,9 +123,11 @@ async def load(address, pid, asked, clients, seconds, pause=0.0):
 
     async def watch():
         while time.perf_counter() < end:
-            samples.append(memory(pid))
+            samples.append(
+                await asyncio.to_thread(memory, pid)
+            )  # milliseconds, in which clients would not hear answers
             note_processor(pid, used)
-            await asyncio.sleep(max(seconds / 60, 0.1))
+            await asyncio.sleep(max(seconds / 20, 0.1))
 
     limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
     async with httpx.AsyncClient(base_url=address, timeout=300, limits=limits) as client:

@@ -5,6 +5,9 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 suffix=${PYTHON:+-$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')}
 
+# Modules are compiled when they are first imported, and kept: pip would compile all of them, most of which no test imports.
+export PYTHONDONTWRITEBYTECODE=
+
 # prepare EXTRAS: into .venv, by scripts/constraints.txt.
 prepare() {
     environment "" scripts/constraints.txt ".${1:+[$1]}"
@@ -18,7 +21,7 @@ environment() {
     [ -x "$venv/bin/python" ] || "${PYTHON:-python3}" -m venv "$venv"
     stamp="$venv/.installed-$( (echo "$ours" "$@" && cat pyproject.toml "$constraints") | cksum | tr ' ' '-')"
     if [ ! -e "$stamp" ]; then
-        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile \
             --constraint "$constraints" --editable "$ours" "$@"
         touch "$stamp"
     fi

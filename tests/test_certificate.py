@@ -483,6 +483,10 @@ def test_what_the_checker_could_not_read_is_not_written(monkeypatch):
     long = Fraction(1, 3**9000)
     with pytest.raises(suffice.CertificateError, match="4000 digits"):
         explainer.explain([long, 1], 1, unit="raw").certificate()
+    for digits in (4001, 5001):
+        named = Explainer(AdditiveModel([line], classes=[0, 10 ** (digits - 1)]))
+        with pytest.raises(suffice.ModelFileError, match="a class of more than 4000 digits cannot be saved"):
+            named.explain([1], "0.5", unit="raw").certificate()
     monkeypatch.setattr(limits, "MOST_BENDS", 1)
     networks = Explainer(AdditiveModel([BASIS_OF_ONE * 2 + Table({}, BASIS_OF_ONE.rescaled(1, 2)), line]))
     with pytest.raises(suffice.CertificateError, match="'x0' may have 2 bends"):

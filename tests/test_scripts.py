@@ -38,7 +38,7 @@ def test_of_the_file(): pass
 @pytest.fixture
 def suite(tmp_path):
     """Run a small suite of tests with our plugins; it is complete where nothing is missing."""
-    for name in ("no_skips.py", "passed_tests.py"):
+    for name in ("no_skips.py", "passed_tests.py", "few_examples.py"):
         shutil.copy(ROOT / "scripts" / name, tmp_path)
     (tmp_path / "test_some.py").write_text(TESTS)
     (tmp_path / "test_whole.py").write_text(WHOLE)
@@ -101,6 +101,36 @@ def test_so_it_is_in_several_processes(suite, tmp_path):
     assert (code, "1 failed" in text, "1 xfailed, 3 errors" in text) == (1, True, True), text
     code, text = suite(*processes, "-p", "no_skips", "--leave-out", record, is_complete=True)
     assert (code, "4 passed, 1 xfailed" in text) == (0, True), text
+
+
+MANY = """
+import pytest
+from hypothesis import example, given, settings, strategies
+
+tried = []
+@pytest.mark.parametrize("one", range(50))
+def test_of_many_cases(one): print("case", one)
+@pytest.mark.parametrize("one", range(3))
+def test_of_few_cases(one): pass
+@settings(max_examples=40)
+@given(strategies.integers())
+@example(-7)
+def test_of_examples(one): tried.append(one)
+def test_how_many(): print("tried", len(tried), -7 in tried)
+"""
+
+
+def test_with_the_lowest_versions_less_of_the_same_is_tried(suite, tmp_path):
+    for folder in ("own", "other"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"test_{folder}.py").write_text(MANY)
+    code, text = suite("-s", "-p", "few_examples", "--few", "own")
+    assert code == 0, text
+    assert re.findall(r"test_own.py::test_of_many_cases\[(\d+)\]", text) == ["0", "24", "49"]
+    assert text.count("test_own.py::test_of_few_cases[") == 3
+    assert text.count("test_other.py::test_of_many_cases[") == 50
+    other, own = re.findall(r"tried (\d+) True", text)
+    assert (int(own), int(other)) == (11, 41), text  # with the pinned one
 
 
 PROGRAMS = ("chromium", "coqc", "ocamlfind", "java")

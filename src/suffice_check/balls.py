@@ -199,7 +199,7 @@ def root(a: Ball) -> Ball:
 
 
 _PI = 0x3243F6A8885A308D313198A2E03707344A4093822299F31D0082EFA98EC4E6C89  # π · 2^256, rounded down
-_LAST = 2  # a sum ends at a term that is no larger
+_SPARE, _LAST = 28, 2  # digits more in sums that cancel, which end at a term that is no larger
 
 
 @lru_cache(maxsize=2)
@@ -264,7 +264,7 @@ def _above(x: int) -> tuple[Ball, Ball]:
 
     The sum is below 1.3 · e^(x²/2) < 2^(3x²/4 + 1): hence so many digits more.
     """
-    by = 28 + (3 * (x * x >> 2 * BITS) >> 2)
+    by = _SPARE + (3 * (x * x >> 2 * BITS) >> 2)
     bits = BITS + by
     x <<= by
     power = x * x >> bits  # off by less than 1

@@ -1,4 +1,4 @@
-"""150 common configurations: models as working data scientists fit them, and whether they are taken over.
+"""250 common configurations: models as working data scientists fit them, and whether they are taken over.
 
 Each is a package, what it is, a function that fits it, and, where it is refused, words of the message. "pairs" and
 "curves" mark refusals because of terms over two columns and of shapes without exact pieces.
@@ -261,13 +261,7 @@ add(
     "PolynomialFeatures(interaction_only=True) + LR",
     lambda: pipe(make(f"{PRE}.PolynomialFeatures", interaction_only=True), scaled(lr())),
 )
-add(
-    SK,
-    "PolynomialFeatures() + LR",
-    lambda: pipe(make(f"{PRE}.PolynomialFeatures"), lr()),
-    refused="makes squares",
-    because="curves",
-)
+add(SK, "PolynomialFeatures() + LR", lambda: pipe(make(f"{PRE}.PolynomialFeatures"), lr()))
 for name in ("log1p", "sqrt"):
     add(
         SK,
@@ -898,3 +892,213 @@ add_fit("pygam", "LogisticGAM(s(spline_order=1))", lambda: gam("LogisticGAM", "b
 add_fit("pygam", "LinearGAM(s(spline_order=1))", lambda: gam("LinearGAM", "number", spline_order=1))
 add_fit("pygam", "LogisticGAM()", lambda: gam("LogisticGAM", "bits"))
 add_fit("pygam", "LinearGAM()", lambda: gam("LinearGAM", "number"))
+
+# --- PyTorch ----------------------------------------------------------------------------------------------------------
+
+TORCH = "torch"
+
+
+def networks(kind="Sequential", activation="ReLU", inputs="", output=""):
+    """A network for each of three columns, trained for some steps."""
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+
+    class Layers(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc1, self.fc2, self.out = nn.Linear(1, 6), nn.Linear(6, 5), nn.Linear(5, 1)
+
+        def forward(self, x):
+            return self.out(torch.relu(self.fc2(torch.relu(self.fc1(x)))))
+
+    def layers(width=8):
+        norm = [getattr(nn, kind)(width)] if kind.endswith(("1d", "Norm")) else []
+        return nn.Sequential(nn.Linear(1, width), *norm, getattr(nn, activation)(), nn.Linear(width, 1))
+
+    class Sum(nn.Module):
+        def __init__(self):
+            super().__init__()
+            if kind == "Conv1d":
+                first, last = nn.Conv1d(3, 24, 1, groups=3), nn.Conv1d(24, 3, 1, groups=3)
+                self.stack = nn.Sequential(first, getattr(nn, activation)(), last)
+            else:
+                self.nets = nn.ModuleList([Layers() if kind == "fc1, fc2, out" else layers() for _ in range(3)])
+            if inputs == "scaled":
+                self.register_buffer("x_mean", torch.tensor([40.0, 24.0, 2.5]))
+                self.register_buffer("x_std", torch.tensor([12.0, 16.0, 1.7]))
+            self.cut = nn.Hardtanh(-2.0, 3.0) if inputs == "clamped" else nn.Identity()
+            self.bias = nn.Parameter(torch.zeros(1))
+
+        def forward(self, x):
+            x = self.cut((x - self.x_mean) / self.x_std if inputs == "scaled" else x)
+            if kind == "Conv1d":
+                score = self.stack(x.unsqueeze(-1)).sum(dim=1) + self.bias
+            else:
+                score = sum(one(x[:, i : i + 1]) for i, one in enumerate(self.nets)) + self.bias
+            return torch.sigmoid(score) if output else score
+
+    X = data()["numbers"].set_axis(["x0", "x1", "x2"], axis=1)
+    X = X if inputs == "scaled" else (X - X.mean()) / X.std()
+    module, y = Sum(), torch.tensor(data()["bits"], dtype=torch.float32)[:, None]
+    rows, optimizer = torch.tensor(X.to_numpy(np.float32)), torch.optim.Adam(module.parameters(), lr=0.02)
+    loss = nn.BCELoss() if output else nn.BCEWithLogitsLoss()
+    for _ in range(60):
+        optimizer.zero_grad()
+        loss(module(rows), y).backward()
+        optimizer.step()
+    module.eval()
+
+    def predict(table):
+        with torch.no_grad():
+            return (module.double()(torch.tensor(table.to_numpy(np.float64)))[:, 0] > 0).int().numpy()
+
+    return Original(module.float(), X, predict=predict)
+
+
+for name, options in (
+    *((f"nn.Sequential, {kind}", {"activation": kind}) for kind in ("ReLU", "LeakyReLU", "Hardtanh", "Hardsigmoid")),
+    *((f"nn.Sequential, {kind}", {"activation": kind}) for kind in ("Hardswish", "ELU", "GELU", "SiLU", "Tanh")),
+    ("BatchNorm1d", {"kind": "BatchNorm1d"}),
+    ("fc1, fc2, out with functions", {"kind": "fc1, fc2, out"}),
+    ("grouped Conv1d", {"kind": "Conv1d"}),
+    ("a scaler inside", {"inputs": "scaled"}),
+    ("clamped inputs (Hardtanh)", {"inputs": "clamped"}),
+):
+    add_fit(TORCH, name, lambda options=options: networks(**options), precision=1e-4, task="binary")
+for name, options, why in (
+    ("LayerNorm", {"kind": "LayerNorm"}, "divides by a length that depends on all units"),
+    ("a module that returns a probability", {"output": "sigmoid"}, "give the model without its sigmoid"),
+):
+    add_fit(TORCH, name, lambda options=options: networks(**options), refused=why, task="binary")
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def saved(package, name, model, save, precision=1e-6):
+    """A model that is read from a file, and asked as it was before it was saved."""
+
+    def fit():
+        from tempfile import mkdtemp
+
+        fitted_ = fitted(model, target="bits").fitted
+        path = f"{mkdtemp()}/model.{name.rpartition('.')[2]}"
+        save(fitted_, path)
+        return Original(path, data()["numbers"], predict=fitted_.predict)
+
+    add_fit(package, f"file {name}", fit, precision=precision)
+
+
+for ending in ("json", "ubj"):
+    saved(XGB, f".{ending}", xgb, lambda model, path: model.save_model(path), precision=1e-4)
+saved(LGB, ".txt", lgb, lambda model, path: model.booster_.save_model(path))
+saved(CAT, ".cbm", cat, lambda model, path: model.save_model(path))
+saved(CAT, ".json", cat, lambda model, path: model.save_model(path, format="json"))
+saved(EBM, ".json", ebm, lambda model, path: model.to_json(path))
+
+CARD = """feature,from,to,values,points
+age,,25,,-10
+age,25,40,,5
+age,40,,,20
+job,,,clerk|nurse,12
+job,,,smith,-3
+(base),,,,500
+(threshold),,,,511
+"""
+
+
+def points(table):
+    age = np.select([table.age < 25, table.age < 40], [-10, 5], 20)
+    return 500 + age + np.where(table.job == "smith", -3, 12)
+
+
+def card(ending):
+    import json
+    from pathlib import Path
+    from tempfile import mkdtemp
+
+    path = Path(mkdtemp()) / f"card.{ending}"
+    attributes = [
+        {"feature": "age", "to": 25, "points": -10},
+        {"feature": "age", "from": 25, "to": 40, "points": 5},
+        {"feature": "age", "from": 40, "points": 20},
+        {"feature": "job", "values": ["clerk", "nurse"], "points": 12},
+        {"feature": "job", "values": ["smith"], "points": -3},
+    ]
+    document = {"scorecard": 1, "base": 500, "threshold": 511, "attributes": attributes}
+    path.write_text(CARD if ending == "csv" else json.dumps(document))
+    table = data()["mixed"][["age", "job"]]
+    return Original(str(path), table, predict=lambda rows: (points(rows) >= 511).astype(int))
+
+
+for ending in ("csv", "json"):
+    add_fit("suffice", f"scorecard as {ending.upper()}", lambda ending=ending: card(ending))
+
+PMML = """<?xml version="1.0"?>
+<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/>
+<DataDictionary><DataField name="age" optype="continuous" dataType="double"/>
+<DataField name="job" optype="categorical" dataType="string"><Value value="clerk"/><Value value="nurse"/>
+<Value value="smith"/></DataField><DataField name="y" optype="categorical" dataType="string"/></DataDictionary>
+{}
+</PMML>
+"""
+PMML_CARD = """<Scorecard functionName="regression" initialScore="500"><MiningSchema/><Characteristics>
+<Characteristic name="a"><Attribute partialScore="-10"><SimplePredicate field="age" operator="lessThan" value="25"/>
+</Attribute><Attribute partialScore="5"><SimplePredicate field="age" operator="lessThan" value="40"/></Attribute>
+<Attribute partialScore="20"><True/></Attribute></Characteristic>
+<Characteristic name="j"><Attribute partialScore="-3"><SimplePredicate field="job" operator="equal" value="smith"/>
+</Attribute><Attribute partialScore="12"><True/></Attribute></Characteristic></Characteristics></Scorecard>"""
+PMML_LINE = """<RegressionModel functionName="classification" normalizationMethod="logit"><MiningSchema/>
+<RegressionTable intercept="-2.5" targetCategory="yes"><NumericPredictor name="age" coefficient="0.0625"/>
+<CategoricalPredictor name="job" value="smith" coefficient="-1.25"/></RegressionTable>
+<RegressionTable intercept="0" targetCategory="no"/></RegressionModel>"""
+
+
+def pmml(body, predict, document=PMML):
+    return Original(document.format(body), data()["mixed"][["age", "job"]], predict=predict)
+
+
+def pmml_decides(rows):
+    return np.where(-2.5 + 0.0625 * rows.age - 1.25 * (rows.job == "smith") > 0, "yes", "no")
+
+
+add_fit("suffice", "PMML Scorecard", lambda: pmml(PMML_CARD, points))
+add_fit("suffice", "PMML RegressionModel", lambda: pmml(PMML_LINE, pmml_decides))
+add_fit(
+    "suffice",
+    "PMML with a document type",
+    lambda: pmml("", points, PMML.replace("<PMML", "<!DOCTYPE x><PMML", 1)),
+    refused="document type",
+)
+
+# --- suffice's own networks inside scikit-learn -----------------------------------------------------------------------
+
+
+def own(wrap=None):
+    def model():
+        from suffice.nam import NAMClassifier
+
+        inside = NAMClassifier(max_epochs=3, random_state=0)
+        return inside if wrap is None else wrap(inside)
+
+    return model
+
+
+add("suffice", "Pipeline(StandardScaler, NAMClassifier)", own(scaled), target="bits", precision=1e-4)
+add(
+    "suffice",
+    "FixedThresholdClassifier(NAMClassifier)",
+    own(lambda inside: make(f"{SEARCH}.FixedThresholdClassifier", inside, threshold=0.3)),
+    target="bits",
+    precision=1e-4,
+)
+
+
+def tfidf():
+    texts = data()["mixed"].job.tolist()
+    model = pipe(make("sklearn.feature_extraction.text.TfidfVectorizer"), lr()).fit(texts, data()["names"])
+    return Original(model, data()["mixed"][["job"]])
+
+
+add_fit(SK, "TfidfVectorizer + LR", tfidf, refused="divides the counts of words by the length of their row")

@@ -20,6 +20,7 @@ from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingCla
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier  # noqa: E402
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, TunedThresholdClassifierCV  # noqa: E402
 from sklearn.multiclass import OneVsRestClassifier  # noqa: E402
+from sklearn.naive_bayes import GaussianNB  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 from sklearn.svm import SVC, LinearSVC  # noqa: E402
@@ -43,6 +44,7 @@ INSIDE = {
     "stumps": lambda: GradientBoostingClassifier(max_depth=1, n_estimators=40),
     "pairs": lambda: HistGradientBoostingClassifier(max_depth=2, max_iter=30),
     "EBM with pairs": ebm,
+    "naive Bayes": GaussianNB,
 }
 AROUND = {
     "fixed": lambda model: FixedThresholdClassifier(model, threshold=0.3, pos_label="yes"),
@@ -60,8 +62,14 @@ AROUND = {
 }
 
 
-# The calibrated probability of an EBM, a sigmoid of a probability, is no logistic function of its score.
-BOTH = [(a, i) for a, i in product(AROUND, INSIDE) if (a, i) != ("calibrated, then fixed", "EBM with pairs")]
+# The calibrated probability of an EBM or of naive Bayes, a sigmoid of a probability, is no logistic function of its
+# score; and naive Bayes has no decision_function.
+NOT = {
+    ("calibrated, then fixed", "EBM with pairs"),
+    ("calibrated, then fixed", "naive Bayes"),
+    ("fixed on the score", "naive Bayes"),
+}
+BOTH = [both for both in product(AROUND, INSIDE) if both not in NOT]
 
 
 @pytest.mark.parametrize(("around", "inside"), BOTH)

@@ -254,6 +254,21 @@ def test_a_removed_term_leaves_a_feature_that_does_nothing(ebms):
     assert model.compile()[1][0].knots == ()
 
 
+@pytest.mark.parametrize("excluded", [["a"], ["b"]])
+def test_a_feature_that_no_term_may_use_does_nothing(excluded, tmp_path):
+    random = np.random.default_rng(0)
+    table = pandas.DataFrame(
+        {"a": random.normal(size=200), "b": random.choice(["u", "v"], 200), "c": random.random(200)}
+    )
+    rounds = {"interactions": 0, "max_rounds": 5, "outer_bags": 1}
+    ebm = glassbox.ExplainableBoostingClassifier(exclude=excluded, **rounds).fit(table, table.c > 0.5)
+    ebm.to_json(str(tmp_path / "ebm.json"))
+    scores = ebm.decision_function(table)
+    for model in (suffice.from_model(ebm, table), suffice.from_model(tmp_path / "ebm.json", (table, scores))):
+        found = [float(Explainer(model).score(row)) for _, row in table[:20].iterrows()]
+        assert found == pytest.approx(scores[:20].tolist())
+
+
 def test_unfitted_and_lying_objects_are_refused(ebms):
     import copy
 

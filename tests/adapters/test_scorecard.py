@@ -281,6 +281,9 @@ def test_other_pmml_is_refused_with_the_reason(name):
 def test_a_command_reads_scorecards_and_pmml_too(tmp_path):
     from suffice.adapters.files import load_any
 
+    (tmp_path / "twice.json").write_text('{"base": 1, ' + json.dumps(CARD)[1:])
+    with pytest.raises(AdapterError, match="two fields are called 'base'"):
+        load_any(tmp_path / "twice.json")
     (tmp_path / "card.json").write_text(json.dumps(CARD))
     (tmp_path / "card.xml").write_text(pmml(CHARACTERISTICS))
     assert load_any(tmp_path / "card.json").names == ("age", "job", "months")

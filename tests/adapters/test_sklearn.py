@@ -22,6 +22,7 @@ from sklearn.linear_model import (  # noqa: E402
     Ridge,
     RidgeClassifier,
     SGDClassifier,
+    TweedieRegressor,
 )
 from sklearn.model_selection import GridSearchCV  # noqa: E402
 from sklearn.multioutput import MultiOutputClassifier  # noqa: E402
@@ -233,6 +234,17 @@ def test_products_of_columns_are_terms_over_two_features(last, classes):
     check(f"scikit-learn products {classes}", model, asking(pipeline), package="scikit-learn", radii=(1.0, 3.0))
 
 
+@pytest.mark.parametrize(("last", "classes"), [([LogisticRegression(max_iter=300)], 2), ([Ridge()], 0)])
+def test_squares_stand_beside_products(last, classes):
+    X = frame()
+    steps = mixed(scaled(StandardScaler())), PolynomialFeatures(2), *last
+    pipeline = make_pipeline(*steps).fit(X, target(X, classes))
+    model = suffice.from_model(pipeline)
+    assert len({frozenset(term.features) for term in model.pairs}) == 10
+    assert Explainer(model).compiled.has_tangents
+    check(f"scikit-learn squares {classes}", model, asking(pipeline), package="scikit-learn", radii=(1.0,))
+
+
 def test_squares_of_categories_are_categories():
     X = frame(missing=False)[["job", "plan"]]
     pipeline = make_pipeline(encoder(), PolynomialFeatures(2), Ridge()).fit(X, target(frame(missing=False), 0))
@@ -353,13 +365,13 @@ REFUSED = {
         lambda: fitted(SplineTransformer(degree=1, extrapolation="linear"), Ridge()),
         "extrapolation='continue'",
     ),
-    "squares": (
-        lambda: fitted(StandardScaler(), PolynomialFeatures(2), LogisticRegression()),
-        r"PolynomialFeatures\(degree=2\) makes squares, which are smooth curves; use interaction_only=True",
+    "products of one column's splines": (
+        lambda: fitted(SplineTransformer(degree=1), PolynomialFeatures(2, interaction_only=True), LogisticRegression()),
+        "multiplies two columns that an earlier step made of one",
     ),
     "products of three": (
         lambda: fitted(PolynomialFeatures(3, interaction_only=True), Ridge()),
-        "multiplies 3 columns; products of two can be explained",
+        "multiplies 3 columns; squares, cubes and products of two can be explained",
     ),
     "products before another map": (
         lambda: fitted(PolynomialFeatures(2, interaction_only=True), SplineTransformer(degree=1), Ridge()),
@@ -484,5 +496,23 @@ def test_powers_of_one_column_and_normal_columns_are_curves():
         assert explainer.compiled.is_curved
         rows = X[columns].head(40)
         assert [explainer.predict(row) for _, row in rows.iterrows()] == pipeline.predict(rows).tolist()
-    with pytest.raises(AdapterError, match="makes squares"):
+    with pytest.raises(AdapterError, match="multiplies 3 columns"):
         suffice.from_model(fitted(PolynomialFeatures(3), LogisticRegression(), columns=["age", "income"]))
+
+
+@pytest.mark.parametrize("container", ["pandas", "default"])
+def test_steps_that_were_asked_for_data_frames_are_read(container):
+    X = frame(missing=False)[["age", "income", "job"]]
+    names = OneHotEncoder(sparse_output=False, handle_unknown="ignore", feature_name_combiner=lambda c, v: f"{c}={v}")
+    steps = ColumnTransformer([("n", StandardScaler(), ["age", "income"]), ("j", names, ["job"])])
+    fitted = make_pipeline(steps, LogisticRegression()).set_output(transform=container).fit(X, X.income > 20)
+    explainer = Explainer(suffice.from_model(fitted, X))
+    assert [explainer.predict(row) for _, row in X[:30].iterrows()] == fitted.predict(X[:30]).tolist()
+
+
+@pytest.mark.parametrize(("options", "is_log"), [({"power": 0}, 0), ({"link": "identity"}, 0), ({"power": 1.5}, 1)])
+def test_a_tweedie_regressor_has_the_link_that_it_says(options, is_log):
+    X = np.random.default_rng(0).uniform(1, 3, (100, 2))
+    fitted = TweedieRegressor(**options).fit(X, X.sum(axis=1))
+    scores = [float(Explainer(suffice.from_model(fitted)).score(row)) for row in X[:9]]
+    assert (np.exp(scores) if is_log else scores) == pytest.approx(fitted.predict(X[:9]))

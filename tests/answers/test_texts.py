@@ -1,12 +1,13 @@
 """What answers say, for no, one and two features, several parts, limits and very large numbers."""
 
+import math
 import re
 from fractions import Fraction
 
 import pytest
 
 import suffice
-from suffice import AdditiveModel, AtLeast, Explainer, PiecewiseLinear, Steps, Table, Within
+from suffice import AdditiveModel, AtLeast, Domain, Explainer, Feature, PiecewiseLinear, Steps, Table, Within
 from suffice.model.domain import format_value
 from suffice.numbers.exact import rational
 
@@ -156,3 +157,30 @@ def test_ranges_of_nothing_say_so():
     assert "nothing is fixed, and the prediction stays the same whatever changes" in str(
         explainer.inflate([1, 1], 2, unit="raw")
     )
+
+
+@pytest.mark.parametrize(
+    ("domains", "question", "told"),
+    [
+        ([Domain.reals(), Domain.reals()], {"radius": 1}, "within one standard deviation"),
+        ([Domain.reals(), Domain.interval(0, 9)], {"radius": 1}, "within one standard deviation, inside the domain"),
+        ([Domain.reals(), Domain.integers()], {"radius": 1}, "within one standard deviation, inside the domain"),
+        (
+            [Domain.reals(), Domain.interval(0, 9)],
+            {"radius": [1, 0]},
+            "each feature within its own radius (in standard",
+        ),
+        ([Domain.reals(), Domain.interval(0, 9)], {"radius": "inf"}, "anywhere in the domain"),
+        (
+            [Domain.interval(0, math.inf), Domain.reals()],
+            {"radius": 1, "immutable": ["x0"]},
+            "within one standard deviation; x0 cannot change",
+        ),
+    ],
+)
+def test_the_region_ends_where_domains_end(domains, question, told):
+    features = [Feature(f"x{i}", domain, deviation=1) for i, domain in enumerate(domains)]
+    model = AdditiveModel([PiecewiseLinear([0, 1], [0, 1])] * 2, features=features)
+    (region,) = [fact.text for fact in Explainer(model).explain([1, 1], **question).facts() if fact.label == "Region"]
+    assert region.startswith(told)
+    assert region.endswith("inside the domain") == told.endswith("inside the domain")

@@ -1,6 +1,7 @@
 """A question is compiled once for many rows, whatever the budget, and however it is written."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -93,3 +94,10 @@ def test_an_explainer_travels_to_another_process_after_a_batch(explainer, compil
     again = pickle.loads(pickle.dumps(explainer))
     assert again.explain_batch(ROWS, 1).to_arrow().equals(first.to_arrow())
     assert len(compiled) == 2
+
+
+def test_a_table_without_rows_may_come_first_in_a_thread():
+    explainer = Explainer(AdditiveModel([PiecewiseLinear([0, 1], [0, 1])] * 2, -1))
+    with ThreadPoolExecutor(1) as pool:
+        result = pool.submit(explainer.explain_batch, np.empty((0, 2)), 1, unit="raw", threads=1).result()
+    assert len(result) == 0

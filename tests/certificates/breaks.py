@@ -213,8 +213,13 @@ BREAKS = {
     "units are ignored": Break("question.py", "radius *= unit", "pass"),
     "immutable features move": Break("question.py", "if i in immutable:", "if False:"),
     "costs are counted in ones": Break("question.py", "[int(cost / unit) for cost in costs]", "[1 for cost in costs]"),
-    "categories change at radius 0": Break(
-        "domain.py", "return self.categories if is_free else [x]", "return self.categories"
+    "categories change at radius 0": Break("domain.py", "is_free = radius != ZERO if", "is_free = True if"),
+    "ranks are not counted": Break("domain.py", "if self.is_ordered:\n            at", "if False:\n            at"),
+    "one rank less is reached": Break("domain.py", "abs(k - at))) <= radius", "abs(k - at) + 1)) <= radius"),
+    "a step is reached at once": Break("domain.py", "else Number(self.step) <= radius", "else radius != ZERO"),
+    "steps are free": Break("question.py", 'if question.categories == "free":', "if True:"),
+    "ranks have no unit": Break(
+        "question.py", "(feature.domain.spans or feature.domain.is_ordered)", "feature.domain.spans"
     ),
     "codes may become numbers": Break("domain.py", "return Domain([], [], [x])", "return self"),
     "integers are reals": Break("domain.py", "and not (self.is_integers and (x.edge or x.value.denominator != 1))", ""),

@@ -94,6 +94,13 @@ def test_errors_are_counted_where_they_are_not_covered_by_spare_digits(monkeypat
                 middle, off = balls.exp_minus(x, bits)
                 assert abs(mpmath.exp(-mpmath.mpf(x) / 2**bits) * 2**bits - middle) <= off, (x, bits)
         monkeypatch.undo()
+        monkeypatch.setattr(balls, "_SPARE", 0)
+        for _ in range(150):
+            x = rng.randint(0, balls.ONE)
+            above, dense = balls._above(x)
+            assert holds(above, 1 - mpmath.ncdf(real(x))), x
+            assert holds(dense, mpmath.npdf(real(x))), x
+        monkeypatch.undo()
         monkeypatch.setattr(balls, "_LAST", 1 << 60)
         for _ in range(150):
             x = rng.randint(0, rng.choice([1, 10]) * balls.ONE - 1)
@@ -281,6 +288,36 @@ def test_certificates_are_accepted_and_forged_ones_are_not(activation, seed):
                     world.checker.check(json.dumps(forged).encode())
 
 
+@pytest.mark.parametrize(("activation", "seed"), [("tanh", 9), ("silu", 2), ("selu", 4)])
+def test_roles_and_lists_of_sets_have_certificates_and_other_roles_are_refused(activation, seed):
+    world = World(activation, seed)
+    listed = world.asked.explanations(world.row, world.radius, unit="raw")
+    world.checker.check(listed.certificate().text.encode())
+    document = json.loads(world.asked.relevance(world.row, world.radius, unit="raw").certificate().text)
+    world.checker.check(json.dumps(document).encode())
+    roles = ("necessary", "relevant", "irrelevant")
+    moved = 0
+    for role in roles:
+        for place, feature in enumerate(document["result"][role]):
+            for other in set(roles) - {role}:
+                forged = copy.deepcopy(document)
+                evidence, said = forged["evidence"], forged["result"]
+                said[role].remove(feature)
+                lists = {"relevant": evidence["sets"], "irrelevant": evidence["trees"]}
+                if role in lists:
+                    del lists[role][place]
+                said[other] = sorted([*said[other], feature])
+                for entry in ([0, 1, 2, 3], [feature], []) if other == "relevant" else ([{"fits": True}], []):
+                    tried = copy.deepcopy(forged)
+                    if other in lists:
+                        added = tried["evidence"]["sets" if other == "relevant" else "trees"]
+                        added.insert(said[other].index(feature), entry)
+                    moved += 1
+                    with pytest.raises((RejectedError, UnreadableError)):
+                        world.checker.check(json.dumps(tried).encode())
+    assert moved
+
+
 def test_what_samples_break_is_never_accepted():
     """Every set that sampled inputs show to be too small is refused, whatever cells are offered."""
     world = World("tanh", 9)
@@ -355,6 +392,10 @@ def test_numbers_that_grow_too_long_are_refused_before_they_do():
 def test_nothing_times_a_smooth_shape_is_exactly_nothing():
     model = AdditiveModel([Smooth("tanh") * 0, Steps([0], [0, 1])], 1)
     check(to_bytes(model), Explainer(model).explain([0, 1], 2, unit="raw").certificate().text.encode())
+    model = AdditiveModel([Smooth("log") * 0, Steps([0], [0, 1])], 1)  # 0, as the format says, also below 0
+    why = Explainer(model).explain([-1, 1], 2, unit="raw")
+    assert (why.features, why.margin) == ((), 2)
+    check(to_bytes(model), why.certificate().text.encode())
     features = [Feature("a", domain=Domain.interval(-3, 3) | Domain.codes(MISSING)), "b"]
     model = AdditiveModel([Table({MISSING: 1, 2: 3}, Smooth("tanh")) * 0, Steps([0], [0, 1])], 1, features=features)
     for row in ([MISSING, 1], [0, 1], [2, 1]):

@@ -194,6 +194,17 @@ def test_domains_are_shown_learned_and_written(people):
         "the integers from -3 to 3, or one of missing",
     ]
     assert shown["model"]["sha256"] == file_hash("other.safetensors")
+    order = ("--ordered", "sex=m<f", "-o", "ordered.safetensors")
+    ordered = document("domains", "new.safetensors", "--learn", "people.csv", *order)["domains"]["sex"]
+    assert (ordered["is_ordered"], [one["label"] for one in ordered["categories"]]) == (True, ["m", "f"])
+    assert suffice.load("ordered.safetensors").features[2].deviation > 0
+    document("domains", "new.safetensors", *order)  # how much ranks vary is not told
+    assert suffice.load("ordered.safetensors").features[2].deviation is None
+    document(*FIT, "--target", "y", "--drop", "id", "--ordered", "sex=m<f")
+    fitted = suffice.load("new.safetensors")
+    assert str(fitted.domains[2]) == "m < f"
+    assert fitted.features[2].deviation > 0
+    assert "each of them one of m, f" in fail("domains", "ordered.safetensors", "--ordered", "sex=f<")
     assert "is an input of this command" in fail("domains", "new.safetensors", "-o", "new.safetensors")
 
 

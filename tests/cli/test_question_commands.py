@@ -191,6 +191,7 @@ def test_a_question_can_be_read_from_a_file(folder, command):
     [
         (None, "there is no such file"),
         ("{", "is not a question in JSON"),
+        ('{"unit": "std", "unit": "raw"}', "two fields are called 'unit'"),
         ("[1]", "is not a question in JSON; it must be an object"),
         ('{"question": 1}', "its field 'question' must be an object"),
         ('{"radios": 1}', "'radios' is not a field of a question"),

@@ -10,14 +10,27 @@ from flint import fmpq
 from oracles.labellings import largest_falls
 from scenes import Maker, Scene
 
-from suffice import AdditiveModel, AtLeast, Bins, Explainer, PairSteps, Table
+from suffice import (
+    AdditiveModel,
+    AtLeast,
+    Bins,
+    Domain,
+    Explainer,
+    Feature,
+    PairSteps,
+    PiecewisePolynomial,
+    Product,
+    Table,
+)
+from suffice.core.case import Case, landscape_of
 from suffice.core.constraint import Drop, total
 from suffice.core.ground import Ground
 from suffice.core.joint import Joint
 from suffice.core.joint_inputs import breaking_point
-from suffice.core.worst_case import ceiling, worst
+from suffice.core.worst_case import FAR, ceiling, sight, worst
 from suffice.errors import BudgetEnded
 from suffice.numbers.exact import rational, to_fraction
+from suffice.question.question import Question
 
 
 def drop_of(fall: Fraction, is_attained: bool) -> Drop:
@@ -155,3 +168,24 @@ def test_what_takes_too_long_to_find_is_told_as_a_bound(monkeypatch: pytest.Monk
     assert {one.is_exact for one in known.values()} == {True, False}
     for freed, (fall, is_exact) in known.items():
         assert to_fraction(fall.value) == falls[freed] if is_exact else to_fraction(fall.value) >= falls[freed]
+
+
+def test_units_grow_with_what_a_region_reaches():
+    """Products without cells give no hint how large they become: units that suit the region are taken for it."""
+    line, box = PiecewisePolynomial([], [[0, 1]]), Domain.interval(-(10**6), 10**6)
+    names = ["a", "b", "c"]
+    model = AdditiveModel(
+        [line] * 3,
+        10**13,
+        "binary",
+        [Feature(name, box) for name in names],
+        pairs={(one, other): Product(line, line) for one, other in combinations(names, 2)},
+    )
+    case = Case.of(Explainer(model).compiled, Question.read(model, "inf"), [1, 2, 3])
+    (joint,) = case.constraints
+    ground = joint.ground
+    assert ground.landscape.bits < landscape_of(case.compiled, (1,)).bits
+    assert sight(ground, range(3), 3, -1, FAR) is not None
+    ends = [fmpq(-(10**6)), fmpq(10**6)]
+    scores = [x + y + z + x * y + x * z + y * z for x, y, z in product(ends, repeat=3)]
+    assert joint.fall(range(3)).value == 17 - min(scores)

@@ -198,6 +198,17 @@ def test_names_in_html_are_escaped():
     assert "&lt;i&gt;" in html
 
 
+def test_no_name_is_a_formula_in_a_spreadsheet():
+    model = AdditiveModel([Table({"=1+1": 1, 'a,"b"': -1})], 0, features=["@SUM(A1)"], classes=["-n", "+y"])
+    card = Explainer(model).card(np.array([["=1+1"], ['a,"b"']], dtype=object), 2)
+    cells = [cell for line in csv.reader(io.StringIO(card.csv)) for cell in line if not cell.lstrip("-").isdigit()]
+    assert {"'@SUM(A1)", "'=1+1", 'a,"b"', "'+y, at least", "'-n, at most"} <= set(cells)
+    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
+    low = AdditiveModel([Steps([-3, -1], [-1, 0, 1])], 0, features=["x"], classes=["n", "y"])
+    (first, *_), *_ = read_card(Explainer(low).card(np.array([[-4.0], [-2.0], [0.0]]), 3).csv)
+    assert not first[1].startswith("'")  # numbers are ours
+
+
 def test_what_has_no_card_is_refused():
     pair = PairSteps(Bins([1]), Bins([1]), [[0, 1], [1, 0]])
     both = AdditiveModel([Steps([0], [0, 1])] * 2, 0, features=["a", "b"], pairs={("a", "b"): pair})

@@ -379,3 +379,17 @@ def test_without_pytorch_the_error_names_the_extra():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ))
     assert done.returncode == 1
     assert "pip install 'suffice[nam]'" in done.stderr
+
+
+def test_an_ordered_column_of_the_training_table_moves_by_rank():
+    sizes, ranks = ["small", "medium", "large", "huge"], np.arange(90) % 3  # nothing is huge
+    column = pandas.Categorical([sizes[k] for k in ranks], sizes, ordered=True)
+    frame = pandas.DataFrame({"size": column, "age": np.arange(90.0)})
+    frame.loc[0, "size"] = None
+    model = NAMClassifier(**QUICK).fit(frame, ranks > 1).to_additive()
+    assert model.domains[0] == Domain.ordered(*sizes[:3]) | Domain.codes(MISSING)
+    assert float(model.features[0].deviation) == pytest.approx(np.std(ranks[1:]))
+    again = Explainer(NAMClassifier(**QUICK).fit(frame, ranks > 1), frame).model
+    assert again.domains[0] == model.domains[0]
+    unordered = frame.astype({"size": "object"})
+    assert not NAMClassifier(**QUICK).fit(unordered, ranks > 1).to_additive().domains[0].is_ordered

@@ -155,7 +155,10 @@ def try_radii(world, explainer, options, fixed):
         assert (found.radius, found.is_attained) == (fails, False)
     sentence = checked(world, found)
     is_name = any(
-        column.kind in ("names", "both") and isinstance(world.row[i], str) and i not in (*world.immutable, *fixed)
+        column.kind in ("names", "both")
+        and isinstance(world.row[i], str)
+        and i not in (*world.immutable, *fixed)
+        and not (column.kind == "both" and world.unit == "std" and column.deviation == 0)  # held at any radius
         for i, column in enumerate(world.columns)
     )
     if found.radius != math.inf and is_name:

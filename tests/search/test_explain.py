@@ -121,7 +121,7 @@ def test_regression_on_numbers():
         "its value here.",
         "Prediction: 8",
         "Claim: the prediction stays within 3 of its value here (tightest margin 3, of 2)",
-        "Region: within 1 of the row's value",
+        "Region: within 1 of the row's value, inside the domain",
         "Proven: fixing 1 of 2 features is enough: whatever the other one does within the region, the claim stays "
         "true; no smaller set is enough.",
         "  b  = 1  could lower the margin by 3",
@@ -136,7 +136,7 @@ def test_regression_on_numbers():
     assert str(contrast).splitlines() == [
         "Prediction: 8",
         "Claim: the prediction stays at or above 7",
-        "Region: within 1 of the row's value",
+        "Region: within 1 of the row's value, inside the domain",
         "Proven: changing 1 feature can break the claim; no fewer can.",
         "  b  1 -> 2",
     ]

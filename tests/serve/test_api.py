@@ -572,6 +572,21 @@ def test_what_is_no_json_is_refused(client):
     assert_problem(client.post("/v1/explain", content=b'{"row": {}}', headers={"content-type": "text/plain"}), 422)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"row": {"x": 1, "y": 2, "x": 3}, "radius": 1}',
+        '{"row": {"x": 1}, "radius": 1, "x": 0, "x": 1}',
+        '{"row": {"x": 1}, "claim": {"kind": "same", "x": "same", "x": "same"}}',
+        '{"row": {"x": 1, "\\u0078": 3}}',
+    ],
+)
+def test_a_field_that_is_given_twice_is_refused(client, content):
+    for path in ("explain", "certificate"):
+        response = client.post(f"/v1/{path}", content=content, headers={"content-type": "application/json"})
+        assert_problem(response, 400, "two fields are called 'x'")
+
+
 def test_a_failure_of_our_own_says_nothing_of_the_code(tmp_path):
     with client_of(Broken(MIXED, tmp_path), None) as broken:
         response = broken.post("/v1/explain", json={"row": MIXED_ROW, "radius": 1})
@@ -598,6 +613,8 @@ def test_files_cannot_be_named(client):
 
 def test_requests_of_other_sites_are_refused(client):
     body = {"row": MIXED_ROW, "radius": 1}
+    both = [("origin", "http://evil.example"), ("origin", "http://127.0.0.1:8000")]
+    assert_problem(client.post("/v1/explain", json=body, headers=both), 403)
     own = {"origin": "http://127.0.0.1:8000"}
     assert client.post("/v1/explain", json=body, headers=own).status_code == 200
     assert_problem(

@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="the server needs uvicorn")
 httpx = pytest.importorskip("httpx", reason="the tests of the server need httpx")
 from present.models import MIXED_ROW, mixed, wide  # noqa: E402
+from serve.explainers import Slow  # noqa: E402
 from serve.served import Served  # noqa: E402
 
 from suffice.serve import Limits  # noqa: E402
@@ -64,6 +65,15 @@ def seconds_until_closed(one):
     return time.monotonic() - began
 
 
+def everything(one):
+    """Return what a server sends until it closes the connection."""
+    found = b""
+    with contextlib.suppress(ConnectionResetError), contextlib.closing(one):
+        while more := one.recv(65_536):
+            found += more
+    return found
+
+
 def takes(one, sent):
     """Whether the other end of a connection is still there for more."""
     try:
@@ -104,6 +114,35 @@ def test_a_head_that_is_too_large_is_refused():
         assert httpx.get(served.address).status_code == 200
 
 
+def test_a_head_that_is_too_large_is_refused_though_it_comes_at_once():
+    with serving() as served:
+        for more in (b"X: " + 16_384 * b"a" + b"\r\n", 4_000 * b"X: a\r\n"):
+            one = connected(served.address, b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n" + more + b"\r\n")
+            assert b"400 Bad Request" in (answer := everything(one))
+            assert b"The head of a request can have at most 16,384 bytes." in answer
+
+
+def test_bodies_in_chunks_are_refused_before_any_is_read():
+    # Reading a million chunks of a byte takes h11 many seconds, in which nobody is heard.
+    with serving() as served:
+        head = "POST /v1/explain HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        for kind in ("Transfer-Encoding: chunked", "Content-Length: 5\r\nTransfer-Encoding: chunked"):
+            one = connected(served.address, f"{head}{kind}\r\n\r\n1\r\n{{\r\n".encode())
+            assert b"Send the body with its length (Content-Length), not in chunks." in everything(one)
+
+
+def test_bodies_that_come_slowly_keep_nobody_out():
+    slow = request("/v1/explain", ASKED)[:-1]  # a byte is missing
+    with serving(max_connections=4, max_per_client=4) as served, contextlib.ExitStack() as stack:
+        held = [stack.enter_context(contextlib.closing(connected(served.address, slow))) for _ in range(4)]
+        time.sleep(0.2)  # all heads are read
+        assert httpx.post(f"{served.address}v1/explain", json=ASKED, timeout=600).status_code == 200
+        held[0].settimeout(600)
+        assert everything(held[0]) == b""  # the first had to go
+        held[3].sendall(b"}")
+        assert held[3].recv(65_536).startswith(b"HTTP/1.1 200")
+
+
 def test_three_hundred_slow_heads_keep_nobody_out():
     with serving(max_connections=40, max_per_client=30, head_seconds=600) as served, contextlib.ExitStack() as held:
         for _ in range(300):
@@ -112,17 +151,18 @@ def test_three_hundred_slow_heads_keep_nobody_out():
         assert httpx.post(f"{served.address}v1/explain", json=ASKED, timeout=600).status_code == 200
 
 
-def test_connections_with_requests_under_way_are_not_dropped_for_others():
-    with serving(max_connections=2, max_per_client=2) as served, contextlib.ExitStack() as held:
-        head = b"POST /v1/explain HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\n"
-        working = [held.enter_context(connected(served.address, head)) for _ in range(2)]
+def test_connections_with_requests_under_way_are_not_dropped_for_others(tmp_path):
+    slow = Slow(MIXED, tmp_path)
+    with serving(slow, max_connections=2, max_per_client=2) as served, contextlib.ExitStack() as held:
+        whole = request("/v1/explain", ASKED)
+        working = [held.enter_context(connected(served.address, whole)) for _ in range(2)]
         state = served.server.server_state
-        wait_until(lambda: [one.cycle is not None for one in list(state.connections)] == [True, True])
+        wait_until(lambda: [one._is_working for one in list(state.connections)] == [True, True])
         with connected(served.address) as late:
             assert late.recv(12) in (b"HTTP/1.1 503", b"")
+        slow.go()
         for one in working:
-            one.sendall(b"0123456789")
-            assert one.recv(12) == b"HTTP/1.1 422"
+            assert one.recv(12) == b"HTTP/1.1 200"
 
 
 def test_a_client_that_does_not_read_is_left():

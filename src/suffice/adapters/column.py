@@ -146,7 +146,8 @@ def own(step: Any, j: int, values: NDArray[Any], filler: Sequence[Any] | float =
     table[:, j] = values
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about names that an array does not have, and about unknown categories
-        return step.transform(table)
+        made = step.transform(table)
+    return made.to_numpy() if hasattr(made, "to_numpy") else made  # where set_output asks for a DataFrame
 
 
 def as_number(column: Column, reader: str) -> Numeric:
@@ -205,5 +206,7 @@ def value_of(column: Column, cell: Cell) -> float | None:
     if cell is MISSING:
         return number.missing
     if not isinstance(cell, float) or number.floats is None:
-        raise AdapterError(f"the column of {cell!r} is used both by its categories and as a number")
+        raise AdapterError(
+            f"the column of {cell!r} is used both by its categories and as a number; encode it one way only"
+        )
     return float(number.floats(np.array([cell]))[0])

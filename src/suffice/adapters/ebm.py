@@ -64,7 +64,8 @@ def _document(ebm: Any, source: str) -> dict[str, Any]:
     names = [str(name) for name in part(ebm, "feature_names_in_", source)]
     features: list[dict[str, Any]] = []
     for name, kind, resolutions in zip(names, part(ebm, "feature_types_in_", source), bins, strict=True):
-        if isinstance(resolutions[0], Mapping):
+        # A feature that no term may use (exclude=) has no bins at all.
+        if isinstance(resolutions[0], Mapping) if len(resolutions) else kind in ("nominal", "ordinal"):
             features.append({"name": name, "type": kind, "categories": [_groups(bins) for bins in resolutions]})
         else:
             features.append({"name": name, "type": kind, "cuts": [np.asarray(cuts).tolist() for cuts in resolutions]})
@@ -132,7 +133,7 @@ class _Side(NamedTuple):
         is_continuous = "cuts" in described
         if is_continuous == ("categories" in described):
             raise AdapterError(f"{described['name']!r} must have either cuts or categories")
-        levels = described["cuts" if is_continuous else "categories"]
+        levels = described["cuts" if is_continuous else "categories"] or [[]]
         chosen = min(len(levels), order) - 1
         if is_continuous:
             cuts = [_number(cut) for cut in levels[chosen]]

@@ -270,7 +270,7 @@ def _value(column: Column, cell: Cell, name: Callable[[], str]) -> float | None:
     if cell is MISSING:
         return number.missing
     if not isinstance(cell, float) or number.floats is None:
-        raise AdapterError(f"{name()} is used both by its categories and as a number")
+        raise AdapterError(f"{name()} is used both by its categories and as a number; encode it one way only")
     return number.points.get(cell, _number_at(number, cell))
 
 

@@ -24,6 +24,7 @@ from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
 from suffice.numbers.values import MISSING
 from suffice.shapes import Enclosed, Pieces, PiecewisePolynomial, Product, Shape, Table
 from suffice.shapes.combining import combined, straight
+from suffice.shapes.curves import MOST_DEGREE
 from suffice.shapes.polynomial import HIGHEST_DEGREE
 
 
@@ -31,16 +32,17 @@ def powers(step: Any, columns: Sequence[Column]) -> list[Column | Times]:
     """Return the columns of PolynomialFeatures: ones, columns themselves, and products of two."""
     made: list[Column | Times] = []
     for row in read_part(step, "powers_", "the PolynomialFeatures").tolist():
-        if len(columns) == 1 and 1 < row[0] <= HIGHEST_DEGREE:
-            made.append(_power_of(columns[0], row[0]))
-            continue
-        factors = [columns[k] for k, power in enumerate(row) for _ in range(power)]
-        if len(factors) > 2:
+        powers = [(columns[k], power) for k, power in enumerate(row) if power]
+        factors = [column for column, power in powers for _ in range(power)]
+        # Beside products of columns only curves can be explained, which higher powers are not.
+        if len(powers) == 1 and 1 < powers[0][1] <= (HIGHEST_DEGREE if len(columns) == 1 else MOST_DEGREE):
+            made.append(_power_of(*powers[0]))
+        elif len(factors) > 2:
             raise AdapterError(
-                f"PolynomialFeatures(degree={step.degree}) multiplies {len(factors)} columns; products of two can be "
-                "explained: use degree=2, interaction_only=True"
+                f"PolynomialFeatures(degree={step.degree}) multiplies {len(factors)} columns; squares, cubes and "
+                "products of two can be explained: use degree=2"
             )
-        if len(factors) < 2:
+        elif len(factors) < 2:
             made.append(factors[0] if factors else _constant(columns[0]))
         elif factors[0].source != factors[1].source:
             made.append(Times(factors[0], factors[1]))
@@ -50,7 +52,7 @@ def powers(step: Any, columns: Sequence[Column]) -> list[Column | Times]:
 
 
 def _power_of(column: Column, power: int) -> Column:
-    """Return a power of a column that is the only one: curves beside products cannot be explained."""
+    """Return a power of a column."""
     if isinstance(column, Finite):
         return mapped(column, lambda values: values**power, "PolynomialFeatures")
     number = as_number(column, "PolynomialFeatures")
@@ -74,8 +76,8 @@ def _same_source(step: Any, first: Column, second: Column) -> Column:
     """Return the product of two columns made of one, which must be of categories."""
     if not (isinstance(first, Finite) and isinstance(second, Finite)):
         raise AdapterError(
-            f"PolynomialFeatures(degree={step.degree}) makes squares, which are smooth curves; use "
-            "interaction_only=True, which only multiplies different columns, or SplineTransformer(degree=1)"
+            f"PolynomialFeatures(degree={step.degree}) multiplies two columns that an earlier step made of one; leave "
+            "that step out, or give it to the model beside the products"
         )
 
     def at(cell: Any) -> float | None:

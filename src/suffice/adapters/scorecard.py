@@ -23,6 +23,7 @@ from suffice.adapters.draft import UNSEEN, Draft, Options, name_features, with_d
 from suffice.errors import AdapterError, NumberError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain, Span, format_value
+from suffice.model.fields import named_once
 from suffice.numbers.exact import Rational, nearest_float, rational
 from suffice.numbers.values import MISSING
 from suffice.shapes import Shape, Steps, Table
@@ -119,7 +120,10 @@ def read(document: Mapping[str, Any]) -> Scorecard:
 
 def parse_json(text: str) -> Any:
     """Return a JSON document with its decimals as they are written, not as floats."""
-    return json.loads(text, parse_float=str)
+    try:
+        return json.loads(text, parse_float=str, object_pairs_hook=named_once)
+    except ValueError as error:
+        raise AdapterError(f"the scorecard cannot be read: {error}") from None
 
 
 def parse_csv(text: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from suffice.errors import AdapterError
 from suffice.numbers.exact import ZERO, rational
 from suffice.shapes import Pieces
 
-_LOG_LINK = ("PoissonRegressor", "GammaRegressor", "TweedieRegressor")
+_LOG_LINK = {"PoissonRegressor", "GammaRegressor"}
 
 # What cannot be read, with the nearest thing that can.
 _REFUSED: Mapping[str, str] = {
@@ -112,9 +112,16 @@ def _score(obj: Any, table: Any, task: str) -> NDArray[Any]:
 def _task(obj: Any, outputs: int) -> tuple[str, list[Any] | None, Link]:
     classes = getattr(obj, "classes_", None)
     if classes is None:
-        is_log = type(obj).__name__ in _LOG_LINK or getattr(obj, "loss", None) in ("poisson", "gamma")
+        is_log = _has_log_link(obj) or getattr(obj, "loss", None) in ("poisson", "gamma")
         return "regression", None, "exp" if is_log else "score"
     return "binary" if outputs == 1 else "multiclass", plain_classes(classes), "score"
+
+
+def _has_log_link(obj: Any) -> bool:
+    kinds = {kind.__name__ for kind in type(obj).__mro__}
+    if "TweedieRegressor" in kinds:
+        return bool(obj.link == "log" or (obj.link == "auto" and obj.power > 0))
+    return bool(kinds & _LOG_LINK)
 
 
 # --- linear models ----------------------------------------------------------------------------------------------------
@@ -122,9 +129,6 @@ def _task(obj: Any, outputs: int) -> tuple[str, list[Any] | None, Link]:
 
 def linear(obj: Any, source: str, names: Sequence[str]) -> Bare:
     """Return the parts of a linear model."""
-    link = getattr(obj, "link", "auto")
-    if link not in ("auto", "log") or (type(obj).__name__ == "TweedieRegressor" and link == "auto" and obj.power <= 0):
-        raise AdapterError(f"{source} has the link {link!r}; the log link is supported")
     weights = part(obj, "coef_", source)
     weights = np.atleast_2d(np.asarray(weights.toarray() if hasattr(weights, "toarray") else weights))
     offsets = np.broadcast_to(np.atleast_1d(np.asarray(obj.intercept_)), (len(weights),))
@@ -182,7 +186,7 @@ def _has_chances(obj: Any, task: str) -> bool:
         return bool(obj.loss == "log_loss")
     if "AdaBoostClassifier" in kinds:
         return task == "binary"
-    known = {"HistGradientBoostingClassifier", "LinearDiscriminantAnalysis", "_BaseDiscreteNB"}
+    known = {"HistGradientBoostingClassifier", "LinearDiscriminantAnalysis", "GaussianNB", "_BaseDiscreteNB"}
     return bool(kinds & known)
 
 

@@ -15,7 +15,7 @@ from suffice.answers.documents import cost_document, domain_document, number_doc
 from suffice.answers.documents import value_document as value_in_json
 from suffice.answers.explanation_words import breaks, fixed_grid, in_short, margin_words, notes, proven
 from suffice.answers.frames import draw, plain, to_frame
-from suffice.answers.likelihood import range_fact, range_of
+from suffice.answers.likelihood import extent_of, range_fact, range_of
 from suffice.answers.words import Move, headline, moves
 from suffice.certificate.certify import certify_explanation
 from suffice.certificate.document import Certificate
@@ -23,6 +23,7 @@ from suffice.core.case import Case, cost_of
 from suffice.core.constraint import Constraint, KnownFall
 from suffice.core.counterexamples import easiest_break
 from suffice.core.drops import Worst
+from suffice.core.outlook import Extent
 from suffice.errors import BudgetEnded, ClaimError, FeatureNameError, Undecided
 from suffice.layout.facts import Fact, Facts, Grid
 from suffice.model.domain import Domain
@@ -187,12 +188,16 @@ class Explanation(Deferred):
 
         Ends are rounded outward. None for a regression, and for models without probabilities.
         """
-        return None if self.model.task == "regression" else range_of(self.case, self._free_indices)
+        return None if self.model.task == "regression" else range_of(self.case, self._extent)
 
     @property
     def prediction_range(self) -> tuple[float, float] | None:
         """Between what a regression's prediction is proven to stay while the free features do as they like."""
-        return range_of(self.case, self._free_indices) if self.model.task == "regression" else None
+        return range_of(self.case, self._extent) if self.model.task == "regression" else None
+
+    @cached_property
+    def _extent(self) -> Extent | None:
+        return extent_of(self.case, self._free_indices)
 
     def _known_fall(self, part: int) -> KnownFall:
         return self.constraints[part].known_fall(self._free_indices)
@@ -208,6 +213,10 @@ class Explanation(Deferred):
 
         Of features with pair terms, several together may lower it by more or by less than the sum of theirs.
         """
+        return dict(self._drops)
+
+    @cached_property
+    def _drops(self) -> dict[str, Fraction | Surd | float]:
         drops = self.constraints[self.tightest].drops
         each = (math.inf if drop.is_infinite else to_fraction(drop.value) for drop in drops)
         return dict(zip(self.model.names, each, strict=True))
@@ -217,11 +226,13 @@ class Explanation(Deferred):
         """For each feature the value that attains its drop; None where the drop is approached but not attained."""
         part = self.tightest
         return {
-            name: to_user(worst.value_at_most(worst.infimum.value)) if drop.is_attained else None
+            name: to_user(worst.value_at_most(worst.infimum.value))
+            if drop.is_attained and not worst.infimum.is_approached
+            else None
             for name, drop, worst in zip(self.model.names, self.constraints[part].drops, self.worst[part], strict=True)
         }
 
-    @property
+    @cached_property
     def ranked(self) -> tuple[str, ...]:
         """All features: the fixed ones, then the free ones with larger drops first."""
         drops = self.drops
@@ -344,7 +355,7 @@ class Explanation(Deferred):
         """Return what was predicted, what suffices, what is proven, and what would break it."""
         table = [self.fixed_grid()] if self.size else []
         first = (in_short(self), *headline(self.case, margin_words(self)), self.proven())
-        likelihood = range_fact(self.case, self._free_indices)
+        likelihood = range_fact(self.case, self._extent) if self.free else []
         return (*first, *table, *likelihood, *notes(self), *breaks(self))
 
     def proven(self) -> Fact:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from suffice.answers.answer import Answer
-from suffice.answers.words import TIE, allowed, headline
+from suffice.answers.words import allowed, headline, tie
 from suffice.certificate.certify import certify_sets
 from suffice.certificate.document import Certificate
 from suffice.core.case import Case
@@ -86,7 +86,9 @@ class Explanations:
             assert self._closer is not None
             return self._closer()
         if self.case.compiled.is_enclosed:
-            raise UnsettledError(f"whether one more set is enough is {TIE}; change the row or the radius slightly")
+            raise UnsettledError(
+                f"whether one more set is enough is {tie(self.case)}; change the row or the radius slightly"
+            )
         raise BudgetError("a sum of drops is too close to the threshold; change the threshold slightly")
 
     def count(self, *, max_nodes: int = _COUNTED) -> Count:

@@ -27,11 +27,15 @@ def probability_of(case: Case) -> float | None:
     return None if found is None or found.low is None else nearest_float(found.low)
 
 
-def range_of(case: Case, free: Collection[int]) -> tuple[float, float] | None:
-    """Return between which floats the probability, or the value predicted, stays while some features are free."""
-    if case.model.task != "regression" and not has_likelihood(case):
+def extent_of(case: Case, free: Collection[int]) -> Extent | None:
+    """Return where the probability, or the value predicted, stays while some features are free; None if not known."""
+    if case.compiled.is_enclosed or not (case.model.task == "regression" or has_likelihood(case)):
         return None
-    found = None if case.compiled.is_enclosed else outlook(case, free)
+    return outlook(case, free)
+
+
+def range_of(case: Case, found: Extent | None) -> tuple[float, float] | None:
+    """Return between which floats the probability, or the value predicted, stays."""
     if found is None:
         return None
     widest = (-math.inf, math.inf) if case.model.task == "regression" else (0.0, 1.0)
@@ -62,26 +66,16 @@ def unit_of_margin(model: AdditiveModel) -> str:
     return "" if model.task == "regression" else " in log-odds" if model.has_probability else " of the score"
 
 
-def range_fact(case: Case, free: Collection[int]) -> list[Fact]:
+def range_fact(case: Case, found: Extent | None) -> list[Fact]:
     """Return between what the probability, or the prediction, stays; nothing where nothing is known of it."""
-    if not free or case.compiled.is_enclosed:
+    is_regression = case.model.task == "regression"
+    told = "" if found is None else _between(found, exact_ends=not is_regression)
+    if not told:
         return []
-    if case.model.task == "regression":
-        found = outlook(case, free)
-        assert found is not None
-        told = _between(found, exact_ends=False)
-        return (
-            [Fact("Range", f"whatever the free features do within the region, the prediction stays {told}.")]
-            if told
-            else []
-        )
-    if not has_likelihood(case):
-        return []
-    found = outlook(case, free)
-    told = "" if found is None else _between(found, exact_ends=True)
-    name = case.model.classes[case.winner]
     whatever = "whatever the free features do within the region"
-    return [Fact("Probability", f"{whatever}, that of {name} stays {told}.")] if told else []
+    if is_regression:
+        return [Fact("Range", f"{whatever}, the prediction stays {told}.")]
+    return [Fact("Probability", f"{whatever}, that of {case.model.classes[case.winner]} stays {told}.")]
 
 
 def _between(found: Extent, *, exact_ends: bool) -> str:

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from suffice.answers.answer import Answer, Status
-from suffice.answers.words import TIE, allowed, headline
+from suffice.answers.words import allowed, headline, tie
 from suffice.certificate.certify import certify_relevance
 from suffice.certificate.document import Certificate
 from suffice.core.case import Case
@@ -79,7 +79,7 @@ class Relevance(Answer):
     @property
     def _why_not(self) -> str:
         budget = "the search ran out of its budget"
-        return f"{TIE}, or {budget}" if self.case.compiled.is_enclosed else budget
+        return f"{tie(self.case)}, or {budget}" if self.case.compiled.is_enclosed else budget
 
     def _document(self) -> Json:
         return {

@@ -12,7 +12,7 @@ from suffice.answers.likelihood import probability_words
 from suffice.core.case import Case
 from suffice.layout.facts import Fact
 from suffice.model.additive import AdditiveModel
-from suffice.model.domain import format_value, in_full
+from suffice.model.domain import Domain, format_value, in_full
 from suffice.numbers.enclosure import Enclosure
 from suffice.numbers.exact import ONE, Rational, rational
 from suffice.numbers.surd import Surd, exact
@@ -20,8 +20,12 @@ from suffice.numbers.values import Value
 from suffice.question.claims import Same
 from suffice.question.question import Question
 
-# Smooth shapes are enclosed ever more closely until a question is decided, or this is said.
-TIE = "a tie, as far as 512 bits of smooth shapes tell"
+
+def tie(case: Case) -> str:
+    """Return what is said where shapes were enclosed ever more closely and a question is still not decided."""
+    if case.compiled.has_tangents:
+        return "not told by the tangents that enclose curves beside terms over two features"
+    return "a tie, as far as 512 bits of smooth shapes tell"
 
 
 def amount(value: Fraction | Surd | float) -> str:
@@ -124,6 +128,8 @@ def region(question: Question, model: AdditiveModel, *, has_distance: bool = Tru
     """Return what free features may do, in words."""
     ball = f" in the ball of the {int(question.norm)}-norm" if question.is_ball else ""
     parts = [f"{_reach(question)}{ball}"] if has_distance else []
+    if _is_cut(question, model) and parts != ["anywhere in the domain"]:
+        parts = [", ".join([*parts, "inside the domain"])]
     parts += _categories(question, model, has_distance=has_distance)
     if question.max_changed is not None:
         parts.append(f"at most {counted(question.max_changed, 'feature')} changed at once")
@@ -185,6 +191,14 @@ def unit_words(question: Question) -> str:
         "raw": "the features' own units",
         "model": "the model's scaled units",
     }[question.unit]
+
+
+def _is_cut(question: Question, model: AdditiveModel) -> bool:
+    """Whether the numbers of some feature that may move end somewhere, or leave some out."""
+    plain = ((), Domain.reals().spans)
+    return any(
+        radius != 0 and domain.spans not in plain for radius, domain in zip(question.radii, model.domains, strict=True)
+    )
 
 
 def _reach(question: Question) -> str:

@@ -21,11 +21,11 @@ from suffice.batch.run import BatchQuestion, batch_question
 from suffice.errors import DataError
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
+from suffice.model.fields import first_twice
 from suffice.model.reading import file_hash
 from suffice.model.reading import load_model as load_own
 from suffice.question.question import HALF, Options, Question
 from suffice.question.region import Radius
-from suffice.tables.reading import first_twice
 
 
 class ArrowExplainer:

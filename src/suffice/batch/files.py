@@ -18,7 +18,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from suffice.errors import DataError, SufficeError
-from suffice.tables.reading import bytes_of, check_quotes, first_twice, is_text
+from suffice.model.fields import first_twice
+from suffice.tables.reading import bytes_of, check_quotes, is_text
 
 MOST_BYTES = 1 << 29  # of the cells of so many rows of a Parquet file
 _BLOCK_BYTES = 8 << 20

@@ -159,7 +159,7 @@ def scratch_of(features: int, rows: int) -> tuple[Any, Any, Any, Any]:
     Fresh memory would be cleared by the system first, which takes as long as all look-ups.
     """
     size = features * rows
-    if getattr(_LOCAL, "size", 0) < size:
+    if getattr(_LOCAL, "size", -1) < size:  # also for no rows at all, in a thread that had none yet
         _LOCAL.arrays = np.empty(size, np.int32), np.empty(size), np.empty(size), np.empty(size, np.int64)
         _LOCAL.size = size
     entry, *others = (one[:size] for one in _LOCAL.arrays)

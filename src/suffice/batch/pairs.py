@@ -37,7 +37,7 @@ def make_pair_plan(compiled: Compiled, question: Question) -> Plan:
     landscape = landscape_of(compiled, (1,))
     if not (all(landscape.tables.is_table) and all(map(_is_simple, compiled.model.domains))):
         return LeaveOpen()
-    if any(slope for main in landscape.mains for slope in main.slopes):
+    if any(slope for ladder in landscape.ladders for slope in ladder.line.slopes):
         return LeaveOpen()
     plan = _Pairs(compiled, question, parts, landscape)
     return plan if plan.is_usable else LeaveOpen()

@@ -12,13 +12,14 @@ Arrow streams, which take next to no time to write and to read: Parquet is writt
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +38,27 @@ class Finished(NamedTuple):
 
     rows: int
     sha256: str
+
+
+class _Hashed(io.RawIOBase):
+    """A file that is written once, and its checksum: a part is in memory once, not twice."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self.sha256, self._size = file, hashlib.sha256(), 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any) -> int:
+        """Write some bytes."""
+        size = memoryview(content).nbytes
+        self.sha256.update(content)
+        self._file.write(content)
+        self._size += size
+        return size
+
+    def tell(self) -> int:
+        return self._size
 
 
 class Parts:
@@ -79,14 +101,12 @@ class Parts:
         if not self._has_its_rows(k, table):
             raise DataError(f"part {k}: the results are not those of its rows; run the command again")
         note = _text({"work": self.work, "part": k, "rows": table.num_rows}).encode()
-        sink = pa.BufferOutputStream()
         marked = table.replace_schema_metadata({**table.schema.metadata, _METADATA: note})
-        with pa.ipc.new_stream(sink, marked.schema) as writer:
-            writer.write_table(marked)
-        content = sink.getvalue()
         with whole_file(self._path(k), self.folder) as file:
-            file.write(content)
-        self.done[k] = Finished(table.num_rows, _hash(content))
+            hashed = _Hashed(file)
+            with pa.ipc.new_stream(hashed, marked.schema) as writer:
+                writer.write_table(marked)
+        self.done[k] = Finished(table.num_rows, hashed.sha256.hexdigest())
         self._write_note()
 
     def read(self, k: int) -> Any | None:

@@ -6,7 +6,7 @@ that what the checker computes over them is nearly as close; falls and drops are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from flint import fmpq
 
 from suffice.core.case import Case
-from suffice.core.constraint import Drop
+from suffice.core.constraint import Constraint, Drop
 from suffice.errors import CertificateError
 from suffice.model.domain import Domain
 from suffice.numbers.exact import Rational, rational, to_fraction
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from suffice_check.cells import SmoothPart
     from suffice_check.core import Part
     from suffice_check.reading import Value as CheckerValue
+    from suffice_check.roots import Roots
 
 _MOST_CELLS = 2_000  # of one feature
 
@@ -37,6 +38,7 @@ class Seen:
 
     def __init__(self, case: Case) -> None:
         self.row, self.cuts = case.row, [set[Fraction]() for _ in case.row]
+        self._drops: dict[object, list[tuple[Rational, Rational] | None]] = {}
         self._content, self._factors = case.compiled.content, [one.factors for one in case.inequalities]
 
     @classmethod
@@ -72,7 +74,26 @@ class Seen:
         part = self.parts[i]
         part.cuts = sorted(self.cuts[i])  # type: ignore[attr-defined]
         found = part.drops(_domain(reach))
-        return [None if one is None else (rational(one.value), rational(one.edge)) for one in found]
+        return [None if one is None else (_above(one.value), rational(one.edge)) for one in found]
+
+    def fits(
+        self, features: Collection[int], region: Region, constraints: Sequence[Constraint], at_once: int | None
+    ) -> bool:
+        """Whether features break nothing, no more at once than may, by what the checker computes over the cells."""
+        each = [self._known(i, region[i]) for i in features]
+        for c, one in enumerate(constraints):
+            drops = [drops[c] for drops in each]
+            known = sorted((drop for drop in drops if drop is not None), reverse=True)
+            total = [sum(column, fmpq(0)) for column in zip(*known[:at_once], (fmpq(0), fmpq(0)), strict=True)]
+            if len(known) < len(drops) or tuple(total) > (one.margin, fmpq(-1 if one.is_strict else 0)):
+                return False
+        return True
+
+    def _known(self, i: int, reach: Domain) -> list[tuple[Rational, Rational] | None]:
+        key = i, tuple(sorted(self.cuts[i])), reach
+        if key not in self._drops:
+            self._drops[key] = self.drops(i, reach)
+        return self._drops[key]
 
     def cover(
         self,
@@ -170,6 +191,11 @@ def _near(number: Fraction, width: Fraction, is_integers: bool) -> Fraction:
     while 16 * unit < width:
         unit *= 2
     return round(number / unit) * unit
+
+
+def _above(number: Fraction | Roots) -> Rational:
+    """Return a number, or one next to it that is not below it, if it has roots."""
+    return rational(number if isinstance(number, Fraction) else number.bounds(256)[1])
 
 
 def _value(x: Value, side: int = 0) -> CheckerValue:

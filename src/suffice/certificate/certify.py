@@ -16,7 +16,7 @@ from suffice.certificate.trees import CoverTree, change_tree
 from suffice.certificate.witnesses import NOTHING, NotShownError, Ordered, loose_limits, place_document, shown_at
 from suffice.core.case import Case
 from suffice.core.constraint import NO_DROP, Constraint
-from suffice.errors import CertificateError
+from suffice.errors import CertificateError, Undecided
 from suffice.numbers.surd import upper
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
@@ -178,23 +178,31 @@ def certify_relevance(
     """Return the proof of each item's role: alone it breaks the claim, some set needs it, or none does."""
     if case.model.pairs:
         return joint.certify_relevance(case, problem, roles, model_file)
+    choices, seen = problem.choices, None
     if case.compiled.is_enclosed:
-        raise CertificateError(
-            "relevance has no certificate yet for models with smooth shapes; list the explanations, and their list has"
-        )
-    choices, (cover, witnesses) = problem.choices, cover_of(case)
+        cover_changes(case, case.region, case.constraints)
+        problem, seen = Problem(case.constraints, choices), Seen.of(case)
+    cover, witnesses = cover_of(case)
     sets = []
     for k in roles["relevant"]:
-        freed = set_that_needs(problem, k)
+        try:
+            freed = set_that_needs(problem, k)
+        except Undecided:
+            raise NotShownError("a set that shows the relevance of a feature is not known closely enough") from None
         if freed is None:
             raise CertificateError(f"no set was found in time that shows the relevance of {choices.names[k]!r}")
         kept = [j for j in range(len(choices.items)) if j not in choices.free.union(freed)]
         sets.append(sorted(choices.features(kept)))
 
     def fits(features: Collection[int]) -> bool:
-        return all(constraint.admits(features) for constraint in case.constraints)
+        if seen is None:
+            return all(constraint.admits(features) for constraint in case.constraints)
+        return seen.fits(features, case.region, case.inner, case.question.max_changed)
 
     def is_idle(item: int) -> bool:
+        if seen is not None:
+            drops = [drop for i in choices.items[item] for drop in seen.drops(i, case.region[i])]
+            return all(drop is not None and drop <= NOTHING for drop in drops)
         return all(one.ceilings[i] == NO_DROP for one in case.constraints for i in choices.items[item])
 
     trees = cover.irrelevant(roles["irrelevant"], is_idle, fits)

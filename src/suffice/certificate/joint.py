@@ -70,7 +70,7 @@ def written(case: Case, result: Json, evidence: Json, model_file: PathLike | Non
     """
     certificate = write(case, result=result, evidence=evidence, model_file=model_file)
     if any(_has_slopes(term.shape) for term in case.model.pairs):
-        from suffice_check import RejectedError, check
+        from suffice_check import RejectedError, UnreadableError, check
 
         content = case.compiled.content
         document = {**certificate.document, "model": case.compiled.file_hash()}
@@ -81,6 +81,8 @@ def written(case: Case, result: Json, evidence: Json, model_file: PathLike | Non
                 f"the proof by messages is not close enough where a pair term varies ({error}); ask about a smaller "
                 "radius"
             ) from None
+        except UnreadableError as error:
+            raise CertificateError(f"the checker cannot deal with this model: {error}") from None
     return certificate
 
 

@@ -106,7 +106,7 @@ def _spot(landscape: Landscape, i: int, place: Place) -> Spot:
     if not side:
         return Spot.of(ladder.axis.cell_of(at), Infimum.attained(ladder.function(at), at))
     assert isinstance(at, fmpq)
-    cuts, function = ladder.axis.cuts, ladder.function
+    cuts, function = ladder.axis.cuts, ladder.line
     cell = bisect_right(cuts, (at, 1)) if side > 0 else bisect_left(cuts, (at, 0))
     k = function.segment_after(at) if side > 0 else function.segment_before(at)
     slope = function.slopes[k]

@@ -138,7 +138,7 @@ class Sender:
         """
         if not self.ground.infinite.isdisjoint(self.moving):
             raise CertificateError("a feature that lowers the score without bound is no part of a proof by messages")
-        steps = None if self.ground.is_beyond else self._search(False)
+        steps = self._search(False)
         if steps is None and sum(self._size(self.ends[e][0]) * self._size(self.ends[e][1]) for e in self.edges) <= (
             _MOST_EXACT
         ):

@@ -17,6 +17,7 @@ import typer
 
 from suffice.errors import DataError
 from suffice.model.additive import AdditiveModel
+from suffice.model.fields import named_once
 from suffice.model.reading import file_hash
 from suffice.question.claims import CLAIMS
 from suffice.question.documents import Json
@@ -187,7 +188,7 @@ def read_question(model: AdditiveModel, given: Mapping[str, Any]) -> Question:
 
 def _read_file(path: Path) -> Json:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=named_once)
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file") from None
     except (OSError, ValueError, RecursionError) as error:

@@ -27,6 +27,8 @@ from suffice.core.landscape import Landscape
 from suffice.core.radius_path import RadiusPath
 from suffice.core.room import JointRoom, Room, SeparableRoom
 from suffice.core.rounding import Rounding
+from suffice.core.tangent_path import TangentPath
+from suffice.core.tangents import Tangents
 from suffice.errors import BudgetError, RadiusError, Undecided
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
@@ -45,6 +47,7 @@ Answer = TypeVar("Answer")
 _MOST_BITS = 16_384  # how closely a number of the claim that is not rational is enclosed at most
 _SMOOTH_BITS = 40  # how closely the scores of smooth shapes are enclosed at first: what floats can do
 _MOST_SMOOTH_BITS = 512  # and at most: two of them that agree so far are taken for a tie, which is not decided
+_MOST_ROUNDS = 12  # how often more tangents of curves beside pair terms are taken
 
 
 @dataclass(frozen=True)
@@ -60,10 +63,12 @@ class Case:
     inequalities: tuple[Inequality, ...]
     winner: int  # the class that the claim is about
     bits: int  # how closely numbers of the claim that are not rational are enclosed
+    rounds: int = 0  # how often more tangents were taken of curves beside pair terms
     still: frozenset[int] = frozenset()  # features that are fixed in any case, so that rounding is charged at the row
     began: float = field(default_factory=time.monotonic, compare=False)
     _known: dict[tuple[int, ...], Any] = field(default_factory=dict, compare=False, repr=False)
     # drops and worst cases, or the ground, by the factors of an inequality: these do not change with the enclosure
+    _tangents: dict[tuple[int, ...], Tangents] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -102,20 +107,44 @@ class Case:
         return replace(self, still=self.still - {feature}) if feature in self.still else self
 
     def refined(self) -> Case:
-        """Return the same case with numbers that are not rational enclosed in about twice as many bits.
+        """Return the same case with what is enclosed known better: numbers in more bits, curves by more tangents.
 
         Raises
         ------
         BudgetError
-            If that is too many.
+            If it cannot be.
         """
-        known, more = None if self.compiled.is_enclosed else self.parts, _more(self.bits, self.compiled)
-        return replace(self, **_seen(self.compiled, self.question, self.row, self.winner, more, known))
+        if self._tangents and not self._may_refine:
+            raise BudgetError(
+                "tangents of curves beside terms over two features do not tell what is so; change the row or the claim "
+                "slightly, or raise max_seconds"
+            )
+        for one in self._tangents.values():
+            one.learn()
+        known = None if self.compiled.is_enclosed else self.parts
+        more = min(_twice(self.bits), _MOST_BITS) if self._tangents else _more(self.bits, self.compiled)
+        seen = _seen(self.compiled, self.question, self.row, self.winner, more, known)
+        return replace(self, **seen, rounds=self.rounds + 1)
 
     def settle(self, is_settled: bool) -> None:
-        """Raise `Undecided` where something is not settled that may be once smooth shapes are known more closely."""
-        if not is_settled and self.compiled.is_enclosed and self.bits < _MOST_SMOOTH_BITS:
+        """Raise `Undecided` where something is not settled that may be once shapes are known more closely."""
+        if not is_settled and self.compiled.is_enclosed and self._may_refine:
             raise Undecided
+
+    @property
+    def _may_refine(self) -> bool:
+        """Whether what is enclosed may still be known better."""
+        if not self._tangents:
+            return self.bits < _MOST_SMOOTH_BITS
+        if self.rounds >= _MOST_ROUNDS or time.monotonic() >= self.began + self.question.budget.max_seconds:
+            return False
+        return any(one.gap for one in self.inequalities) or any(one.has_more for one in self._tangents.values())
+
+    def tangents(self, factors: tuple[int, ...]) -> Tangents:
+        """Return what is learned of the curves of a claim's score."""
+        if factors not in self._tangents:
+            self._tangents[factors] = Tangents(landscape_of(self.compiled, factors), self.row)
+        return self._tangents[factors]
 
     @property
     def model(self) -> AdditiveModel:
@@ -170,7 +199,8 @@ class Case:
         margin, most = ends(inequality.at(self.scores))
         limits = inequality.is_strict, self.question.max_changed, inequality.gap + (most - margin)
         if self.has_pairs:
-            return Joint(margin, self._ground(inequality), *limits)
+            inner, outer = self._grounds(inequality)
+            return Joint(margin, inner, *limits, outer)
         if self.compiled.is_enclosed:
             found = self._enclosed(inequality)
             return Separable(margin, found.ceilings, *limits, found.floors)
@@ -195,21 +225,25 @@ class Case:
         bounds: tuple[tuple[Drop, ...], tuple[Worst, ...]] = self._known[factors]
         return bounds
 
-    def _ground(self, inequality: Inequality) -> Ground:
-        """Return what features that act together can do around the row."""
-        factors = inequality.factors
-        if factors not in self._known:
-            end = self.began + self.question.budget.max_seconds
-            self._known[factors] = Ground(landscape_of(self.compiled, factors), self.row, self.region, deadline=end)
-        ground: Ground = self._known[factors]
-        return ground
+    def _grounds(self, inequality: Inequality) -> tuple[Ground, Ground | None]:
+        """Return what features that act together can do around the row; at most and at least where there are curves."""
+        factors, end = inequality.factors, self.began + self.question.budget.max_seconds
+        key = (*factors, self.rounds) if self.compiled.has_tangents else factors
+        if key not in self._known:
+            self._known[key] = (
+                self.tangents(factors).grounds(self.region, end)
+                if self.compiled.has_tangents
+                else (Ground(landscape_of(self.compiled, factors), self.row, self.region, deadline=end), None)
+            )
+        found: tuple[Ground, Ground | None] = self._known[key]
+        return found
 
     def _worst(self, inequality: Inequality) -> tuple[Worst, ...]:
-        if self.compiled.is_enclosed:
+        if self.compiled.is_enclosed and not self.has_pairs:
             return self._enclosed(inequality).worst
         if not self.has_pairs:
             return self._bound(inequality)[1]
-        landscape = self._ground(inequality).landscape
+        landscape = landscape_of(self.compiled, inequality.factors)
         functions = [landscape.alone(i, self.row) for i in self.features]
         here = [function(value) for function, value in zip(functions, self.row, strict=True)]
         return bound_drops(functions, here, self.row, self.region)[1]
@@ -276,7 +310,7 @@ class Case:
         """Constraints as functions of the radius, `outer` and `inner` ones; twice the same where these are."""
         if self.compiled.is_enclosed:
             path = self.path()
-            assert isinstance(path, EnclosedPath)
+            assert isinstance(path, EnclosedPath | TangentPath)
             return path.on("outer"), path.on("inner")
         path = self.path(self.charges)
         return path, self.path([-charge for charge in self.charges]) if any(self.charges) else path
@@ -291,7 +325,7 @@ class Case:
             raise RadiusError("changes are counted in radii, so every radius must be finite")
         functions = tuple(self.compiled.oriented(inequality.factors) for inequality in self.inequalities)
         domains = self.question.domains(self.model)
-        if self.compiled.is_enclosed:
+        if self.compiled.is_enclosed and not self.has_pairs:
             known = tuple(
                 tuple(one.value(value, self.bits) for one, value in zip(some, self.row, strict=True))
                 for some in functions
@@ -304,14 +338,18 @@ class Case:
         if not (self.has_pairs or is_joint):
             return CurvedPath(*given) if self.compiled.is_curved else RadiusPath(*given)
         landscapes = tuple(landscape_of(self.compiled, inequality.factors) for inequality in self.inequalities)
-        return JointPath(*given, landscapes, self.began + self.question.budget.max_seconds)
+        deadline = self.began + self.question.budget.max_seconds
+        if self.compiled.has_tangents:
+            tangents = tuple(self.tangents(one.factors) for one in self.inequalities)
+            return TangentPath(*given, landscapes, deadline, tangents=tangents)
+        return JointPath(*given, landscapes, deadline)
 
 
 def landscape_of(compiled: Compiled, factors: tuple[int, ...]) -> Landscape:
     """Return the landscape of a claim's score, made once for its factors and kept with the model."""
     if factors not in compiled.landscapes:
         pairs = compiled.oriented_pairs(factors)
-        compiled.landscapes[factors] = Landscape(compiled.lines(factors), pairs, compiled.model.names)
+        compiled.landscapes[factors] = Landscape(compiled.oriented(factors), pairs, compiled.model.names)
     landscape: Landscape = compiled.landscapes[factors]
     return landscape
 

@@ -34,7 +34,7 @@ class CurvedPath(RadiusPath):
         cell.cut([ONE])
         cell.cut(event for i in self.events if i in set(freed) for event in cell.inside(self.events[i]))
         if cell.high is None:
-            cell.cut([self._last_turn(features)])
+            cell.cut([last_turn(self, features)])
         if cell.high is None and any(self._grows_for_ever(i) for i in features):
             while cell.high is None:  # a drop that grows for ever uses up any margin
                 cell.cut([2 * max(cell.low, ONE)])
@@ -44,17 +44,19 @@ class CurvedPath(RadiusPath):
             cell.cut([(cell.low + cell.high) / 2])
         return Extent(cell.low, is_attained=True, more=cell.high - cell.low)
 
-    def _last_turn(self, features: Collection[int]) -> Rational:
-        """Return a radius beyond which no feature meets a knot, an end or a turn any more, nor an integer next to one.
 
-        Beyond it a drop either grows for ever or not at all.
-        """
-        found = [ONE]
-        for i in features:
-            functions = (one[i] for one in self.functions)
-            curves = [one for one in functions if isinstance(one, Curves)]
-            turns: list[Exact] = [turn.place for one in curves for turn in one.turns]
-            ahead: list[Exact] = [place - self._value(i) for place in turns]
-            reached = [max(upper(one), upper(-one)) / self.units[i] for one in ahead]
-            found += [radius + 2 / self.units[i] for radius in (*reached, *self.events[i][-1:])]
-        return max(found)
+def last_turn(path: RadiusPath, features: Collection[int]) -> Rational:
+    """Return a radius beyond which no feature meets a knot, an end or a turn any more, nor an integer next to one.
+
+    Beyond it a drop either grows for ever or not at all.
+    """
+    found = [ONE]
+    for i in features:
+        functions, own = (one[i] for one in path.functions), path.row[i]
+        assert isinstance(own, fmpq)
+        curves = [one for one in functions if isinstance(one, Curves)]
+        turns: list[Exact] = [turn.place for one in curves for turn in one.turns]
+        ahead: list[Exact] = [place - own for place in turns]
+        reached = [max(upper(one), upper(-one)) / path.units[i] for one in ahead]
+        found += [radius + 2 / path.units[i] for radius in (*reached, *path.events[i][-1:])]
+    return max(found)

@@ -32,6 +32,8 @@ from suffice.question.row import Row
 from suffice.shapes.axis import Interval
 from suffice.shapes.infimum import Infimum
 
+_SCALE = 8  # bits by which units become larger at once
+
 
 class Ground:
     """A landscape seen from a row.
@@ -60,23 +62,35 @@ class Ground:
         extra: Sequence[Sequence[Spot]] | None = None,
         has_all: bool = False,
     ) -> None:
-        self.landscape, self.row, self.region, self.deadline = landscape, row, tuple(region), deadline
+        self.row, self.region, self.deadline = row, tuple(region), deadline
         self._extra, self._has_all = extra, has_all
+        size = self._label(landscape)
+        if size > (most := landscape.limit >> 5):  # larger units, in steps that rows share
+            larger = -(-(size // most).bit_length() // _SCALE) * _SCALE
+            self._label(landscape.scaled(landscape.bits - larger))
+        self.known: dict[Any, Any] = {}  # worst labellings that were found, kept for all constraints on this ground
+        self.visited: set[tuple[int, ...]] = set()  # labellings that were found to break a constraint
+        self.graph, self._kept = self._anchored()
+
+    # --- labels -------------------------------------------------------------------------------------------------------
+
+    def _label(self, landscape: Landscape) -> int:
+        """Find the labels of all features; return a bound on what parts come to together, in units."""
+        self.landscape = landscape
         self.infinite: set[int] = set()  # features whose own part falls for ever
         self._entries: list[list[Spot | int]] = []  # a whole cell by its number; of integers by the complement of that
         self._cells: list[int] = []
         self._mains: list[int] = []
         self._is_exact = landscape.tables.is_exact
         self._first = [0]
-        for i in range(len(row)):
+        for i in range(len(self.row)):
             self._add_feature(i)
-            for spot in () if extra is None else extra[i]:
+            for spot in () if self._extra is None else self._extra[i]:
                 self._put(i, spot)
             self._first.append(len(self._cells))
-        self.known: dict[Any, Any] = {}  # worst labellings that were found, kept for all constraints on this ground
-        self.graph, self._kept = self._anchored()
-
-    # --- labels -------------------------------------------------------------------------------------------------------
+        self._rows = self._row_tables()
+        size = sum(max(map(abs, self._mains[a:b])) for a, b in pairwise(self._first))
+        return size + sum(4 * max(map(abs, self._rows[0][a:b]), default=0) for a, b in pairwise(self._rows[1]))
 
     def _add_feature(self, i: int) -> None:
         ladder, value, reach = self.landscape.ladders[i], self.row[i], self.region[i]
@@ -144,19 +158,12 @@ class Ground:
 
     def _anchored(self) -> tuple[Graph, NDArray[np.int64]]:
         """Return the graph in units without labels that another one beats, and which labels are left."""
-        landscape, tables, first = self.landscape, self.landscape.tables, np.array(self._first)
-        rows, starts = self._row_tables()
-        size = sum(max(map(abs, self._mains[a:b])) for a, b in pairwise(self._first))
-        size += sum(4 * max(map(abs, rows[a:b]), default=0) for a, b in pairwise(starts))
-        self.is_beyond = size > landscape.limit >> 5  # then units are of no use, and all is decided exactly
-        self.is_exact = self._is_exact and not self.is_beyond
+        tables, first = self.landscape.tables, np.array(self._first)
+        self.is_exact = self._is_exact
         self.error = 0 if self.is_exact else len(self.row) + len(tables.ends)
         moves = np.ones(len(self._cells), dtype=np.int64)
         moves[first[:-1]] = 0
-        if self.is_beyond:
-            zeros = np.zeros(len(self._cells), dtype=np.int64)
-            return graph(first, zeros, moves, np.zeros((0, 2)), zeros[:0]), np.arange(len(self._cells))
-        row_tables = np.array(rows, dtype=np.int64), np.array(starts, dtype=np.int64)
+        row_tables = np.array(self._rows[0], dtype=np.int64), np.array(self._rows[1], dtype=np.int64)
         own, both = anchored(first, np.array(self._cells), np.array(self._mains), tables, *row_tables)
         if self.is_exact:
             own += self.weights()

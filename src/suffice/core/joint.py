@@ -18,7 +18,7 @@ from suffice.core.constraint import INFINITE, NO_DROP, Constraint, Drop, KnownFa
 from suffice.core.graph import climb
 from suffice.core.ground import Ground
 from suffice.core.worst_case import FAR, LEAST_WORK, Found, ceiling, free_features, sight, worst
-from suffice.errors import BudgetEnded
+from suffice.errors import BudgetEnded, Undecided
 from suffice.numbers.exact import ZERO, Rational
 
 
@@ -31,7 +31,12 @@ class Joint(Constraint):
     margin, is_strict, max_changed, gap
         See `Constraint`.
     ground : Ground
-        The labels of all features around the row, and what they lower the score by.
+        The labels of all features around the row, and what they lower the score by; at most so far, where there are
+        `floors`.
+    floors : Ground, optional
+        Labels that lower the score at least so far, where what features do is known between two numbers only: see
+        `Tangents`. Then `admits` raises `Undecided` between what is admitted and what is refused for certain. `inner`
+        and `outer` have one ground each.
     """
 
     margin: Rational
@@ -39,6 +44,19 @@ class Joint(Constraint):
     is_strict: bool
     max_changed: int | None = None
     gap: Rational = ZERO
+    floors: Ground | None = None
+
+    @cached_property
+    def inner(self) -> Joint:
+        """The ground where features do most beside the least margin."""
+        return self if self.floors is None else replace(self, gap=ZERO, floors=None)
+
+    @cached_property
+    def outer(self) -> Joint:
+        """The ground where features do least beside the largest margin."""
+        if self.floors is None:
+            return self
+        return replace(self, margin=self.margin + self.gap, ground=self.floors, gap=ZERO, floors=None)
 
     @cached_property
     def drops(self) -> tuple[Drop, ...]:  # type: ignore[override]
@@ -53,38 +71,29 @@ class Joint(Constraint):
         own = ground.graph.own[first[i] : first[i + 1]]
         # One feature's fall is off by a unit for itself and one for each pair at most.
         off = 0 if ground.is_exact else 2 * (1 + len(near))
-        able = range(len(own)) if ground.is_beyond else np.flatnonzero(own >= own.max() - off).tolist()
+        able = np.flatnonzero(own >= own.max() - off).tolist()
         return max(ground.own_fall(i, label) for label in able)
 
     @cached_property
     def ceilings(self) -> tuple[Drop, ...]:
         """For each feature its worst label with a share of what its pairs can add, rounded up."""
         ground, graph = self.ground, self.ground.graph
-        sizes = np.diff(graph.first)
-        most = [ZERO] * len(sizes) if ground.is_beyond else [fmpq(one) for one in shared(graph).tolist()]
-        return tuple(
-            INFINITE if i in ground.infinite else NO_DROP if size == 1 else self._ceiling(i, one)
-            for i, (size, one) in enumerate(zip(sizes, most, strict=True))
-        )
-
-    def _ceiling(self, i: int, units: Rational) -> Drop:
-        ground, near = self.ground, self.ground.landscape.around[i]
-        if not ground.is_beyond:
-            slack = ground.landscape.steps if ground.is_exact else 1 + len(near)
-            return Drop.of((units + slack) * fmpq(2) ** -ground.landscape.bits)
-        first, found = ground.graph.first, ZERO
-        for label in range(first[i + 1] - first[i]):
-            value = ground.own_fall(i, label).value
-            for e, side in near:
-                other = ground.landscape.pairs[e][0][1 - side]
-                others = range(first[other + 1] - first[other])
-                value += max(ground.product(e, *((b, label) if side else (label, b))) for b in others) / 2
-            found = max(found, value)
-        return Drop(False, found, 1)
+        found = []
+        for i, (size, units) in enumerate(zip(np.diff(graph.first), shared(graph).tolist(), strict=True)):
+            slack = ground.landscape.steps if ground.is_exact else 1 + len(ground.landscape.around[i])
+            most = Drop.of(fmpq(units + slack) * fmpq(2) ** -ground.landscape.bits)
+            found.append(INFINITE if i in ground.infinite else NO_DROP if size == 1 else most)
+        return tuple(found)
 
     def admits(self, freed: Collection[int]) -> bool:
         """Whether the claim holds whatever the freed features do."""
         some = frozenset(freed)
+        if self.floors is not None:
+            if self.inner.admits(some):
+                return True
+            if self.outer.admits(some):
+                raise Undecided
+            return False
         if some not in self._admitted:
             self._admitted[some] = self._admits(some)
         return self._admitted[some]
@@ -93,12 +102,19 @@ class Joint(Constraint):
         if self._is_endless(freed):
             return self.allows(INFINITE)
         low, high = self._limits
-        seen = sight(self.ground, freed, self._most, low, high)
+        # The very worst labelling is what most can be learned of; otherwise any that breaks the constraint will do.
+        enough, fair = (FAR, high) if self.ground.landscape.is_learned else (high, FAR)
+        seen = sight(self.ground, freed, self._most, low, enough, fair=fair)
         if seen is not None and not seen.is_above:
             return True
         if seen is not None and seen.sum > high:
+            self.ground.visited.add(tuple(seen.labels.tolist()))
             return False
-        return self.allows(self.worst(freed).fall)
+        found = self.worst(freed)
+        is_allowed = self.allows(found.fall)
+        if not is_allowed:
+            self.ground.visited.add(found.labels)
+        return is_allowed
 
     def fall(self, freed: Collection[int]) -> Drop:
         """Return how far the freed features together can lower the score."""
@@ -129,6 +145,8 @@ class Joint(Constraint):
         It is the worst one unless that takes long to find.
         """
         some, ground = frozenset(freed), self.ground
+        if self.floors is not None:  # only what inputs do tells of all sets
+            return None if self.admits(some) else self.outer.scenario(some)
         if self._is_endless(some):
             weights = [NO_DROP] * len(ground.row)
             for i in some & ground.infinite:
@@ -145,9 +163,9 @@ class Joint(Constraint):
             if self.allows(found.fall):
                 return None
             labels = np.array(found.labels)
-        if not ground.is_beyond:
-            others = free_features(ground, [i for i in range(len(ground.row)) if i not in some])
-            climb(ground.graph, labels, others, self._most, np.empty_like(ground.graph.own))
+        others = free_features(ground, [i for i in range(len(ground.row)) if i not in some])
+        climb(ground.graph, labels, others, self._most, np.empty_like(ground.graph.own))
+        ground.visited.add(tuple(labels.tolist()))
         return ground.scenario(labels)
 
     def broken_by(self, first: Collection[int], others: Iterable[int]) -> list[int] | None:
@@ -155,6 +173,9 @@ class Joint(Constraint):
 
         With `max_changed`, or where the search takes too long, they are few but perhaps not the fewest.
         """
+        if self.floors is not None:
+            every = [*first, *others]
+            return None if self.admits(every) else self.outer.broken_by(first, every)
         ground, begin = self.ground, list(first)
         rest = [i for i in others if i not in set(begin)]
         for endless in [i for i in (*begin, *rest) if i in ground.infinite][:1]:
@@ -189,10 +210,13 @@ class Joint(Constraint):
         seen = sight(self.ground, freed, most, low, FAR, moves, fair=high)
         if seen is not None and not seen.is_above:
             return None
-        if seen is not None and seen.sum > high:
-            return tuple(seen.labels.tolist())
-        found = worst(self.ground, freed, most, moves)
-        return None if self.allows(found.fall) else found.labels
+        found = tuple(seen.labels.tolist()) if seen is not None and seen.sum > high else None
+        if found is None:
+            labels, fall = worst(self.ground, freed, most, moves)
+            found = None if self.allows(fall) else labels
+        if found is not None:
+            self.ground.visited.add(found)
+        return found
 
     def _reduced(self, scenario: Scenario, first: Collection[int], others: Collection[int]) -> list[int]:
         """Return some features without which a scenario would not break the constraint, after `first`."""

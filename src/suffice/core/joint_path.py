@@ -143,7 +143,7 @@ class JointPath(RadiusPath):
                 cuts = ladder.axis.cuts
                 cell = bisect_right(cuts, (end, 1)) if side > 0 else bisect_left(cuts, (end, 0))
                 k = ladder.function.segment_after(end) if side > 0 else ladder.function.segment_before(end)
-                found.append((side, end, cell, ladder.function.slopes[k], ladder.function.offsets[k]))
+                found.append((side, end, cell, ladder.line.slopes[k], ladder.line.offsets[k]))
         return found
 
     # --- where something happens --------------------------------------------------------------------------------------
@@ -168,11 +168,13 @@ class JointPath(RadiusPath):
 
     def reach(self, freed: Collection[int], known: Rational = ZERO) -> Extent:
         """Return up to which radius the constraints admit some freed features; they do at the one known."""
-        if not self._varies(freed):
-            return super().reach(freed, known)
+        return self.by_halving(freed, known) if self._varies(freed) else super().reach(freed, known)
+
+    def by_halving(self, freed: Collection[int], known: Rational, tried: Sequence[Rational] = ()) -> Extent:
+        """Return the same, enclosed by halving; some radii are tried first, beyond which nothing turns."""
         cell = _Cell(lambda radius: all(one.admits(freed) for one in self.at(radius, freed)), known)
-        events = [event for i in self.events if i in set(freed) for event in self.events[i]]
-        cell.cut(events)
+        cell.cut(tried)
+        cell.cut(event for i in self.events if i in set(freed) for event in self.events[i])
         while cell.high is None and self._falls_for_ever(freed):  # then it ends, however far out
             cell.cut([max(2 * cell.low, ONE)])
         if cell.high is None:  # nothing happens any more, and terms that vary for ever have been refused
@@ -251,7 +253,7 @@ class JointPath(RadiusPath):
         found = ZERO
         for i, label in enumerate(labels):
             if label and i in self._moving:
-                function, at = self.landscapes[part].ladders[i].function, joint.ground.spot(i, label).infimum.at
+                function, at = self.landscapes[part].ladders[i].line, joint.ground.spot(i, label).infimum.at
                 for side in (-1, 1):
                     end = self._value(i) + side * radius * self.units[i]
                     if at == end:

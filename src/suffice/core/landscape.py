@@ -13,7 +13,8 @@ should the score be constant there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from copy import copy
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -26,9 +27,11 @@ from suffice.errors import RadiusError
 from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.shapes.axis import Axis, Interval, united
+from suffice.shapes.combining import combined
+from suffice.shapes.function import Function
 from suffice.shapes.infimum import Infimum
 from suffice.shapes.pair_pieces import PairPieces
-from suffice.shapes.pieces import Pieces, combine
+from suffice.shapes.pieces import Pieces
 from suffice.shapes.slices import sliced
 
 _BITS = 62  # of a whole number that is safely within 64 bits
@@ -53,12 +56,21 @@ class Spot(NamedTuple):
 
 
 class Ladder:
-    """One feature: its own part, and the cells between which its pair terms change."""
+    """One feature: its own part, and the cells between which its pair terms change.
 
-    def __init__(self, function: Pieces, axis: Axis, varies: NDArray[np.bool_]) -> None:
+    A part that is a curve has a ladder of its own: see `CurvedLadder`.
+    """
+
+    def __init__(self, function: Function, axis: Axis, varies: NDArray[np.bool_]) -> None:
         self.function, self.axis = function, axis
         self.varies = varies.tolist()  # for each cell whether a pair term is not constant along the feature there
         self._whole: dict[tuple[int, bool], Spot | None] = {}
+
+    @property
+    def line(self) -> Pieces:
+        """Its own part, which is straight between knots."""
+        assert isinstance(self.function, Pieces)
+        return self.function
 
     def spots(self, name: str, cell: int, reach: Interval, *, is_integers: bool) -> list[Spot]:
         """Return places such that nothing in a cell and an interval, or its integers, is worse than the worst."""
@@ -66,9 +78,9 @@ class Ladder:
         if inside is None:
             return []
         if self.varies[cell]:
-            found = _corners(self.function, inside, name, is_integers=is_integers)
+            found = _corners(self.line, inside, name, is_integers=is_integers)
             return [Spot.of(cell, one, inside) for one in found]
-        return [Spot.of(cell, _lowest(self.function, inside, is_integers=is_integers), inside)]
+        return [Spot.of(cell, _lowest(self.line, inside, is_integers=is_integers), inside)]
 
     def whole(self, cell: int, *, is_integers: bool) -> Spot | None:
         """Return the worst place of a whole cell with two ends, along which no pair term varies; found once."""
@@ -84,8 +96,8 @@ class Landscape:
 
     Parameters
     ----------
-    mains : sequence of Pieces
-        For each feature its own part.
+    mains : sequence of Function
+        For each feature its own part: `Pieces`, or `Curves`, of which `Tangents` make spots.
     pairs : sequence of two features, the smaller first, and PairPieces
         The part of each two features that have one.
     names : sequence of str
@@ -93,7 +105,7 @@ class Landscape:
     """
 
     def __init__(
-        self, mains: Sequence[Pieces], pairs: Sequence[tuple[tuple[int, int], PairPieces]], names: Sequence[str]
+        self, mains: Sequence[Function], pairs: Sequence[tuple[tuple[int, int], PairPieces]], names: Sequence[str]
     ) -> None:
         self.mains, self.pairs, self.names = tuple(mains), tuple(pairs), tuple(names)
         self.around: list[list[tuple[int, int]]] = [[] for _ in mains]  # for each feature its pairs, and its side there
@@ -105,6 +117,8 @@ class Landscape:
         for (i, j), pair in self.pairs:
             self.cells.append([_cells_in(pair.axes[side], axes[k]) for side, k in enumerate((i, j))])
         self.ladders = tuple(self._ladder(i, axis) for i, axis in enumerate(axes))
+        self.is_learned = False  # whether it is known better by and by, where labellings break a constraint
+        self._scaled: dict[int, Landscape] = {}  # the same in other units
 
     def _ladder(self, i: int, axis: Axis | None) -> Ladder:
         if axis is None:
@@ -114,16 +128,23 @@ class Landscape:
             varies |= self.pairs[e][1].varies[side][self.cells[e][side]]
         return Ladder(self.mains[i], axis, varies)
 
+    def with_ladders(self, ladders: Iterable[Ladder]) -> Landscape:
+        """Return the same landscape where other places of features stand for all of them."""
+        self.tables  # noqa: B018  (made once for all)
+        found = copy(self)
+        found.ladders, found.is_learned, found._scaled = tuple(ladders), True, {}
+        return found
+
     def pair_at(self, e: int, first: Spot, second: Spot) -> Rational:
         """Return the part of a pair at two spots."""
         (_, pair), (rows, columns) = self.pairs[e], self.cells[e]
         return pair.limit(rows[first.cell], first.infimum.at, columns[second.cell], second.infimum.at)
 
-    def alone(self, i: int, row: Sequence[Value]) -> Pieces:
+    def alone(self, i: int, row: Sequence[Value]) -> Function:
         """Return the score as a function of one feature, up to a constant, all others being at a row."""
         ends = ((self.pairs[e], side) for e, side in self.around[i])
         slices = [sliced(pair, side, row[both[1 - side]]) for (both, pair), side in ends]
-        return combine([(ONE, self.mains[i]), *((ONE, one) for one in slices)]) if slices else self.mains[i]
+        return combined([(ONE, self.mains[i]), *((ONE, one) for one in slices)]) if slices else self.mains[i]
 
     def change(self, old: Sequence[Value], new: Sequence[Value]) -> Rational:
         """Return by how much the score differs from one input to another."""
@@ -152,7 +173,10 @@ class Landscape:
 
     @cached_property
     def bits(self) -> int:
-        """The unit is `2^-bits`: small, but the sum of all parts leaves room within `limit`."""
+        """The unit is `2^-bits`: small, but the sum of all parts leaves room within `limit`, as far as cells tell.
+
+        Where parts go on beyond them, a region may need larger units: see `scaled`.
+        """
         size = ZERO
         for ladder in self.ladders:
             known = [abs(one.infimum.value) for one in self._whole_cells(ladder) if one is not None]
@@ -161,6 +185,18 @@ class Landscape:
             size += 4 * max((abs(value) for value in pair.constants.flat), default=ZERO)
         room = fmpq(self.limit >> _ROOM) / max(size, fmpq(1, 2**200))
         return int(room.floor()).bit_length() - 1 if room >= 1 else 1 - int((1 / room).ceil()).bit_length()
+
+    def scaled(self, bits: int) -> Landscape:
+        """Return the same in units of `2^-bits`; made once."""
+        if bits == self.bits:
+            return self
+        if bits not in self._scaled:
+            found = copy(self)
+            for made in ("tables", "_rounded"):
+                found.__dict__.pop(made, None)
+            found.__dict__["bits"] = bits
+            self._scaled[bits] = found
+        return self._scaled[bits]
 
     @staticmethod
     def _whole_cells(ladder: Ladder) -> list[Spot | None]:
@@ -309,11 +345,9 @@ def _lowest(function: Pieces, inside: Interval, *, is_integers: bool) -> Infimum
 def _corners(function: Pieces, inside: Interval, name: str, *, is_integers: bool) -> list[Infimum]:
     """Return the places of an interval at which a function that is affine between a feature's knots can be lowest."""
     low, has_low, high, has_high = inside
-    if low is None or high is None:
-        raise RadiusError(
-            f"a pair term of {name!r} goes on for ever along it, and nothing bounds it there; give a finite radius, or "
-            "a domain with ends"
-        )
+    refuse_endless(name, inside)
+    assert low is not None
+    assert high is not None
     if is_integers:
         function = function.on_integers
     if low == high:
@@ -332,3 +366,12 @@ def _corners(function: Pieces, inside: Interval, name: str, *, is_integers: bool
         if (left, right) not in closed:
             found.append(Infimum.attained(function((left + right) / 2), (left + right) / 2))
     return found
+
+
+def refuse_endless(name: str, inside: Interval) -> None:
+    """Raise an error if an interval along which a pair term of a feature varies has no end."""
+    if inside.low is None or inside.high is None:
+        raise RadiusError(
+            f"a pair term of {name!r} goes on for ever along it, and nothing bounds it there; give a finite radius, or "
+            "a domain with ends"
+        )

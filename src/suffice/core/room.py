@@ -132,7 +132,7 @@ class JointRoom(Room):
 
     def _level(self, joint: Joint, i: int) -> Level:
         ladder, domain = joint.ground.landscape.ladders[i], self.domains[i]
-        axis, main = ladder.axis, ladder.function
+        axis, main = ladder.axis, ladder.line
         points = {axis.cell_of(value) for value in (*domain.categories_, *domain.codes_)}
         reached = points.union(*(axis.cells_between(span.low, span.high) for span in domain.spans))
         around = {cell: _Around(self, joint, i, cell) for cell in reached}

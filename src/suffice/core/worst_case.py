@@ -74,8 +74,6 @@ def sight(
     fair : a sum above it will do if the largest takes long to find
     work : how many entries of tables may be visited; default: as many as the time that is left allows
     """
-    if ground.is_beyond:
-        return None
     if len(freed) == 1 and most > 0 and enough < FAR:
         return _alone(ground, next(iter(freed)), low)
     graph = ground.graph if moves is None else ground.graph._replace(moves=moves)
@@ -128,8 +126,6 @@ def worst(ground: Ground, freed: Collection[int], most: int, moves: Any = None, 
 
 def ceiling(ground: Ground, freed: Collection[int], most: int, *, work: int) -> Rational | None:
     """Return how far the score falls at most, by messages alone and exactly; None where 64 bits do not suffice."""
-    if ground.is_beyond:
-        return None
     graph = ground.graph
     labels, listed = np.zeros(graph.features, dtype=np.int64), np.zeros(len(graph.own), dtype=np.bool_)
     limit, is_free, within = ground.landscape.limit, free_features(ground, freed), _work(ground, work)

@@ -167,13 +167,19 @@ class Card(Told):
 
     @property
     def csv(self) -> str:
-        """The lines as CSV: feature, values, sure points, most points; the last two lines are the totals to reach."""
+        """The lines as CSV: feature, values, sure points, most points; the last two lines are the totals to reach.
+
+        A name that a spreadsheet would take for a formula begins with an apostrophe.
+        """
         names, (no, yes) = self.compiled.model.names, self.compiled.model.classes
         text = io.StringIO()
         write = csv.writer(text, lineterminator="\n")
         write.writerow(["feature", "value", "sure", "most"])
-        write.writerows([names[i], str(cell), sure, most] for i, cell, sure, most in self.lines)
-        write.writerows([[f"{yes}, at least", "", self.enough, ""], [f"{no}, at most", "", "", self.too_few]])
+        for i, cell, sure, most in self.lines:
+            values = _no_formula(str(cell)) if any(isinstance(label, str) for label in cell.labels) else str(cell)
+            write.writerow([_no_formula(names[i]), values, sure, most])
+        write.writerow([_no_formula(f"{yes}, at least"), "", self.enough, ""])
+        write.writerow([_no_formula(f"{no}, at most"), "", "", self.too_few])
         return text.getvalue()
 
     @property
@@ -265,3 +271,8 @@ def _nice(size: Rational) -> Rational:
     while power * 10 <= size:
         power *= 10
     return max(power * k for k in (1, 2, 5) if power * k <= size)
+
+
+def _no_formula(text: str) -> str:
+    """Return text of strangers so that spreadsheets take it for text, whatever it begins with."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

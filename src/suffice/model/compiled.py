@@ -20,6 +20,7 @@ from suffice.numbers.enclosure import FIRST_BITS, Real, exactly
 from suffice.numbers.exact import ONE, Rational, brief
 from suffice.numbers.values import Value
 from suffice.shapes.combining import combined, straight
+from suffice.shapes.curves import Curves
 from suffice.shapes.function import Function
 from suffice.shapes.lazy import Lazy
 from suffice.shapes.pair_pieces import PairPieces, combine_pairs
@@ -43,7 +44,7 @@ class Compiled:
     Raises
     ------
     ModelError
-        If there are terms over two features beside a curved shape, or beside a network with more pieces than the
+        If there are terms over two features beside a smooth shape, or beside a network with more pieces than the
         budget, which is compiled over the regions asked about.
     """
 
@@ -55,10 +56,12 @@ class Compiled:
         self.pieces = model.compile(max_pieces, lazily=True)
         self.pairs = model.compile_pairs(max_pieces)
         self.is_curved = straight(one for functions in self.pieces for one in functions) is None
-        if self.is_curved:
-            model.refuse_pairs("models with curved shapes, or with networks of more than max_pieces pieces,")
+        if not all(isinstance(one, Pieces | Curves) for functions in self.pieces for one in functions):
+            model.refuse_pairs("models with smooth shapes, or with networks of more than max_pieces pieces,")
         self.is_rational = all(isinstance(one, Pieces | Lazy) for functions in self.pieces for one in functions)
-        self.is_enclosed = not all(one.is_exact for functions in self.pieces for one in functions)
+        self.has_tangents = self.is_curved and bool(self.pairs)  # worst cases lie between places of curves and tangents
+        is_exact = all(one.is_exact for functions in self.pieces for one in functions)
+        self.is_enclosed = self.has_tangents or not is_exact
         self._oriented: dict[tuple[int, ...], tuple[Function, ...]] = {}
         self._oriented_pairs: dict[tuple[int, ...], tuple[OrientedPair, ...]] = {}
         self.landscapes: dict[tuple[int, ...], Any] = {}  # what `core` makes of features that act together, by factors
@@ -87,10 +90,19 @@ class Compiled:
         return cls(additive, max_pieces=max_pieces, float_predict=getattr(estimator, "predict_cells", None))
 
     def refuse_smooth(self, what: str, error: type[SufficeError] = ModelError) -> None:
-        """Raise an error if values are only enclosed, with which something cannot deal yet."""
+        """Raise an error if values or worst cases are only enclosed, with which something cannot deal yet."""
+        self.refuse_tangents(what, error)
         if self.is_enclosed:
             raise error(
                 f"{what} cannot deal yet with smooth shapes, whose values are only enclosed, and this model has some"
+            )
+
+    def refuse_tangents(self, what: str, error: type[SufficeError] = ModelError) -> None:
+        """Raise an error if there are curves beside terms over two features, with which something cannot deal yet."""
+        if self.has_tangents:
+            raise error(
+                f"{what} cannot deal yet with curves beside terms over two features, whose worst cases are only "
+                "enclosed, and this model has some"
             )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from flint import fmpq
@@ -52,4 +53,22 @@ def no_duplicates(pairs: list[tuple[Any, Any]], what: str = "an object has the s
     """Return an object from its fields, no name of which may come twice."""
     if len({key for key, _ in pairs}) != len(pairs):
         raise ValueError(what)
+    return dict(pairs)
+
+
+def first_twice(names: Iterable[str]) -> str | None:
+    """Return the first name that has come before, None if each comes once."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object that people write from its fields; `ValueError` if two have the same name."""
+    twice = first_twice(name for name, _ in pairs)
+    if twice is not None:
+        raise ValueError(f"two fields are called {twice!r}; give each its own name")
     return dict(pairs)

@@ -110,6 +110,8 @@ def _class_out(name: Any) -> Any:
     plain = name.item() if isinstance(name, np.generic) else name
     if not is_class(plain):
         raise ModelFileError("the model", f"a class of type {type(name).__name__} cannot be saved; use text or numbers")
+    if isinstance(plain, int) and abs(plain) >= 10**4000:
+        raise ModelFileError("the model", "a class of more than 4000 digits cannot be saved; use text")
     return plain
 
 

@@ -95,7 +95,9 @@ class _Worst(NamedTuple):
 
 def _worst(why: Explanation, part: int, pair: tuple[int, int]) -> _Worst | None:
     """Return the worst case of all free features, as two of them see it; None if it takes too long to find."""
-    constraint = why.constraints[part]
+    constraint = why.case.constraints[
+        part
+    ].outer  # on whose ground every label is one that inputs have, or come close to
     assert isinstance(constraint, Joint)
     ground, free = constraint.ground, frozenset(range(len(why.row))) - set(why.fixed)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from suffice.answers.contrast import Contrast
-from suffice.answers.words import TIE
+from suffice.answers.words import tie
 from suffice.core.case import Case
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, search
 from suffice.solvers.cheapest_break import Break, cheapest_break
@@ -35,5 +35,5 @@ def why_open(case: Case, found: Break | None, possible: Break | None) -> str | N
     if any(one is not None and one.lower_bound < one.cost for one in (found, possible)):
         return OUT_OF_BUDGET
     if case.compiled.is_enclosed:
-        return f"whether less does is {TIE}"
+        return f"whether less does is {tie(case)}"
     return f"whether less does is within the rounding error of {case.question.arithmetic}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suffice.answers.explanation import Explanation
-from suffice.answers.words import TIE, listed
+from suffice.answers.words import listed, tie
 from suffice.core.case import Case
 from suffice.core.constraint import NO_DROP, Constraint
 from suffice.errors import ClaimError, PreferenceError, UnsettledError
@@ -47,7 +47,9 @@ def check_free(case: Case) -> None:
         if not constraint.admits(freed):
             if case.compiled.is_enclosed and outer.admits(freed):
                 case.settle(False)
-                raise UnsettledError(f"whether {listed([case.model.names[i] for i in freed])} can be free is {TIE}")
+                raise UnsettledError(
+                    f"whether {listed([case.model.names[i] for i in freed])} can be free is {tie(case)}"
+                )
             fall, is_exact = constraint.known_fall(freed)
             by = f"by {format_value(fall.value)}" if is_exact else "by more than that"
             amount = "without bound" if fall.is_infinite else by
@@ -76,5 +78,5 @@ def _caveat(case: Case, cover: Cover) -> str:
     if question.is_ball:
         return f"the box around the {int(question.norm)}-norm ball was searched; the ball itself may need fewer"
     if case.compiled.is_enclosed:
-        return f"whether a smaller one is enough is {TIE}"
+        return f"whether a smaller one is enough is {tie(case)}"
     return f"a bound on {question.arithmetic} rounding was subtracted; the deployed model may need fewer features"

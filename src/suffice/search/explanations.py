@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from suffice.answers.explanations import Explanations
-from suffice.answers.words import TIE
+from suffice.answers.words import tie
 from suffice.core.case import Case, cost_of
 from suffice.errors import BudgetError, UnsettledError
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, ROUNDED_MINIMA, search
@@ -22,6 +22,7 @@ from suffice.solvers.proofs import Cover
 )
 def explanations(case: Case, minimal: Literal["size", "subset"]) -> Explanations:
     """Return all minimal explanations, to be iterated over: each comes as soon as it is found."""
+    case.compiled.refuse_tangents("`explanations`")
     check_free(case)
     problem = Problem(case.constraints, case.question.choices)
     cover = _smallest(case) if minimal == "size" else None
@@ -39,5 +40,5 @@ def _smallest(case: Case) -> Cover:
         )
     if bound.cost < cover.cost:
         case.settle(False)
-        raise UnsettledError(f"whether a set smaller than {cost_of(cover.cost, choices.unit)} is enough is {TIE}")
+        raise UnsettledError(f"whether a set smaller than {cost_of(cover.cost, choices.unit)} is enough is {tie(case)}")
     return cover

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from suffice.answers.inflated import Inflated, Range
-from suffice.answers.words import TIE, listed, true_end
+from suffice.answers.words import listed, tie, true_end
 from suffice.core.case import Case
 from suffice.errors import ClaimError, OptionError, UnsettledError
 from suffice.numbers.exact import ZERO
@@ -26,6 +26,7 @@ def inflate(case: Case, fixed: Sequence[int] | None) -> Inflated:
     The ranges are found one after the other: each is the widest interval around the row's value (or set of categories)
     that the ranges before it, and the free features in their region, leave room for.
     """
+    case.compiled.refuse_tangents("`inflate`")
     if fixed is None:
         return _inflated(case, explain.run(case).fixed)
     for name in sorted(case.question.given & (PREFERENCES | {"max_nodes"})):
@@ -66,6 +67,6 @@ def _halved(case: Case, fixed: Sequence[int], freed: Sequence[int]) -> Iterator[
             found, floors = room.widest(i)
         except OpenEndError:
             case.settle(False)
-            raise UnsettledError(f"up to where {case.model.names[i]} may go is {TIE}") from None
+            raise UnsettledError(f"up to where {case.model.names[i]} may go is {tie(case)}") from None
         room = room.without(found, floors)
         yield i, found

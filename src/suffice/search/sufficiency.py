@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suffice.answers.sufficiency import Sufficiency
-from suffice.answers.words import TIE
+from suffice.answers.words import tie
 from suffice.core.case import Case
 from suffice.core.counterexamples import easiest_break
 from suffice.errors import UnsettledError
@@ -26,7 +26,7 @@ def sufficiency(case: Case, fixed: Sequence[int]) -> Sufficiency:
     broken = easiest_break(case.outer, (), freed)
     case.settle(broken is not None)
     if broken is None and case.compiled.is_enclosed:
-        raise UnsettledError(f"whether these features suffice is {TIE}; change the row or the radius slightly")
+        raise UnsettledError(f"whether these features suffice is {tie(case)}; change the row or the radius slightly")
     if broken is None:
         between = "rounding" if case.question.arithmetic != "exact" else "the difference between the ball and its box"
         raise UnsettledError(f"that these features suffice is neither proven nor refuted: it depends on {between}")

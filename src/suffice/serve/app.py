@@ -27,7 +27,7 @@ from suffice.present.models import model_document
 from suffice.question.documents import Json
 from suffice.serve import answers
 from suffice.serve.asker import Asker
-from suffice.serve.bodies import Body
+from suffice.serve.bodies import Body, StrictRoute
 from suffice.serve.description import describe_rows, describe_token
 from suffice.serve.guard import Guard
 from suffice.serve.lanes import Lanes
@@ -92,6 +92,7 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
     )
+    app.router.route_class = StrictRoute
     add_handlers(app)
     describe_rows(app, explainer.model)
     if token is not None:

@@ -6,11 +6,15 @@ values go on to `Question.from_document` as they are, and so does everything tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Annotated, Any, Literal, Union
 
+from fastapi import HTTPException, Request, Response
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, create_model
 
+from suffice.model.fields import named_once
 from suffice.question.claim import Claim
 from suffice.question.claims import CLAIMS
 from suffice.question.documents import Json
@@ -31,6 +35,32 @@ Number = Annotated[
 ]
 Cell = Annotated[Text | _Integer | _Float | None, Field(description="A number, the name of a category, or null.")]
 Cells = Annotated[dict[str, Cell], Field(description="A value for each feature, in the features' own units.")]
+
+
+class StrictRequest(Request):
+    """A request whose body is read as JSON that says nothing twice."""
+
+    async def json(self) -> Any:
+        """Return what the body says."""
+        try:
+            return json.loads(await self.body(), object_pairs_hook=named_once)
+        except json.JSONDecodeError:
+            raise
+        except (ValueError, RecursionError) as error:  # a field twice, no text, a number or nesting beyond all use
+            raise HTTPException(400, f"the body cannot be read as JSON: {' '.join(str(error).split())[:200]}") from None
+
+
+class StrictRoute(APIRoute):
+    """Hands its endpoint such requests."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        answer = super().get_route_handler()
+
+        async def answered(request: Request) -> Response:
+            return await answer(StrictRequest(request.scope, request.receive))
+
+        return answered
 
 
 class Body(BaseModel):

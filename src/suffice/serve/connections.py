@@ -2,7 +2,7 @@
 
 uvicorn bounds how long an answered connection may be silent, and no more. Here a clock runs until the head of the first
 request, until that of the next, and whenever a client does not read what it is sent. Where there are too many
-connections, a new one takes the place of the one that has been waiting for a request the longest.
+connections, a new one takes the place of the one that has been waiting for a whole request the longest.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import time
 from collections import Counter
 from typing import Any
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from suffice.serve.limits import Limits
 
+HEAD_BYTES = 16_384  # bytes of the head of a request
 _HIGH, _LOW = 524_288, 65_536  # bytes in the buffer of a connection when sending stops, and when it goes on
 _BUSY = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
 
@@ -50,7 +52,7 @@ class Connections:
             del self._clients[client]
 
     def waits(self, connection: Connection, client: str) -> None:
-        """Remember that a connection has no request under way."""
+        """Remember that a connection has sent no whole request."""
         self._waiting.setdefault(connection, client)
 
     def works(self, connection: Connection) -> None:
@@ -66,11 +68,41 @@ class Connections:
         return True
 
 
+class Requests(h11.Connection):
+    """What h11 reads, less what costs far more to read than to send.
+
+    h11 bounds the head of a request only while it has not arrived as a whole, and reads chunks one by one: a million
+    chunks of a byte each hold the server up for many seconds. So bodies come with their length.
+    """
+
+    def __init__(self, max_head: int) -> None:
+        super().__init__(h11.SERVER, max_head)
+        self._max_head = max_head
+        self.refused: str | None = None
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        """Return what the client sent next."""
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self.refused = self._refused(event)
+            if self.refused is not None:
+                raise h11.RemoteProtocolError(self.refused)
+        return event
+
+    def _refused(self, request: h11.Request) -> str | None:
+        if any(name == b"transfer-encoding" for name, _ in request.headers):
+            return "Send the body with its length (Content-Length), not in chunks."
+        if len(request.target) + sum(len(name) + len(value) + 4 for name, value in request.headers) > self._max_head:
+            return f"The head of a request can have at most {self._max_head:,} bytes."
+        return None
+
+
 class Connection(H11Protocol):
     """uvicorn's connection, with clocks."""
 
     def __init__(self, every: Connections, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.conn = Requests(self.config.h11_max_incomplete_event_size or HEAD_BYTES)
         self._every, self._limits = every, every.limits
         self._address, self._is_admitted, self._is_counted = "", False, False
         self._clock: asyncio.TimerHandle | None = None
@@ -106,6 +138,11 @@ class Connection(H11Protocol):
             super().data_received(data)
             self._look()
 
+    def send_400_response(self, msg: str) -> None:
+        """Say what is wrong with a request, and close."""
+        assert isinstance(self.conn, Requests)
+        super().send_400_response(self.conn.refused or msg)
+
     def on_response_complete(self) -> None:
         """Wait for the next request, unless it is there already."""
         super().on_response_complete()
@@ -130,10 +167,13 @@ class Connection(H11Protocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def _look(self) -> None:
-        """Stop the clock once a request has begun."""
-        if self._is_working and self._clock is not None:
+        """Stop the clock once a request has begun; until its body is there, it may have to go for another."""
+        if not self._is_working:
+            return
+        if self._clock is not None:
             self._clock.cancel()
             self._clock = None
+        if self.conn.their_state is not h11.SEND_BODY:
             self._every.works(self)
 
     def _wait(self, seconds: float) -> None:

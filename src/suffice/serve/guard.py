@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Mapping
 from urllib.parse import SplitResult, urlsplit
 
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from suffice.serve.limits import Limits
@@ -47,9 +47,7 @@ class Guard:
             return
         answer = _in_pieces(self._with_headers(send))
         try:
-            self._check(
-                scope["path"], {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-            )
+            self._check(scope["path"], Headers(raw=scope["headers"]))
             body = await asyncio.wait_for(self._read(receive), self.max_seconds)
         except ProblemError as refused:
             await problem(refused.status, refused.detail, headers=refused.headers)(scope, receive, answer)
@@ -58,11 +56,11 @@ class Guard:
         else:
             await self.app(scope, _replayed(body, receive), answer)
 
-    def _check(self, path: str, headers: Mapping[str, str]) -> None:
-        host, origin, length = (headers.get(name, "") for name in ("host", "origin", "content-length"))
+    def _check(self, path: str, headers: Headers) -> None:
+        host, length = (headers.get(name, "") for name in ("host", "content-length"))
         if self.hosts is not None and _split(f"//{host}").hostname not in self.hosts:
             raise ProblemError(403, "this server only answers requests for the host it was started with")
-        if origin and _split(origin).netloc != host:
+        if any(_split(origin).netloc != host for origin in headers.getlist("origin") if origin):
             raise ProblemError(403, "requests from other sites are refused")
         if self._expected is not None and path not in OPEN:
             self._check_token(headers.get("authorization", ""))

@@ -17,12 +17,11 @@ from suffice.adapters.files import load_any
 from suffice.errors import DataError, ModelFileError
 from suffice.explainer import Explainer
 from suffice.serve.app import LOOPBACK, create_app
-from suffice.serve.connections import Connections, Seldom
+from suffice.serve.connections import HEAD_BYTES, Connections, Seldom
 from suffice.serve.limits import Limits
 from suffice.tables.reading import DataTable, read_table
 
 _SHORTEST_TOKEN = 16
-_HEAD_BYTES = 16_384
 _BACKLOG = 100  # connections taken at once
 _OTHER_FILES = 150  # that the process needs beside its connections
 
@@ -102,7 +101,7 @@ def configured(app: ASGIApp, limits: Limits) -> uvicorn.Config:
         server_header=False,
         timeout_keep_alive=int(limits.idle_seconds) + 1,  # the connection's own clock is first
         timeout_graceful_shutdown=int(limits.stop_seconds),
-        h11_max_incomplete_event_size=_HEAD_BYTES,
+        h11_max_incomplete_event_size=HEAD_BYTES,
         backlog=_BACKLOG,
     )
     for name in ("uvicorn.error", "asyncio"):

@@ -264,6 +264,15 @@ def _turn(one: fmpq_poly, low: Rational | None, high: Rational | None) -> Turn |
     return Turn(place, Infimum(True, value, True, _inside(place, low, high), 0))
 
 
+def turn_between(one: fmpq_poly, low: Rational, high: Rational) -> Rational | None:
+    """Return a rational at or beside the place where a polynomial of degree 3 or less turns from falling to rising."""
+    turn = _turn(one, low, high)
+    if turn is None:
+        return None
+    assert isinstance(turn.infimum.at, fmpq)
+    return turn.infimum.at
+
+
 def _inside(place: Surd, low: Rational | None, high: Rational | None) -> Rational:
     """Return a rational beside a place, within the same piece."""
     bits = 64

@@ -19,13 +19,14 @@ import os
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
 from suffice.errors import DataError, FeatureNameError, SufficeError
+from suffice.model.fields import first_twice, named_once
 from suffice.numbers.values import is_writable
 
 MOST_CELLS = 20_000_000  # a table is read whole, at about 100 bytes a cell
@@ -98,16 +99,6 @@ class DataTable:
         return self.columns.index(name)
 
 
-def first_twice(names: Iterable[str]) -> str | None:
-    """Return the first name that has come before, None if each comes once."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None
-
-
 def read_table(path: str | os.PathLike[str]) -> DataTable:
     """Read a table; the end of the file's name tells its format.
 
@@ -175,7 +166,7 @@ def _read_json_lines(file: Path, lines: Iterator[str]) -> DataTable:
         if not line.strip():
             continue
         try:
-            one = json.loads(line, parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=_fields)
+            one = json.loads(line, parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=named_once)
         except (ValueError, RecursionError) as error:  # the latter: lists within lists, without an end
             raise DataError(f"{file}: line {number} cannot be read as JSON ({error})") from None
         if not isinstance(one, dict) or any(isinstance(cell, (dict, list)) for cell in one.values()):
@@ -192,13 +183,6 @@ def _read_json_lines(file: Path, lines: Iterator[str]) -> DataTable:
     _check_limit(file, len(found) * len(columns), MOST_CELLS, "cells")
     rows = tuple(tuple(None if one.get(name) == "" else one.get(name) for name in columns) for one in found)
     return DataTable(str(file), tuple(columns), rows)
-
-
-def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    twice = first_twice(name for name, _ in pairs)
-    if twice is not None:
-        raise ValueError(f"two fields are called {twice!r}; give each its own name")
-    return dict(pairs)
 
 
 def _separator(file: Path, first: str) -> str:

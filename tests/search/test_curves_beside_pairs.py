@@ -1,0 +1,203 @@
+"""Questions about models with curves beside products, against the exact minima of quadratic forms and all sets."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import pytest
+from flint import fmpq
+from oracles.squares import World
+
+import suffice
+from suffice import (
+    AdditiveModel,
+    CertificateError,
+    Domain,
+    Explainer,
+    Feature,
+    ModelError,
+    PiecewisePolynomial,
+    Product,
+    RadiusError,
+    Status,
+)
+from suffice.core.case import Case
+from suffice.question.question import Question
+
+LINE = PiecewisePolynomial([], [[0, 1]])
+
+
+def squares(first, second, product, intercept, *, low=-2, high=2):
+    """`intercept` + first · x² + second · y² + product · x · y, on a box."""
+    box = Domain.interval(low, high)
+    return AdditiveModel(
+        [PiecewisePolynomial([], [[0, 0, first]]), PiecewisePolynomial([], [[0, 0, second]])],
+        intercept,
+        "binary",
+        [Feature("x", box), Feature("y", box)],
+        pairs={("x", "y"): Product(PiecewisePolynomial([], [[0, product]]), LINE)},
+    )
+
+
+def worlds(first, count):
+    """Random worlds whose claim holds at the row, every third with a tie, and what the oracle admits."""
+    for seed in range(first, first + count):
+        world = World(seed)
+        if seed % 3 == 0:
+            world.with_tie()
+        sets = [freed for size in range(world.count + 1) for freed in combinations(range(world.count), size)]
+        admitted = {freed: world.admits(freed, world.radii) for freed in sets}
+        if admitted[()]:
+            options = {"unit": "raw"} | ({"claim": world.claim} if world.claim is not None else {})
+            radii = dict(zip(world.names, world.radii, strict=True))
+            yield world, Explainer(world.model()), radii, options, admitted
+
+
+def breaks(world, point):
+    scores = world.scores([x if x in world.labels[i] else Fraction(x) for i, x in enumerate(point)])
+    values = [
+        (constant + sum(w * s for w, s in zip(weights, scores, strict=True)), is_strict)
+        for weights, constant, is_strict in world.inequalities()
+    ]
+    return any(value < 0 or (value == 0 and is_strict) for value, is_strict in values)
+
+
+@pytest.mark.parametrize("first", range(0, 24, 8))
+def test_smallest_sets_are_those_of_all_sets(first):
+    for world, explainer, radii, options, admitted in worlds(first, 8):
+        why = explainer.explain(world.row, radii, **options)
+        best = min(world.count - len(freed) for freed, is_so in admitted.items() if is_so)
+        assert why.status is Status.PROVEN
+        assert why.size == best
+        free = tuple(i for i in range(world.count) if i not in why.fixed)
+        assert admitted[free]
+        least = min(world.lowest(part, free, world.radii) for part in world.inequalities())
+        assert 0 <= why.slack <= least
+        for name in why.features:
+            point = why.counterexample(name)
+            assert breaks(world, [point[one] for one in world.names])
+
+
+def test_every_set_is_told_to_suffice_or_broken():
+    for world, explainer, radii, options, admitted in worlds(100, 6):
+        for freed, is_so in admitted.items():
+            fixed = [name for i, name in enumerate(world.names) if i not in freed]
+            found = explainer.sufficiency(world.row, fixed, radii, **options)
+            assert bool(found) == is_so
+            if not is_so:
+                assert breaks(world, [found.counterexample[name] for name in world.names])
+
+
+def test_contrasts_and_nearest_inputs_break_and_nothing_smaller_does():
+    for world, explainer, radii, options, admitted in worlds(200, 5):
+        least = min((len(freed) for freed, is_so in admitted.items() if not is_so), default=None)
+        for found in (
+            explainer.contrast(world.row, radii, **options),
+            explainer.counterfactual(world.row, radii, **options),
+        ):
+            assert found.is_possible == (least is not None)
+            if least is not None:
+                assert found.size == least == found.lower_bound
+                assert breaks(world, [found.counterexample[name] for name in world.names])
+
+
+def test_radii_are_enclosed():
+    for world, explainer, _, options, _ in worlds(300, 5):
+        found = explainer.radius(world.row, world.names[:1], **options)
+        free = tuple(range(1, world.count))
+        if found.radius == float("inf"):
+            assert world.admits(free, [Fraction(100)] * world.count)
+        else:
+            near = Fraction(1, 2**20) * max(found.radius, 1)
+            assert not found.radius or world.admits(free, [found.radius] * world.count)
+            assert not world.admits(free, [found.radius + near] * world.count)
+
+
+@pytest.mark.parametrize(("less", "is_enough"), [(Fraction(1, 1000), True), (Fraction(-1, 1000), False)])
+def test_a_joint_minimum_inside_the_box_is_told_apart_from_a_bound(less, is_enough):
+    """2x² + 3y² - xy is lowest at 0 and 0, where both move at once."""
+    explainer = Explainer(squares(2, 3, -1, 0))
+    found = explainer.sufficiency([1, Fraction(1, 3)], [], "inf", claim=suffice.AtLeast(-less))
+    assert bool(found) == is_enough
+
+
+def test_a_tie_that_tangents_do_not_tell_is_bounded_and_said():
+    explainer, row, claim = Explainer(squares(2, 3, -1, 0)), [1, Fraction(1, 3)], suffice.AtLeast(0)
+    why = explainer.explain(row, "inf", claim=claim)
+    assert (why.lower_bound, why.size, why.status) == (0, 1, Status.BOUNDED)
+    assert "not told by the tangents" in str(why)
+    with pytest.raises(suffice.UnsettledError, match="not told by the tangents"):
+        explainer.sufficiency(row, [], "inf", claim=claim)
+    assert explainer.contrast(row, "inf", claim=claim).status is not Status.PROVEN
+
+
+def test_more_tangents_bring_the_grounds_together():
+    explainer = Explainer(squares(1, 1, -1, 1))
+    case = Case.of(explainer.compiled, Question.read(explainer.model, "inf"), [1, 2])
+    gaps = []
+    for _ in range(6):
+        (constraint,) = case.constraints
+        falls = [one.fall([0, 1]).value for one in (constraint.inner, constraint.outer)]
+        assert falls[0] >= 3 >= falls[1]  # from 1 - 2 + 4 to 0
+        gaps.append(falls[0] - falls[1])
+        constraint.inner.ground.visited.add(constraint.inner.worst([0, 1]).labels)
+        case = case.refined()
+    assert gaps[-1] <= gaps[0] / 2**8
+
+
+def test_curves_whose_pair_terms_are_steps_need_no_end():
+    """Along a step a curve has its own minimum; only what varies for ever is refused."""
+    steps = suffice.PairSteps(suffice.Bins(cuts=[0]), suffice.Bins(cuts=[0]), [[0, 1], [1, 0]])
+    model = AdditiveModel(
+        [PiecewisePolynomial([], [[0, 0, 1]]), PiecewisePolynomial([], [[0, -2, 1]])],
+        3,
+        "binary",
+        [Feature("x"), Feature("y")],
+        pairs={("x", "y"): steps},
+    )
+    why = Explainer(model).explain([1, 1], "inf")
+    assert why.size == 0
+    assert why.status is Status.PROVEN
+    endless = AdditiveModel(
+        [PiecewisePolynomial([], [[0, 0, 1]]), LINE], 3, "binary", [Feature("x"), Feature("y")],
+        pairs={("x", "y"): Product(LINE, LINE)},
+    )  # fmt: skip
+    with pytest.raises(RadiusError, match="goes on for ever"):
+        Explainer(endless).explain([1, 1], "inf")
+
+
+def test_what_is_not_answered_yet_is_refused_with_a_sentence():
+    explainer = Explainer(squares(1, 1, 1, 1))
+    for ask in (explainer.relevance, explainer.explanations, explainer.inflate):
+        with pytest.raises(ModelError, match="curves beside terms over two features"):
+            ask([1, 1], 1, unit="raw")
+    with pytest.raises(CertificateError, match="no certificates yet"):
+        explainer.explain([1, 1], 1, unit="raw").certificate()
+
+
+def test_a_batch_has_the_answers_of_single_rows():
+    import numpy as np
+
+    explainer = Explainer(squares(1, 2, -1, -2))
+    table = np.array([[1.0, 1.0], [2.0, -1.0], [0.5, 0.25]])
+    found = explainer.explain_batch(table, 1, unit="raw")
+    for k, row in enumerate(table):
+        assert found.sizes[k] == explainer.explain(row, 1, unit="raw").size
+
+
+def test_tangents_are_below_a_curve_and_places_on_it():
+    from suffice.core.tangents import _corners
+    from suffice.shapes.axis import Interval
+
+    (curve,) = PiecewisePolynomial([1], [[0, 1, 0, -1], [0, 0, 1]]).compile()
+    inside = Interval(fmpq(-2), True, fmpq(3), False)
+    places = (fmpq(1, 3), fmpq(5, 2))
+    lower = _corners(curve, inside, places, is_integers=False, is_inner=True)
+    on = _corners(curve, inside, places, is_integers=False, is_inner=False)
+    assert all(one.value <= curve(one.at) for one in lower if not one.side)
+    assert all(one.value == curve(one.at) for one in on if not one.side)
+    for slope in (fmpq(k, 3) for k in range(-30, 31)):
+        below = min(one.value + slope * one.at for one in lower)
+        above = min(one.value + slope * one.at for one in on)
+        grid = min(curve(fmpq(k, 50)) + slope * fmpq(k, 50) for k in range(-100, 150))
+        assert below <= grid
+        assert below <= above <= below + 2
