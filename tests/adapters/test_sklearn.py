@@ -496,8 +496,9 @@ def test_powers_of_one_column_and_normal_columns_are_curves():
         assert explainer.compiled.is_curved
         rows = X[columns].head(40)
         assert [explainer.predict(row) for _, row in rows.iterrows()] == pipeline.predict(rows).tolist()
+    pipeline = fitted(StandardScaler(), PolynomialFeatures(3), LogisticRegression(), columns=["age", "income"])
     with pytest.raises(AdapterError, match="multiplies 3 columns"):
-        suffice.from_model(fitted(PolynomialFeatures(3), LogisticRegression(), columns=["age", "income"]))
+        suffice.from_model(pipeline)
 
 
 @pytest.mark.parametrize("container", ["pandas", "default"])
