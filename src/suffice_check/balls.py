@@ -153,11 +153,11 @@ def logarithm(a: Ball) -> Ball:
     low, high = a[0] - a[1], a[0] + a[1]
     if low <= 0:
         raise UnknownError
-    first, second = _log(low), _log(high)
+    first, second = log_of(low), log_of(high)
     return of_ends(first[0] - first[1], second[0] + second[1])
 
 
-def _log(x: int) -> Ball:
+def log_of(x: int) -> Ball:
     """Return the logarithm of one number above 0: a guess, and what the exponential function says it lacks."""
     shift = x.bit_length() - BITS  # x = 2^shift · y with 1/2 ≤ y < 1
     y = x >> shift if shift > 0 else x << -shift

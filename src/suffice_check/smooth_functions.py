@@ -19,6 +19,7 @@ from suffice_check.balls import (
     exp_minus,
     hull,
     inverse,
+    log_of,
     logarithm,
     minus,
     most,
@@ -153,15 +154,25 @@ def normal_quantile(z: Ball) -> Taylor:
     return y, slope, half(times(y, square(slope)))
 
 
+@lru_cache(maxsize=1)
+def _softplus_at(m: int) -> tuple[Ball, Ball, Ball]:
+    (s, u, _), (e, off) = _sigmoid_at(m), exp_minus(abs(m))
+    value, error = log_of(ONE + e)  # log(1 + e^-|m|), whose slope is at most 1 along e
+    return (value + max(m, 0), error + off), s, half(u)
+
+
 def softplus(z: Ball, beta: Fraction) -> Taylor:
-    """Return those of log(1 + e^(beta · z)) / beta."""
+    """Return those of log(1 + e^w) / beta, w = beta · z: along w its derivatives are those of the sigmoid."""
     factor = of(beta)
     w = times(factor, z)
-    s, u, _ = sigmoid(w)
-    e = exp(w if w[0] < 0 else negative(w))
-    value = logarithm(plus(UNIT, e))
-    value = value if w[0] < 0 else plus(w, value)
-    return times(value, inverse(factor)), s, half(times(factor, u))
+    m, r = w
+    if r <= ONE:
+        at, u = _softplus_at(m), most(_sigmoid_at(m)[1])
+        value, s, bend = widened(at, r, min(ONE // 10, larger(u, r))) if r else at
+    else:  # it rises from end to end
+        value, (s, steep, _) = hull(_softplus_at(m - r)[0], _softplus_at(m + r)[0]), sigmoid(w)
+        bend = half(steep)
+    return times(value, inverse(factor)), s, times(factor, bend)
 
 
 def mish(z: Ball) -> Taylor:

@@ -2,7 +2,9 @@
 
 import copy
 import json
+import math
 import random
+import statistics
 from fractions import Fraction
 from itertools import pairwise
 
@@ -30,8 +32,9 @@ from suffice import (
     Within,
 )
 from suffice.model.writing import to_bytes
-from suffice_check import RejectedError, UnreadableError, balls, check
+from suffice_check import RejectedError, UnreadableError, balls, check, shapes, smooth
 from suffice_check.checker import Checker
+from suffice_check.network import Tensor
 from suffice_check.shape_reading import read_any
 from suffice_check.smooth import Cell
 from suffice_check.smooth_functions import function
@@ -109,6 +112,28 @@ def test_errors_are_counted_where_they_are_not_covered_by_spare_digits(monkeypat
             assert holds(dense, mpmath.npdf(real(x))), x
 
 
+def test_guesses_of_floats_are_not_believed(monkeypatch):
+    """A wrong guess is refused, or mended; it never shows in what is found."""
+
+    class Wrong:
+        def inv_cdf(self, p):
+            return statistics.NormalDist().inv_cdf(p) + 0.3
+
+    monkeypatch.setattr(balls, "NormalDist", Wrong)
+    monkeypatch.setattr(balls, "log", lambda x: math.log(x) + 0.1)
+    with mpmath.workprec(DIGITS):
+        for x in (balls.ONE // 3, balls.ONE // 50, balls.ONE // 10**6):
+            for enclose, exact in (
+                (balls.logarithm, mpmath.log(real(x))),
+                (balls.quantile, mpmath.sqrt(2) * mpmath.erfinv(2 * real(x) - 1)),
+            ):
+                try:
+                    found = enclose((x, 0))
+                except balls.UnknownError:
+                    continue
+                assert holds(found, exact)
+
+
 def test_constants_are_what_they_are_called():
     with mpmath.workprec(600):
         assert mpmath.floor(mpmath.pi * 2**256) == balls._PI
@@ -117,10 +142,11 @@ def test_constants_are_what_they_are_called():
             assert 0 <= mpmath.exp(-mpmath.mpf(i) / 256) * 2**256 - balls._of_256ths(i) < 4
 
 
-@pytest.mark.parametrize("name", ["sigmoid", "tanh", "silu", "gelu"])
+@pytest.mark.parametrize("name", ["sigmoid", "tanh", "silu", "gelu", "softplus", "mish"])
 def test_coefficients_hold_over_wide_balls_and_where_functions_are_flat(name):
     """What bounds the third derivative must hold, near its largest value and far out, for balls of any width."""
-    formula, exact, rng = function(name, []), FUNCTIONS[name,], random.Random(name)
+    parameters = [Fraction(2)] if name == "softplus" else []
+    formula, exact, rng = function(name, parameters), FUNCTIONS[(name, *map(int, parameters))], random.Random(name)
     with mpmath.workprec(DIGITS):
         for _ in range(15 if name == "gelu" else 60):  # whose derivatives the other library finds slowly
             m = int(rng.choice([0, 0.4, 0.75, 0.79, 1.3, 2.5, 6, 20, rng.uniform(-9, 9)]) * 2**60) << (balls.BITS - 60)
@@ -220,6 +246,28 @@ def test_jets_of_networks_hold_in_many_digits(activation):
             assert all(real(jet.at_least()) <= value and holds(jet.cell[0], value) for value in values)
             chord = (values[-1] - values[0]) / (ends[1] - ends[0])
             assert abs(chord - real(jet.cell[1][0])) <= real(jet.cell[1][1])
+
+
+def test_values_at_a_number_are_those_over_a_cell_of_no_width_and_jumps_inside_are_refused():
+    first = smooth.read_layer(
+        Tensor("F64", (2, 1), (0.5, -3.0)), Tensor("F64", (2,), (0.25, 1.0)), [function("tanh", [])]
+    )
+    second = smooth.read_layer(Tensor("F64", (2, 2), (1.0, 2.0, -1.0, 0.5)), None, [function("gelu", [])])
+    last = smooth.read_layer(Tensor("F64", (1, 2), (1.0, 1.0)), None, [])
+    network = smooth.SmoothNetwork([first, second, last], {2: 1})
+    at = Fraction(3, 8)
+    with mpmath.workprec(DIGITS):
+        a, b = mpmath.tanh(_mp(at) / 2 + 0.25), mpmath.tanh(1 - 3 * _mp(at))
+        exact = sum(FUNCTIONS["gelu",](one) for one in (a + 2 * b, b / 2 - a)) + a + b
+        (value,), (jet,) = network.values(at), network.jets(Cell(at, at, at))
+        assert holds(value, exact)
+        assert holds(jet.middle[0], exact)
+    jump = smooth.Exact(shapes.steps([Fraction(0)], [(Fraction(0),), (Fraction(1),)], "left"))
+    with pytest.raises(balls.UnknownError):
+        jump.on(smooth.variable(Cell(Fraction(-1), Fraction(1), Fraction(1, 2))))
+    bent = smooth.Exact(shapes.broken_line([Fraction(0)], [(Fraction(0),)], [(Fraction(-1),), (Fraction(2),)]))
+    (jet,) = bent.on(smooth.variable(Cell(Fraction(-1), Fraction(1), Fraction(1, 2))))
+    assert jet.cell[2] is None
 
 
 class World:
