@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from suffice.core.constraint import NO_DROP, Constraint
-from suffice.core.radius_path import Extent, RadiusPath
+from suffice.core.extent import Extent
+from suffice.core.radius_path import RadiusPath
 from suffice.errors import BudgetError
 from suffice.numbers.exact import ONE, ZERO, Rational, brief
 from suffice.solvers.cheapest_break import Break
