@@ -100,6 +100,14 @@ def test_contrasts_and_nearest_inputs_break_and_nothing_smaller_does():
                 assert breaks(world, [found.counterexample[name] for name in world.names])
 
 
+def test_what_seemed_to_break_a_claim_may_not_once_curves_are_known_better():
+    world = World(2002)
+    radii = dict(zip(world.names, world.radii, strict=True))
+    found = Explainer(world.model()).counterfactual(world.row, radii, unit="raw", max_changed=1)
+    singles = [(i,) for i in range(world.count) if not world.admits((i,), world.radii)]
+    assert found.is_possible == bool(singles)
+
+
 def test_radii_are_enclosed():
     for world, explainer, _, options, _ in worlds(300, 5):
         found = explainer.radius(world.row, world.names[:1], **options)
