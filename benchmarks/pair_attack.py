@@ -2,7 +2,7 @@
 
     python benchmarks/pair_attack.py [--rows 20] [--changes 10000] [--only WORD ...]
 
-Twelve models of other packages are fitted and taken over. Of each, explanations of so many
+Thirteen models of other packages are fitted and taken over. Of each, explanations of so many
 rows are attacked: so many changes of the free features at once, on cuts and one float beside them as well as between,
 go to the original's own `predict`, which must answer as for the row (of a regression: within what was claimed). Every
 counterexample must change its answer. The first failure ends the run; it prints a line for each model that held.
@@ -105,6 +105,14 @@ MODELS = {
             make("sklearn.linear_model.LogisticRegression", max_iter=300),
         ),
         "breast_cancer",
+    ),
+    "squares, products and logistic regression: wine": lambda: fitted(
+        pipe(
+            make(f"{PRE}.StandardScaler"),
+            make(f"{PRE}.PolynomialFeatures"),
+            make("sklearn.linear_model.LogisticRegression", max_iter=300),
+        ),
+        "wine",
     ),
 }
 

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import typer
 
 from suffice import AdditiveModel, Explainer, Steps
-from suffice.cli.app import app as commands
+from suffice.cli.app import loaded
 from suffice.question.claims import CLAIMS
 from suffice.question.question import OPTIONS
 from suffice.search.registry import SEARCHES
@@ -91,8 +90,7 @@ def cli_option(option: str) -> set[str]:
 
 def cli_options(name: str) -> set[str]:
     """Return the options of a command."""
-    group: Any = typer.main.get_command(commands)
-    return {spelled for parameter in group.commands[name].params for spelled in parameter.opts}
+    return {spelled for parameter in loaded(name).params for spelled in parameter.opts}
 
 
 def http_fields() -> dict[str, set[str]]:

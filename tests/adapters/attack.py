@@ -206,7 +206,7 @@ def _counterexamples(model, original, explainer, why, label):
     seen = 0
     for name in why.features:
         point = why.counterexample(name)
-        cells = [_plain(point[feature]) for feature in model.names]
+        cells = [_inside(domain, point[name]) for name, domain in zip(model.names, model.domains, strict=True)]
         scores = np.array([_floats(explainer.score(cells))])
         if _near_tie(model, scores, 1e-6)[0]:
             continue
@@ -217,6 +217,14 @@ def _counterexamples(model, original, explainer, why, label):
         assert given == mine, "a counterexample changes nothing"
         seen += 1
     return seen
+
+
+def _inside(domain, value):
+    """The float of a cell; where that is beyond an end of the domain, which is no float, the next one inside."""
+    cell = _plain(value)
+    if cell in domain or not isinstance(cell, float):
+        return cell
+    return next(near for near in (math.nextafter(cell, end) for end in (-math.inf, math.inf)) if near in domain)
 
 
 def _plain(value):

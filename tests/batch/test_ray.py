@@ -1,8 +1,10 @@
-"""The same function on a real Ray cluster of this machine, with a worker killed in the middle."""
+"""The same function on a real Ray cluster of this machine, with a worker or the driver killed in the middle."""
 
 import os
 import signal
+import subprocess
 import sys
+import textwrap
 import warnings
 
 import numpy as np
@@ -49,21 +51,27 @@ class DyingExplainer(ArrowExplainer):
         return found
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
-def test_a_killed_worker_changes_nothing(cluster, tmp_path, kind):
+def files(folder, kind):
+    """Write a model, and 4,000 rows of it; return where the rows are."""
     rng = np.random.default_rng(0)
     shapes = [
         suffice.PiecewiseLinear(np.sort(rng.normal(size=8)).tolist(), rng.normal(size=8).tolist()) for _ in range(4)
     ]
-    suffice.AdditiveModel(shapes, 0.1).save(tmp_path / "model.safetensors")
+    suffice.AdditiveModel(shapes, 0.1).save(folder / "model.safetensors")
     table = arrow.table({"id": range(4000), **{f"x{i}": rng.normal(size=4000) for i in range(4)}})
-    path = tmp_path / f"rows.{kind}"
+    path = folder / f"rows.{kind}"
     if kind == "parquet":
         parquet.write_table(table, path, row_group_size=500)
     else:
         path.write_text(
             "\n".join([",".join(table.column_names), *(",".join(map(str, row.values())) for row in table.to_pylist())])
         )
+    return path
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_killed_worker_changes_nothing(cluster, tmp_path, kind):
+    path = files(tmp_path, kind)
     options = {"carry": ["id"], "threads": 1, "unit": "raw"}
     here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
     plain = ArrowExplainer(tmp_path / "model.safetensors", 0.5, **options)
@@ -73,3 +81,39 @@ def test_a_killed_worker_changes_nothing(cluster, tmp_path, kind):
     assert (tmp_path / "died").exists()
     assert summary.rows == 4000
     assert parquet.read_table(there).equals(parquet.read_table(here))
+
+
+DRIVER = """
+    import sys, time
+    from pathlib import Path
+    import ray
+    from suffice.batch.arrow import ArrowExplainer
+    from suffice.batch.files import TableFile
+    from suffice.batch.ray import explain_on_ray
+    folder, table, address = sys.argv[1:]
+    ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+    ask = ArrowExplainer(folder + "/model.safetensors", 0.5, carry=["id"], threads=1, unit="raw")
+    def tell(done):
+        print(done, flush=True)
+        time.sleep(1)
+    explain_on_ray(ask, TableFile(Path(table)), Path(folder, "there.parquet"), batch_rows=500, progress=tell)
+"""
+
+
+def test_a_killed_driver_is_gone_on_from(cluster, tmp_path):
+    path = files(tmp_path, "parquet")
+    address = ray.get_runtime_context().gcs_address
+    command = [sys.executable, "-c", textwrap.dedent(DRIVER), str(tmp_path), str(path), address]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as driver:
+        done = [int(line) for line, _ in zip(driver.stdout, range(3), strict=False)]
+        driver.kill()
+    assert done == [0, 500, 1000]
+    there, here = tmp_path / "there.parquet", tmp_path / "here.parquet"
+    assert not there.exists()
+    ask = ArrowExplainer(tmp_path / "model.safetensors", 0.5, carry=["id"], threads=1, unit="raw")
+    told = []
+    summary = explain_on_ray(ask, TableFile(path), there, batch_rows=500, progress=told.append)
+    assert 1000 <= told[0] < 4000 == told[-1] == summary.rows
+    explain_file(ask, TableFile(path), here, progress=lambda done: None)
+    assert parquet.read_table(there).equals(parquet.read_table(here))
+    assert sorted(one.name for one in tmp_path.iterdir() if one.name.startswith("there")) == ["there.parquet"]

@@ -6,9 +6,8 @@ import pytest
 from cli.commands import EXPLAINER, LINE, ROWS, answer, call, explain, fail, run, words
 
 import suffice
-from suffice import (
-    AdditiveModel,
-)
+from suffice import AdditiveModel
+from suffice.cli.app import COMMANDS, loaded
 
 BAD = [
     (("explain", "no.safetensors", "data.csv", "--row", 0, "--radius", 1), "no.safetensors: there is no such file"),
@@ -107,6 +106,21 @@ def test_heavy_libraries_stay_out(folder):
         "app(['info', 'model.safetensors'], standalone_mode=False);"
         "app(['explain', 'model.safetensors', 'data.csv', '--row', '0', '--radius', '1'], standalone_mode=False);"
         "heavy = {'torch', 'pandas', 'sklearn', 'scipy', 'pyarrow'} & set(sys.modules);"
+        "assert not heavy, heavy"
+    )
+    code, _, complaint = run(code=code)
+    assert (code, complaint) == (0, "")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_each_says_of_itself(name):
+    assert " ".join(loaded(name).help.split()) == COMMANDS[name].summary
+
+
+def test_the_list_of_commands_loads_none_of_them():
+    code = (
+        "import sys; from suffice.cli.app import app; app(['--help'], standalone_mode=False);"
+        "heavy = {'numpy', 'flint', 'suffice.explainer', 'suffice.cli.questions'} & set(sys.modules);"
         "assert not heavy, heavy"
     )
     code, _, complaint = run(code=code)

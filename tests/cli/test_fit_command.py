@@ -13,7 +13,7 @@ from suffice import (
     Domain,
     Explainer,
 )
-from suffice.cli.app import fit_command
+from suffice.cli.fit import fit_command
 from suffice.model.reading import file_hash
 
 

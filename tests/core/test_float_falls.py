@@ -7,8 +7,11 @@ import pytest
 
 import suffice
 from suffice import Domain, Explainer, Feature, PiecewiseLinear, Steps, Table
+from suffice.core import radius_path
 from suffice.core.case import Case
+from suffice.core.drops import bound_drops
 from suffice.numbers.exact import rational
+from suffice.solvers.smallest import smallest_sufficient
 
 NUMBERS = [-2, -1, 0, 1, 2, 0.5, -0.5, 1 / 3, 0.1, 1e-12, 1e9]
 
@@ -27,14 +30,22 @@ def drawn(rng):
         line = PiecewiseLinear(knots, [value() for _ in knots], left_slope=value(), right_slope=value())
         steps = Steps(knots, [value() for _ in range(len(knots) + 1)], closed=rng.choice(["left", "right"]))
         domain = rng.choice(
-            [Domain.reals(), Domain.interval(-2, 2), Domain.interval(low=-2), Domain.categories("a", "b")]
+            [
+                Domain.reals(),
+                Domain.interval(-2, 2),
+                Domain.interval(low=-2),
+                Domain.categories("a", "b"),
+                Domain.integers(-2, 5),
+                Domain.integers(),
+            ]
         )
         if domain.labels:
             shapes.append(Table({"a": value(), "b": value()}))
             row.append("a")
         else:
             shapes.append(rng.choice([line, line, steps]))
-            row.append(rng.choice([-2, 2, 0, rng.uniform(-2, 2), *[one for one in knots if -2 <= one <= 2]]))
+            real = [rng.uniform(-2, 2), *[one for one in knots if -2 <= one <= 2]]
+            row.append(rng.choice([-2, 2, 0, *([] if domain.is_whole else real)]))
         features.append(Feature(f"f{i}", domain, deviation=rng.choice([1, 0.1, 3])))
     task = "multiclass" if outputs > 1 else "regression"
     claim = suffice.Same() if outputs > 1 else suffice.Within(rng.choice([0.5, 1, 1e-9]))
@@ -46,7 +57,7 @@ def drawn(rng):
 def test_what_floats_tell_is_so(seed):
     rng = random.Random(seed)
     told, asked = 0, 0
-    for _ in range(40):
+    for _ in range(20):
         explainer, row, claim = drawn(rng)
         question = explainer.question(1, unit="std", claim=claim).with_unit_radius(explainer.model)
         try:
@@ -61,10 +72,40 @@ def test_what_floats_tell_is_so(seed):
         for radius in radii:
             freed = [i for i in range(len(row)) if rng.random() < 0.7]
             said = path._falls.admits(radius, freed)
-            exactly = all(one.admits(freed) for one in path.at(radius, freed))
+            exactly = all(one.admits(freed) for one in path.exactly_at(radius, freed))
             assert said in (None, exactly)
             told, asked = told + (said is not None), asked + 1
+            assert_between(path._falls.drops(radius), path.exactly_at(radius))
+            assert_between(path._falls.drops(radius), path.above(radius))
+            for later, plain in zip(path.at(radius), path.exactly_at(radius), strict=True):
+                assert later.admits(freed) == plain.admits(freed)
+                assert smallest_sufficient(later) == smallest_sufficient(plain) if plain.admits(()) else True
+                assert tuple(later.drops) == plain.drops
     assert told > asked / 2
+
+
+def assert_between(bounds, constraints):
+    """Every exact drop lies between its bounds."""
+    for low, high, constraint in zip(*bounds, constraints, strict=True):
+        for least, most, drop in zip(low.tolist(), high.tolist(), constraint.drops, strict=True):
+            if drop.is_infinite:
+                assert most == float("inf") or most > 1e300
+            else:
+                assert rational(least) <= drop.value
+                assert most == float("inf") or drop.value <= rational(most)
+
+
+def test_a_curve_over_integers_makes_few_drops(monkeypatch):
+    rng = np.random.default_rng(0)
+    shapes = [PiecewiseLinear(np.arange(12), rng.normal(size=(12, 3))) for _ in range(20)]
+    features = [Feature(f"x{i}", Domain.integers(0, 11), deviation=3 + i / 7) for i in range(20)]
+    explainer = Explainer(suffice.AdditiveModel(shapes, [0, 0, 0], "multiclass", features))
+    made = []
+    monkeypatch.setattr(radius_path, "bound_drops", lambda *given: made.append(given) or bound_drops(*given))
+    row = rng.integers(0, 12, size=20)
+    found = explainer.curve(row, unit="std", until=1)
+    assert len(found.steps) > 4
+    assert len(made) < 20 * 2 * len(found.stretches)  # fewer than all drops once for each stretch
 
 
 def test_radii_are_mostly_told_by_floats(monkeypatch):
@@ -82,9 +123,9 @@ def test_radii_are_mostly_told_by_floats(monkeypatch):
     assert len(asked) < 10
 
 
-@pytest.mark.parametrize("kind", ["integers", "limit", "gaps"])
+@pytest.mark.parametrize("kind", ["limit", "gaps"])
 def test_other_questions_are_left_to_exact_arithmetic(kind):
-    domain = {"integers": Domain.integers(), "gaps": Domain.interval(0, 1) | Domain.interval(2, 3)}
+    domain = {"gaps": Domain.interval(0, 1) | Domain.interval(2, 3)}
     features = [Feature("a", domain.get(kind, Domain.reals()), deviation=1)]
     explainer = Explainer(suffice.AdditiveModel([PiecewiseLinear([0, 1], [0, 1])], 1, features=features))
     options = {"max_changed": 1} if kind == "limit" else {}

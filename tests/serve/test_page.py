@@ -129,6 +129,16 @@ def test_the_slider_changes_the_set_at_once(page):
     assert len(sizes) == 2  # else nothing would have changed
 
 
+def test_categories_may_be_a_step_apart(page):
+    page.select_option("#unit", "raw")
+    assert page.is_visible("#categories")
+    page.select_option("#categories", "step")
+    page.locator("#said", has_text="stays as it is").wait_for()
+    why = MIXED.explain(row_of(0), unit="raw", categories="step")
+    assert laid_out(page, "#said") == words(why.facts())[:4]
+    assert "categories=step" in page.url
+
+
 def test_rows_are_picked_and_typed_in(page):
     page.select_option("#unit", "raw")
     page.click("#next")

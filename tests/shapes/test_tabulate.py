@@ -12,6 +12,7 @@ from strategies import networks, small_rationals
 from suffice import Activation, PieceBudgetError, ReluNetwork
 from suffice.numbers.exact import rational, to_fraction
 from suffice.shapes import PieceBudget
+from suffice.shapes.near_values import FloatLayer, near_values
 
 CROSSING_AT_OLD_KNOT = ([[[1.0], [1.0]], [[1.0, -1.0]], [[1.0]]], [[0.0, 0.0], [0.0], [0.0]], ["relu", "relu"], {})
 TWO_UNITS_ONE_PLACE = ([[[1.0], [2.0], [-1.0]], [[1.0, 1.0, 1.0]]], [[-1.0, -2.0, 1.0], None], ["relu"], {})
@@ -136,3 +137,51 @@ def test_pieces_agree_with_pytorch_on_ten_thousand_points():
     with torch.no_grad():
         double = module.double()(points.double()[:, None]).numpy()
     assert np.abs(ours - double).max() < 1e-12
+
+
+def _pieces(network):
+    weights, biases, activations, skips = network
+    return ReluNetwork(weights, biases, activations, skips).compile()
+
+
+@settings(max_examples=60)
+@given(networks())
+@example(CROSSING_AT_OLD_KNOT)
+@example(ZERO_ON_A_STRETCH)
+@example(SUBNORMAL)
+def test_pieces_are_the_same_where_floats_tell_no_sign(network):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("suffice.shapes.tabulate.near_values", lambda *_: None)
+        exactly = _pieces(network)
+    assert _pieces(network) == exactly
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_signs_in_floats_are_told_only_where_they_are_so(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    sizes = [1, 24, 16, 16, 2]
+    weights = [rng.normal(size=(b, a)).astype(np.float32) for a, b in itertools.pairwise(sizes)]
+    biases = [rng.normal(size=b).astype(np.float32) for b in sizes[1:]]
+    weights[1][5], biases[1][5] = weights[1][4], biases[1][4]  # a unit twice,
+    weights[2][:, 5] = -weights[2][:, 4]  # so that both cancel
+    biases[2][3] = np.nextafter(biases[2][2], np.float32(9))  # and one that is nearly another
+    weights[2][3] = weights[2][2]
+    network = (weights, biases, ["relu", "leaky_relu" if seed % 2 else "relu", "hard_tanh"], {})
+    found, told = _pieces(network), []
+
+    def near(*given):
+        told.append(near_values(*given))
+        assert told[-1] is not None
+        return
+
+    monkeypatch.setattr("suffice.shapes.tabulate.near_values", near)
+    assert _pieces(network) == found
+    plain = PlainNetwork(weights[:3], biases[:3], ["relu", "leaky_relu" if seed % 2 else "relu"], {})
+    monkeypatch.undo()
+    layers = [FloatLayer.of(layer) for layer in ReluNetwork(*network)._integer_layers()][:3]
+    points = [Fraction(float(at)) for at in rng.normal(size=20) * 10 ** rng.uniform(-3, 3, size=20)] + [Fraction(1, 3)]
+    values, errors = near_values(layers, {}, [rational(point) for point in points])
+    for k, point in enumerate(points):
+        for value, error, exactly in zip(values[:, k], errors[:, k], plain(point), strict=True):
+            assert abs(Fraction(float(value)) - exactly) <= Fraction(float(error))
+            assert error < 1e-6 * max(1, abs(value))

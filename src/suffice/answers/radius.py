@@ -15,7 +15,7 @@ from suffice.answers.words import allowed, approximately, can_fail, headline, he
 from suffice.certificate.document import Certificate
 from suffice.certificate.radii import certify_curve, certify_radius
 from suffice.core.case import Case
-from suffice.core.radius_path import Extent
+from suffice.core.extent import Extent
 from suffice.errors import RadiusError
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.numbers.exact import Number, to_fraction

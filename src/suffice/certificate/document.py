@@ -15,7 +15,7 @@ from suffice.certificate.cells import Seen
 from suffice.certificate.limits import check_bends
 from suffice.certificate.witnesses import NotShownError, place_document
 from suffice.core.case import Case
-from suffice.core.radius_path import Extent
+from suffice.core.extent import Extent
 from suffice.errors import CertificateError
 from suffice.model.domain import Domain
 from suffice.numbers.exact import Rational

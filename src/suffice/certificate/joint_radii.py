@@ -9,9 +9,9 @@ from suffice.certificate.joint import certify_contrast, enough, in_time, no_chea
 from suffice.certificate.messages import Written
 from suffice.certificate.witnesses import place_document
 from suffice.core.case import Case
+from suffice.core.extent import Extent
 from suffice.core.joint import Joint
 from suffice.core.joint_path import JointPath
-from suffice.core.radius_path import Extent
 from suffice.errors import BudgetEnded, Undecided
 from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.values import Value

@@ -20,7 +20,8 @@ from suffice.certificate.witnesses import (
 )
 from suffice.core.case import Case
 from suffice.core.enclosed_path import EnclosedPath
-from suffice.core.radius_path import Extent, RadiusPath
+from suffice.core.extent import Extent
+from suffice.core.radius_path import RadiusPath
 from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.question.documents import Json

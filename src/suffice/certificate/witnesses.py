@@ -16,7 +16,8 @@ from suffice.core.case import Case
 from suffice.core.constraint import Constraint, Drop
 from suffice.core.drops import Worst, bound_drops, enclose_drops
 from suffice.core.enclosed_path import EnclosedPath
-from suffice.core.radius_path import RadiusPath, goes_on
+from suffice.core.extent import goes_on
+from suffice.core.radius_path import RadiusPath
 from suffice.numbers.enclosure import FIRST_BITS
 from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.surd import upper

@@ -8,54 +8,181 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import Annotated, Any
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from suffice import __version__
-from suffice.adapters.files import load_any as load_model
-from suffice.answers.documents import to_text
-from suffice.cli.assertions import assertions_command
-from suffice.cli.batch import batch_command
-from suffice.cli.convert import convert_command
-from suffice.cli.demo import demo_command
-from suffice.cli.domains import domains_command
-from suffice.cli.evaluate import evaluate_command
-from suffice.cli.fit import fit_command
-from suffice.cli.options import AsJson, ModelPath, file_facts
-from suffice.cli.portfolio import (
-    card_command,
-    contributions_command,
-    reasons_command,
-    recourse_command,
-    rule_command,
-    rules_command,
-    stability_command,
-    unaffected_command,
-)
-from suffice.cli.questions import question_commands
-from suffice.cli.report import report_command
-from suffice.cli.serve import serve_command
 from suffice.errors import DataError, SufficeError
-from suffice.explainer import Explainer
-from suffice.present.models import model_document
-from suffice.present.terminal import new_console, show_error, show_model
+
+
+class Command(NamedTuple):
+    """Where a command is, and what it does in a line: the list of commands needs nothing else of it."""
+
+    module: str  # of `suffice.cli`
+    function: str
+    summary: str
+
+
+COMMANDS = {
+    "demo": Command("demo", "demo_command", "Explain three patients of an embedded breast cancer model."),
+    "fit": Command(
+        "fit", "fit_command", "Train a neural additive model on a table, and save it as an exact model file."
+    ),
+    "evaluate": Command(
+        "evaluate",
+        "evaluate_command",
+        "Say how well a model predicts the rows of a table, beside the simplest guess. Use rows it was not trained on.",
+    ),
+    "explain": Command(
+        "questions", "explain", "Find a smallest set of features that guarantees a prediction, with proof."
+    ),
+    "sufficiency": Command(
+        "questions", "sufficiency", "Test whether fixing some features is enough, with a proof or a counterexample."
+    ),
+    "contrast": Command(
+        "questions",
+        "contrast",
+        "Find a smallest set of features whose change can change a prediction, with an input that shows it.",
+    ),
+    "counterfactual": Command(
+        "questions",
+        "counterfactual",
+        "Find the nearest input with another prediction, with as few changes as possible.",
+    ),
+    "relevance": Command(
+        "questions", "relevance", "Show which features are in every minimal explanation, in some, or in none."
+    ),
+    "explanations": Command("questions", "explanations", "List all minimal explanations, or count them."),
+    "radius": Command("questions", "radius", "Find the largest radius for which some features suffice, exactly."),
+    "curve": Command(
+        "questions",
+        "curve",
+        "Show how the size of the smallest explanation grows with the radius, with exact breakpoints.",
+    ),
+    "inflate": Command(
+        "questions",
+        "inflate",
+        "Find, for each fixed feature, the widest range that keeps the prediction; by default for those of explain.",
+    ),
+    "test": Command(
+        "assertions",
+        "assertions_command",
+        "Test a model against a file of assertions. Exit code: 0 all proven, 4 some are not, 1 a file cannot be read.",
+    ),
+    "unaffected": Command(
+        "portfolio",
+        "unaffected_command",
+        "Show for which share of a table some features never matter, each predicted class apart.",
+    ),
+    "stability": Command(
+        "portfolio",
+        "stability_command",
+        "Show for which share of a table nothing within a radius changes the prediction.",
+    ),
+    "contributions": Command(
+        "portfolio",
+        "contributions_command",
+        "Show what each feature adds to the score of a row, compared with the average row of the table.",
+    ),
+    "reasons": Command(
+        "portfolio",
+        "reasons_command",
+        "Show the fewest factors that would have changed a decision, had they been as in a reference.",
+    ),
+    "recourse": Command(
+        "portfolio",
+        "recourse_command",
+        "Show the cheapest changes that lead to another decision, proven, or that there are none.",
+    ),
+    "card": Command(
+        "portfolio", "card_command", "Show a points card that decides with proof, or says to ask the model."
+    ),
+    "rule": Command(
+        "portfolio",
+        "rule_command",
+        "Show the most general rule about a row, proven: few conditions under which all are decided as it is.",
+    ),
+    "rules": Command(
+        "portfolio",
+        "rules_command",
+        "Show what rules of few conditions can cover of a table at most, and rules that do, each proven.",
+    ),
+    "report": Command(
+        "report", "report_command", "Write a report on decisions: one HTML file with pictures, proofs and certificates."
+    ),
+    "serve": Command("serve", "serve_command", "Serve a web page and an HTTP API to ask about a model's decisions."),
+    "batch": Command(
+        "batch",
+        "batch_command",
+        "Explain every row of a file, even one larger than memory. Exit code 3 if some rows failed.",
+    ),
+    "check": Command(
+        "files",
+        "check_command",
+        "Check certificates without trusting the explainer. Exit code: 0 proven, 1 a step fails, 2 unreadable.",
+    ),
+    "info": Command(
+        "files", "info_command", "Describe a model file: its task, features, and how many exact pieces its shapes have."
+    ),
+    "convert": Command(
+        "convert", "convert_command", "Convert a model of another package exactly, check it, and write a model file."
+    ),
+    "domains": Command(
+        "domains",
+        "domains_command",
+        "Show what the columns of a model can be; learn it from a table, or say it, and write a new model file.",
+    ),
+}
 
 
 class _Commands(TyperGroup):
-    """Commands whose errors are one sentence."""
+    """Commands that are imported when they are called, and whose errors are one sentence."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.commands = {name: TyperCommand(name, help=one.summary) for name, one in COMMANDS.items()}
+        self.is_listed = False
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command; only what it is called and does, where all are listed."""
+        return self.commands.get(cmd_name) if self.is_listed or cmd_name not in COMMANDS else loaded(cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """List the commands."""
+        self.is_listed = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self.is_listed = False
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         try:
             return super().invoke(ctx)
         except SufficeError as error:
-            show_error(error)
+            _show(error)
         except MemoryError:
-            show_error(DataError("there is not enough memory for this; take fewer rows, columns or features"))
+            _show(DataError("there is not enough memory for this; take fewer rows, columns or features"))
         raise typer.Exit(1)
+
+
+def loaded(name: str) -> Any:
+    """Return a command with its options."""
+    one = COMMANDS[name]
+    module = import_module(f"suffice.cli.{one.module}")
+    function: Callable[..., None] = getattr(module, one.function)
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    alone.command(name)(module.command_of(function) if one.module == "questions" else function)
+    return typer.main.get_command(alone)
+
+
+def _show(error: SufficeError) -> None:
+    from suffice.present.terminal import show_error
+
+    show_error(error)
 
 
 app = typer.Typer(
@@ -88,53 +215,3 @@ def _suffice(
     ] = False,
 ) -> None:
     pass
-
-
-def check_command(
-    model: ModelPath,
-    certificates: Annotated[
-        list[Path], typer.Argument(help="Certificates, as --certificate writes them.", show_default=False)
-    ],
-    statement: Annotated[bool, typer.Option("--statement", help="Print all of what is proven, line by line.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Check certificates without trusting the explainer. Exit code: 0 proven, 1 a step fails, 2 unreadable."""
-    from suffice_check.__main__ import main as check
-
-    forms = [*(["--statement"] if statement else []), *(["--json"] if as_json else [])]
-    raise typer.Exit(check([*forms, str(model), *map(str, certificates)]))
-
-
-def info_command(model: ModelPath, as_json: AsJson = False) -> None:
-    """Describe a model file: its task, features, and how many exact pieces its shapes have."""
-    compiled = Explainer(load_model(model)).compiled
-    if as_json:
-        typer.echo(to_text({"model": file_facts(model), **model_document(compiled)}))
-    else:
-        show_model(new_console(), compiled, file_facts(model))
-
-
-_COMMANDS: dict[str, Callable[..., None]] = {
-    "demo": demo_command,
-    "fit": fit_command,
-    "evaluate": evaluate_command,
-    **question_commands(),
-    "test": assertions_command,
-    "unaffected": unaffected_command,
-    "stability": stability_command,
-    "contributions": contributions_command,
-    "reasons": reasons_command,
-    "recourse": recourse_command,
-    "card": card_command,
-    "rule": rule_command,
-    "rules": rules_command,
-    "report": report_command,
-    "serve": serve_command,
-    "batch": batch_command,
-    "check": check_command,
-    "info": info_command,
-    "convert": convert_command,
-    "domains": domains_command,
-}
-for _name, _command in _COMMANDS.items():
-    app.command(_name)(_command)

@@ -1,7 +1,7 @@
 """The commands that ask something about rows of a table: one for each search.
 
-A command is a function of `Asked`, what all of them have in common, and options of its own; `question_commands` gives
-each the options that its search honours.
+A command is a function of `Asked`, what all of them have in common, and options of its own; `command_of` gives
+it the options that its search honours.
 """
 
 from __future__ import annotations
@@ -211,16 +211,8 @@ def inflate(asked: Asked, feature: _Features = None, certificate: _CertificatePa
     asked.show(answers)
 
 
-COMMANDS = (explain, sufficiency, contrast, counterfactual, relevance, explanations, radius, curve, inflate)
-
-
-def question_commands() -> dict[str, Callable[..., None]]:
-    """Return the commands by name, each with the options that all share and those that its search honours."""
-    return {function.__name__: _command(function) for function in COMMANDS}
-
-
-def _command(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that reads what is asked, and hands it on with the options of its own."""
+def command_of(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with the options that all share, those that its search honours, and those of its own."""
 
     def command(given: dict[str, Any], **values: Any) -> None:
         common = {one.name: values.pop(one.name) for one in shared}

@@ -196,8 +196,7 @@ class Case:
 
     def constraint_of(self, inequality: Inequality) -> Constraint:
         """Return margin and drops of an inequality over the model's scores, one of the claim or not."""
-        margin, most = ends(inequality.at(self.scores))
-        limits = inequality.is_strict, self.question.max_changed, inequality.gap + (most - margin)
+        margin, limits = self._limits(inequality)
         if self.has_pairs:
             inner, outer = self._grounds(inequality)
             return Joint(margin, inner, *limits, outer)
@@ -205,6 +204,11 @@ class Case:
             found = self._enclosed(inequality)
             return Separable(margin, found.ceilings, *limits, found.floors)
         return Separable(margin, self._bound(inequality)[0], *limits)
+
+    def _limits(self, inequality: Inequality) -> tuple[Rational, tuple[bool, int | None, Rational]]:
+        """Return the margin; strictness, how many features may change, and the gap of the margin."""
+        margin, most = ends(inequality.at(self.scores))
+        return margin, (inequality.is_strict, self.question.max_changed, inequality.gap + (most - margin))
 
     def _enclosed(self, inequality: Inequality) -> EnclosedDrops:
         """Return the drops and worst cases of features of which some are smooth."""
@@ -333,7 +337,9 @@ class Case:
             rest = self.row, domains, tuple(units), self.question.immutable
             return EnclosedPath(functions, (), self.constraints, *rest, known, self.bits)
         here = tuple(tuple(exactly(dot(one.factors, part)) for part in self.parts) for one in self.inequalities)
-        shifted = self.constraints if slack is None else with_slack(self.constraints, slack)
+        limits: Sequence[Constraint] = self.constraints if self.has_pairs or is_joint else ()
+        limits = limits or [Separable(margin, (), *more) for margin, more in map(self._limits, self.inequalities)]
+        shifted = tuple(limits) if slack is None else with_slack(limits, slack)
         given = functions, here, shifted, self.row, domains, tuple(units), self.question.immutable
         if not (self.has_pairs or is_joint):
             return CurvedPath(*given) if self.compiled.is_curved else RadiusPath(*given)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from suffice.errors import Undecided
 from suffice.numbers.exact import ZERO, Rational, nearest_float
@@ -114,7 +117,7 @@ class Constraint(ABC):
         How many of the free features may differ from the row at once; all of them if not given.
     gap : Rational
         The true margin lies between `margin` and `margin + gap`; more than 0 where it is only enclosed.
-    drops : tuple of Drop
+    drops : sequence of Drop
         How far each feature alone can lower the score, the others being at the row; they need not add up.
     """
 
@@ -122,11 +125,11 @@ class Constraint(ABC):
     is_strict: bool
     max_changed: int | None
     gap: Rational
-    drops: tuple[Drop, ...]
+    drops: Sequence[Drop]
 
     @property
     @abstractmethod
-    def ceilings(self) -> tuple[Drop, ...]:
+    def ceilings(self) -> Sequence[Drop]:
         """For each feature a bound such that no set of features lowers the score by more than the sum of theirs.
 
         There is no drop for a feature that changes nothing, and only for such a one.
@@ -174,6 +177,12 @@ class Constraint(ABC):
     def floats(self) -> list[float]:
         """The drops, rounded to the nearest floats."""
         return [math.inf if drop.is_infinite else nearest_float(drop.value) for drop in self.drops]
+
+    @property
+    def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Floats between which the drops lie, none of which is below 0."""
+        near = np.array(self.floats)
+        return np.nextafter(near, 0.0), np.nextafter(near, np.inf)
 
     def allows(self, fall: Drop) -> bool:
         """Whether the score may fall so far: the one place where ties are decided."""

@@ -15,7 +15,8 @@ from typing import ClassVar
 
 from flint import fmpq
 
-from suffice.core.radius_path import Extent, RadiusPath, _Cell
+from suffice.core.extent import Cell, Extent
+from suffice.core.radius_path import RadiusPath
 from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.surd import Exact, upper
 from suffice.shapes.curves import Curves
@@ -29,7 +30,7 @@ class CurvedPath(RadiusPath):
 
     def reach(self, freed: Collection[int], known: Rational = ZERO) -> Extent:
         """Return up to which radius the constraints admit some freed features; they do at the one known."""
-        cell = _Cell(lambda radius: all(one.admits(freed) for one in self.at(radius, freed)), known)
+        cell = Cell(lambda radius: all(one.admits(freed) for one in self.at(radius, freed)), known)
         features = [i for i in self._moving if i in set(freed)]
         cell.cut([ONE])
         cell.cut(event for i in self.events if i in set(freed) for event in cell.inside(self.events[i]))

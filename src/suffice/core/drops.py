@@ -15,6 +15,7 @@ from heapq import nlargest
 from typing import Any, NamedTuple
 
 from suffice.core.constraint import INFINITE, NO_DROP, Constraint, Drop, Scenario, total
+from suffice.core.later_drops import Floats, LaterDrops
 from suffice.errors import Undecided
 from suffice.model.domain import Domain, Span
 from suffice.numbers.enclosure import FIRST_BITS, Real, ends
@@ -34,7 +35,7 @@ class Separable(Constraint):
     ----------
     margin, is_strict, max_changed, gap
         See `Constraint`.
-    drops : tuple of Drop
+    drops : sequence of Drop
         How far each feature can lower the score; at most so far, where there are `floors`.
     floors : tuple of Drop, optional
         How far each feature can lower the score at least, where drops are known between two numbers only. Then
@@ -50,7 +51,7 @@ class Separable(Constraint):
     """
 
     margin: Rational
-    drops: tuple[Drop, ...]
+    drops: Sequence[Drop]
     is_strict: bool
     max_changed: int | None = None
     gap: Rational = ZERO
@@ -69,9 +70,17 @@ class Separable(Constraint):
         return replace(self, margin=self.margin + self.gap, drops=self.floors, gap=ZERO, floors=None)
 
     @property
-    def ceilings(self) -> tuple[Drop, ...]:
+    def ceilings(self) -> Sequence[Drop]:
         """The drops, which add up."""
         return self.drops
+
+    @cached_property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Floats between which the drops lie, close beside the margin."""
+        if not isinstance(self.drops, LaterDrops):
+            return super().bounds
+        self.drops.tighten(self._float_margin, range(len(self.drops)))
+        return self.drops.low, self.drops.high
 
     def admits(self, freed: Collection[int]) -> bool:
         """Whether the claim holds whatever the freed features do."""
@@ -81,6 +90,9 @@ class Separable(Constraint):
             if self.outer.admits(freed):
                 raise Undecided
             return False
+        if isinstance(self.drops, LaterDrops) and self.max_changed is None and not self.gap:
+            told = self.drops.told(freed, self._float_margin)
+            return self.allows(total(self.drops[i] for i in freed)) if told is None else told
         moving = self._movers(freed)
         near, limit = sum([self.floats[i] for i in moving]), self._float_margin
         # Each float is within 2^-53 of its drop, relatively, or within the smallest float; so is each partial sum.
@@ -100,7 +112,7 @@ class Separable(Constraint):
         if self.admits(freed):
             return None
         if self.max_changed is None:
-            return Scenario(self.drops)
+            return Scenario(tuple(self.drops))
         moving = set(self._movers(freed))
         return Scenario(tuple(drop if i in moving else NO_DROP for i, drop in enumerate(self.drops)))
 

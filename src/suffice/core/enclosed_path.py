@@ -16,7 +16,7 @@ from suffice.core.constraint import NO_DROP, Constraint
 from suffice.core.counterexamples import breaking_input
 from suffice.core.curved_path import CurvedPath
 from suffice.core.drops import Separable, enclose_drops
-from suffice.core.radius_path import Extent
+from suffice.core.extent import Extent
 from suffice.errors import Undecided
 from suffice.numbers.enclosure import Real
 from suffice.numbers.exact import ZERO, Rational

@@ -17,11 +17,12 @@ from dataclasses import dataclass, field, replace
 
 from flint import fmpq
 
+from suffice.core.extent import Cell, Extent, goes_on
 from suffice.core.ground import Ground
 from suffice.core.joint import Joint
 from suffice.core.joint_inputs import breaking_point
 from suffice.core.landscape import Landscape, Spot
-from suffice.core.radius_path import Extent, RadiusPath, _Cell, goes_on
+from suffice.core.radius_path import RadiusPath
 from suffice.errors import Undecided
 from suffice.model.domain import Domain
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
@@ -172,7 +173,7 @@ class JointPath(RadiusPath):
 
     def by_halving(self, freed: Collection[int], known: Rational, tried: Sequence[Rational] = ()) -> Extent:
         """Return the same, enclosed by halving; some radii are tried first, beyond which nothing turns."""
-        cell = _Cell(lambda radius: all(one.admits(freed) for one in self.at(radius, freed)), known)
+        cell = Cell(lambda radius: all(one.admits(freed) for one in self.at(radius, freed)), known)
         cell.cut(tried)
         cell.cut(event for i in self.events if i in set(freed) for event in self.events[i])
         while cell.high is None and self._falls_for_ever(freed):  # then it ends, however far out
@@ -198,10 +199,10 @@ class JointPath(RadiusPath):
         some = set(freed)
         return any(any(landscape.ladders[i].varies) for landscape in self.landscapes for i in self._moving if i in some)
 
-    def _overtaken(self, freed: Collection[int], cell: _Cell) -> list[Rational]:
+    def _overtaken(self, freed: Collection[int], cell: Cell) -> list[Rational]:
         return []
 
-    def _used_up(self, freed: Collection[int], cell: _Cell) -> dict[Rational, Rational]:
+    def _used_up(self, freed: Collection[int], cell: Cell) -> dict[Rational, Rational]:
         """Return the radii inside a cell at which a margin is used up, with how much further its gap may reach."""
         found: dict[Rational, Rational] = {}
         for part, constraint in enumerate(self.constraints):
@@ -224,7 +225,7 @@ class JointPath(RadiusPath):
                 found[radius] = max(more, found.get(radius, ZERO))
         return found
 
-    def _first_line(self, part: int, freed: Collection[int], cell: _Cell) -> tuple[Rational, Rational] | None:
+    def _first_line(self, part: int, freed: Collection[int], cell: Cell) -> tuple[Rational, Rational] | None:
         """Return where a line that the fall is nowhere below meets the margin, and its slope; None if none is above it.
 
         The line is that of the worst labelling at the end of the cell, or far out where it has none.

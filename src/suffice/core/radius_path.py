@@ -20,17 +20,21 @@ from itertools import combinations
 
 from flint import fmpq, fmpz
 
-from suffice.core.constraint import NO_DROP, Constraint, Drop
+from suffice.core.constraint import NO_DROP, Constraint, Drop, total
 from suffice.core.counterexamples import breaking_input
 from suffice.core.drops import Separable, bound_drops
+from suffice.core.extent import Cell, Extent, goes_on, inside, leaps
 from suffice.core.float_falls import FloatFalls
+from suffice.core.later_drops import LaterDrops
 from suffice.errors import Undecided
-from suffice.model.domain import Domain, Span
+from suffice.model.domain import Domain
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float
 from suffice.numbers.values import Value
 from suffice.question.row import Row
 from suffice.shapes.function import Function
 from suffice.shapes.pieces import Pieces
+
+_FEW = 8  # features of which drops are made at once: bounds are worked out for all together
 
 
 @dataclass(frozen=True)
@@ -55,21 +59,55 @@ class RadiusPath:
     units: tuple[Rational, ...]
     immutable: frozenset[int]
 
+    @cached_property
+    def _kept(self) -> dict[tuple[int, ...], Drop]:
+        """Drops that are asked for again, by constraint, feature and region."""
+        return {}
+
     def at(self, radius: Rational | None, features: Collection[int] | None = None) -> tuple[Constraint, ...]:
         """Return the constraints at a radius (None: the whole domain); only these features move, if any are named."""
-        chosen = tuple(range(len(self.row)) if features is None else features)
-        return self._over(chosen, [self._around(i, radius) for i in chosen])
+        chosen = frozenset(range(len(self.row)) if features is None else features)
+        if not radius or len(chosen) < _FEW or self.stepping or self._falls is None:
+            return self.exactly_at(radius, features)
+        return self._later(radius, chosen, self._drop)
 
-    def _over(self, chosen: Sequence[int], region: Sequence[Domain]) -> tuple[Constraint, ...]:
-        """Return the constraints where some features move in a region, and no other does."""
-        row, found = tuple(self.row[i] for i in chosen), []
-        for functions, here in zip(self.functions, self.here, strict=True):
-            drops = [NO_DROP] * len(self.row)
-            some, _ = bound_drops([functions[i] for i in chosen], [here[i] for i in chosen], row, region)
-            for i, drop in zip(chosen, some, strict=True):
-                drops[i] = drop
-            found.append(tuple(drops))
-        return self._with_drops(found)
+    def exactly_at(self, radius: Rational | None, features: Collection[int] | None = None) -> tuple[Constraint, ...]:
+        """Return the same with every drop made at once."""
+        chosen = frozenset(range(len(self.row)) if features is None else features)
+        return self._with_drops(
+            tuple(self._drop(c, i, radius) if i in chosen else NO_DROP for i in range(len(self.row)))
+            for c in range(len(self.functions))
+        )
+
+    def _drop(self, c: int, i: int, radius: Rational | None) -> Drop:
+        key = self._key(c, i, radius) if radius else None
+        if key is None or key not in self._kept:
+            region = [self._around(i, radius)]
+            (drop,), _ = bound_drops([self.functions[c][i]], [self.here[c][i]], (self.row[i],), region)
+            if key is None:
+                return drop
+            self._kept[key] = drop
+        return self._kept[key]
+
+    def _key(self, c: int, i: int, radius: Rational) -> tuple[int, ...] | None:
+        """Return what tells the drop of a feature whose region stays the same over many radii; None for others."""
+        if i not in self._moving:
+            return None if i in self.stepping else (c, i)
+        return (c, i, int((radius * self.units[i]).floor())) if self.domains[i].is_whole else None
+
+    def _later(
+        self, radius: Rational, chosen: Collection[int], make: Callable[[int, int, Rational], Drop]
+    ) -> tuple[Constraint, ...]:
+        """Return constraints at or just above a radius whose drops are made when they are looked at."""
+        assert self._falls is not None
+        low, high = self._falls.drops(radius)
+        others = [i for i in range(len(self.row)) if i not in chosen]
+        low[:, others] = high[:, others] = 0.0
+
+        def later(c: int) -> LaterDrops:
+            return LaterDrops(low[c], high[c], lambda i: make(c, i, radius) if i in chosen else NO_DROP)
+
+        return self._with_drops(later(c) for c in range(len(self.functions)))
 
     def region(self, radius: Rational | None) -> tuple[Domain, ...]:
         """Return where each feature may go."""
@@ -84,35 +122,35 @@ class RadiusPath:
         """Return where each feature may go at every radius above one: a category without distances to any other."""
         each = zip(self.row, self.domains, self.units, strict=True)
         return tuple(
-            domain.around(value, ZERO if i in self.immutable else unit if _leaps(domain, value) else radius * unit)
+            domain.around(value, ZERO if i in self.immutable else unit if leaps(domain, value) else radius * unit)
             for i, (value, domain, unit) in enumerate(each)
         )
 
     def above(self, radius: Rational) -> tuple[Constraint, ...]:
         """Return the constraints just above a radius: limits, with an edge of 1 where the drop keeps growing."""
         if type(self) is not RadiusPath:
-            first, second = self._inside(radius, self._next(radius))
+            first, second = inside(radius, self._next(radius))
             return self._limit(radius, first, second, rising=1)
-        found = []
-        still, region = [i for i in range(len(self.row)) if i not in self._moving], self.beyond(radius)
-        others = self._over(still, [region[i] for i in still])
-        at = zip(self.at(radius, self._moving), others, strict=True)
-        for (constraint, rest), functions, here in zip(at, self.functions, self.here, strict=True):
-            drops = list(rest.drops)
-            for i in self._moving:
-                drops[i] = constraint.drops[i]
-                # What lies just beyond an end is in the region then: where it falls the drop keeps growing, where it
-                # rises the drop is approached at the end, and where it is level it is attained.
-                lines = self._lines(functions[i], here[i], i, radius) if i not in self.immutable else ()
-                beyond = (Drop(False, value, (slope > 0) - (slope < 0)) for value, slope in lines)
-                drops[i] = max([drops[i], *beyond])
-            found.append(tuple(drops))
-        return self._with_drops(found)
+        if not radius or self.stepping or self._falls is None:
+            each = [[self._drop_above(c, i, radius) for i in range(len(self.row))] for c in range(len(self.functions))]
+            return self._with_drops(map(tuple, each))
+        return self._later(radius, range(len(self.row)), self._drop_above)
+
+    def _drop_above(self, c: int, i: int, radius: Rational) -> Drop:
+        """Return a drop just above a radius."""
+        # A category without distances may become any other as soon as the radius is above 0 (`beyond`).
+        if i not in self._moving:
+            return self._drop(c, i, radius if i in self.stepping else radius or ONE)
+        # What lies just beyond an end is in the region then: where it falls the drop keeps growing, where it
+        # rises the drop is approached at the end, and where it is level it is attained.
+        lines = self._lines(self.functions[c][i], self.here[c][i], i, radius) if i not in self.immutable else ()
+        beyond = (Drop(False, value, (slope > 0) - (slope < 0)) for value, slope in lines)
+        return max([self._drop(c, i, radius), *beyond])
 
     def below(self, radius: Rational) -> tuple[Constraint, ...]:
         """Return the constraints just below a radius above 0: limits, with an edge of -1 where the drop still grows."""
         start = self._previous(radius)
-        first, second = self._inside(max([start, *self.bends(self._moving, start, radius)]), radius)
+        first, second = inside(max([start, *self.bends(self._moving, start, radius)]), radius)
         return self._limit(radius, first, second, rising=-1)
 
     def breaking_input(self, part: int, radius: Rational | None, moved: Sequence[int]) -> list[Value]:
@@ -127,16 +165,11 @@ class RadiusPath:
         """Return up to which radius something holds, as exactly as it can be told what is best right after it."""
         return reach
 
-    def _with_drops(self, drops: Iterable[tuple[Drop, ...]]) -> tuple[Constraint, ...]:
+    def _with_drops(self, drops: Iterable[Sequence[Drop]]) -> tuple[Constraint, ...]:
         return tuple(
             Separable(c.margin, row, c.is_strict, c.max_changed, c.gap)
             for c, row in zip(self.constraints, drops, strict=True)
         )
-
-    @staticmethod
-    def _inside(low: Rational, high: Rational) -> tuple[Rational, Rational]:
-        third = (high - low) / 3
-        return low + third, high - third
 
     def _limit(self, radius: Rational, first: Rational, second: Rational, *, rising: int) -> tuple[Constraint, ...]:
         """Return the constraints of a cell, continued to its end from two radii inside it."""
@@ -190,6 +223,24 @@ class RadiusPath:
             found[i] = sorted((one for one in distances if one), key=lambda one: (nearest_float(one), one))
         return found
 
+    def _events_between(self, i: int, low: Rational, high: Rational | None) -> list[Rational]:
+        """Return the events of a feature between two radii (None: without end), and perhaps some others."""
+        if high is not None and any(span.is_integers for span in self.domains[i].spans):
+            return []  # `_cut_at_integers` does the same
+        value, unit = self._value(i), self.units[i]
+        places = [end for span in self.domains[i].spans for end in (span.low, span.high) if end is not None]
+        seen: list[tuple[Rational, ...]] = []
+        for side in (-1, 1):
+            start, stop = value + side * low * unit, None if high is None else value + side * high * unit
+            for function in (functions[i] for functions in self.functions):
+                first, last = (start, stop) if side > 0 else (stop, start)
+                begin = 0 if first is None else function.segment_before(first)
+                end = len(function.knots) if last is None else function.segment_after(last)
+                if function.knots[begin:end] not in seen:  # parts of one network's outputs mostly have the same knots
+                    seen.append(function.knots[begin:end])
+                    places += function.knots[begin:end]
+        return [abs(place - value) / unit for place in places]
+
     def _value(self, i: int) -> Rational:
         value = self.row[i]
         assert isinstance(value, fmpq)
@@ -235,17 +286,26 @@ class RadiusPath:
     def bends(self, features: Collection[int], low: Rational, high: Rational | None) -> list[Rational]:
         """Return the radii inside a cell at which a drop changes its slope; the cell has no event inside."""
         found: list[Rational] = []
-        start = self.at(low, features)
         for i in features:
             if i not in self._moving:
                 continue
-            for constraint, functions, here in zip(start, self.functions, self.here, strict=True):
+            for c, (functions, here) in enumerate(zip(self.functions, self.here, strict=True)):
                 lines = self._lines(functions[i], here[i], i, low)
-                before = max([constraint.drops[i].value, *(value for value, _ in lines)])
+                if not lines:
+                    continue
+                before = max([self._drop(c, i, low).value, *(value for value, _ in lines)])
                 found += (low + (before - value) / slope for value, slope in lines if slope > 0)
                 if len(lines) == 2 and lines[0][1] != lines[1][1]:
                     found.append(low + (lines[1][0] - lines[0][0]) / (lines[0][1] - lines[1][1]))
         return sorted(radius for radius in found if low < radius and (high is None or radius < high))
+
+    def _goes_on(self, i: int, radius: Rational) -> bool:
+        """Whether an end of a moving feature's region goes on beyond a radius, other than by whole steps."""
+        ends, spans = (
+            [(self._value(i) + side * radius * self.units[i], side) for side in (-1, 1)],
+            self.domains[i].spans,
+        )
+        return any(goes_on(span, end, side) for span in spans for end, side in ends)
 
     def _lines(self, function: Function, here: Rational, i: int, radius: Rational) -> list[tuple[Rational, Rational]]:
         """Return what the two ends of a region offer just above a radius: a drop, and its slope in the radius."""
@@ -276,11 +336,15 @@ class RadiusPath:
             told = falls.admits(radius, freed) if radius and falls is not None else None
             return told if told is not None else all(constraint.admits(freed) for constraint in self.at(radius, freed))
 
-        cell = _Cell(holds, known)
-        features = [i for i in self.events if i in set(freed)]
-        for i in features[:1]:  # a few events of one feature leave few of the others to sort
-            cell.cut(self.events[i])
-        cell.cut(event for i in features for event in cell.inside(self.events[i]))
+        cell = Cell(holds, known)
+        features = [i for i in (*self._moving, *self.stepping) if i in set(freed)]
+        if falls is not None and not self.stepping:
+            cell.low, cell.high = falls.between(known, freed)
+            cell.cut([event for i in features for event in self._events_between(i, cell.low, cell.high)])
+        else:
+            for i in features[:1]:  # a few events of one feature leave few of the others to sort
+                cell.cut(self.events[i])
+            cell.cut(event for i in features for event in cell.inside(self.events[i]))
         for i, first in self._steps:
             if i in features:
                 self._cut_at_integers(cell, i, first)
@@ -303,7 +367,7 @@ class RadiusPath:
         functions, here = tuple(self.functions[c] for c in parts), tuple(self.here[c] for c in parts)
         return replace(self, functions=functions, here=here, constraints=tuple(self.constraints[c] for c in parts))
 
-    def _cut_at_integers(self, cell: _Cell, i: int, first: Rational) -> None:
+    def _cut_at_integers(self, cell: Cell, i: int, first: Rational) -> None:
         """Narrow a cell to one between two of the radii `first`, `first + 1 / unit`, ..."""
         unit = self.units[i]
 
@@ -326,97 +390,40 @@ class RadiusPath:
         to_right = any(span.high is None for span in self.domains[i].spans)
         return any(functions[i].falls_for_ever(to_left, to_right) for functions in self.functions)
 
-    def _overtaken(self, freed: Collection[int], cell: _Cell) -> list[Rational]:
+    def _overtaken(self, freed: Collection[int], cell: Cell) -> list[Rational]:
         """Return the radii at which one drop overtakes another, where only the largest few count."""
         few = self.constraints[0].max_changed
         if few is None or few >= len(freed):
             return []
-        first, second = self._inside(cell.low, cell.low + 1 if cell.high is None else cell.high)
+        first, second = inside(cell.low, cell.low + 1 if cell.high is None else cell.high)
         found = set()
-        for one, other in zip(self.at(first, freed), self.at(second, freed), strict=True):
+        for one, other in zip(self.exactly_at(first, freed), self.exactly_at(second, freed), strict=True):
             lines = {
                 (one.drops[i].value, (other.drops[i].value - one.drops[i].value) / (second - first)) for i in freed
             }
             found |= {first + (b - a) / (m - n) for (a, m), (b, n) in combinations(lines, 2) if m != n}
         return sorted(found)
 
-    def _used_up(self, freed: Collection[int], cell: _Cell) -> dict[Rational, Rational]:
+    def _used_up(self, freed: Collection[int], cell: Cell) -> dict[Rational, Rational]:
         """Return the radii inside a cell at which a margin is used up, every drop being affine there.
 
         With each, how much further its gap may reach.
         """
-        first, second = self._inside(cell.low, cell.low + 1 if cell.high is None else cell.high)
         found: dict[Rational, Rational] = {}
-        for one, other in zip(self.at(first, freed), self.at(second, freed), strict=True):
-            fall = one.fall(freed).value
-            slope = (other.fall(freed).value - fall) / (second - first)
+        changing = [i for i in freed if i in self._moving and self._goes_on(i, cell.low)]
+        if not changing:
+            return found
+        some = changing if self.constraints[0].max_changed is None else freed
+        first, second = inside(cell.low, cell.low + 1 if cell.high is None else cell.high)
+        for c, (one, other) in enumerate(zip(self.exactly_at(first, some), self.exactly_at(second, some), strict=True)):
+            slope = (other.fall(some).value - one.fall(some).value) / (second - first)
             if not slope:
                 continue
+            others = (self._drop(c, i, first) for i in freed if i not in some)
+            fall = total((one.fall(some), *others)).value
             radius, more = first + (one.margin - fall) / slope, one.gap / slope
             if radius <= cell.low < radius + more:
                 raise Undecided
             if cell.low < radius and (cell.high is None or radius < cell.high):
                 found[radius] = max(more, found.get(radius, ZERO))
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """Up to which radius something holds: at every radius below, and at this one if `is_attained`.
-
-    A radius of None stands for all: `is_attained` then says whether it holds on the whole domain too, special codes
-    included. Where the true radius is not a rational number, `radius` is one at which it holds, and the true one is
-    less than `more` above it.
-    """
-
-    radius: Rational | None
-    is_attained: bool
-    more: Rational = ZERO
-
-
-class _Cell:
-    """The radii between which a property that holds up to some radius stops holding."""
-
-    def __init__(self, holds: Callable[[Rational | None], bool], low: Rational) -> None:
-        self.holds = holds
-        self.low = low  # here it holds
-        self.high: Rational | None = None  # here it does not; None: no such radius is known
-
-    def cut(self, radii: Iterable[Rational]) -> None:
-        """Narrow the cell until none of the radii is inside."""
-        inside = sorted(r for r in radii if self.low < r and (self.high is None or r < self.high))
-        self.cut_range(0, len(inside), inside.__getitem__)
-
-    def inside(self, ascending: Sequence[Rational]) -> Sequence[Rational]:
-        """Return those of some radii, in ascending order, that are inside the cell."""
-        first = bisect_right(ascending, self.low)
-        return ascending[first : len(ascending) if self.high is None else bisect_left(ascending, self.high)]
-
-    def cut_range(self, first: int, last: int, radius: Callable[[int], Rational]) -> None:
-        """Narrow the cell until none of `radius(first), ..., radius(last - 1)`, in ascending order, is inside."""
-        while first < last:
-            middle = (first + last) // 2
-            if self.holds(radius(middle)):
-                self.low, first = radius(middle), middle + 1
-            else:
-                self.high, last = radius(middle), middle
-
-    def result(self) -> Extent:
-        """Return where the property ends; inside the cell it holds everywhere or nowhere."""
-        inside = self.low + ONE if self.high is None else (self.low + self.high) / 2
-        if not self.holds(inside):
-            return Extent(self.low, is_attained=True)
-        return Extent(self.high, is_attained=self.high is None and self.holds(None))
-
-
-def _leaps(domain: Domain, value: Value) -> bool:
-    """Whether a value may become others at any radius above 0: a category without distances."""
-    return not domain.has_distances and value in domain.categories_
-
-
-def goes_on(span: Span, end: Rational, side: int) -> bool:
-    """Whether a span of reals goes on beyond a point of it, towards a side."""
-    if span.is_integers or not span.holds(end):
-        return False
-    limit = span.high if side > 0 else span.low
-    return limit is None or limit != end

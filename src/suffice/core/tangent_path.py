@@ -15,10 +15,10 @@ from typing import Literal
 from flint import fmpq
 
 from suffice.core.curved_path import last_turn
+from suffice.core.extent import Extent
 from suffice.core.joint import Joint
 from suffice.core.joint_inputs import breaking_point
 from suffice.core.joint_path import JointPath
-from suffice.core.radius_path import Extent
 from suffice.core.tangents import Tangents
 from suffice.errors import Undecided
 from suffice.numbers.exact import ONE, ZERO, Rational

@@ -130,8 +130,18 @@ class Compiled:
     def oriented(self, factors: tuple[int, ...]) -> tuple[Function, ...]:
         """Return each feature's own part of `Σ_j factors[j] · score_j`, made once for each claim."""
         if factors not in self._oriented:
-            self._oriented[factors] = tuple(_weighted(factors, pieces) for pieces in self.pieces)
+            is_sum = sum(factor != 0 for factor in factors) > 1 and not self.pairs
+            each = self._where_asked if is_sum else self.pieces
+            self._oriented[factors] = tuple(_weighted(factors, pieces) for pieces in each)
         return self._oriented[factors]
+
+    @cached_property
+    def _where_asked(self) -> tuple[tuple[Function, ...], ...]:
+        """The functions of each feature, where only integers count without what is between these."""
+        return tuple(
+            tuple(one.on_integers if isinstance(one, Pieces) else one for one in pieces) if domain.is_whole else pieces
+            for domain, pieces in zip(self.model.domains, self.pieces, strict=True)
+        )
 
     def lines(self, factors: tuple[int, ...]) -> tuple[Pieces, ...]:
         """Return the same of a model in which nothing is curved."""

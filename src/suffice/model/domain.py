@@ -121,6 +121,11 @@ class Domain:
             if isinstance(label, str) and self._spells_number(label):
                 raise ModelError(f"the label {label!r} is also a number of the domain; a cell could mean either")
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether every number of the domain is an integer."""
+        return all(span.is_integers for span in self.spans) and all(one.q == 1 for one in self._numbers)
+
     @classmethod
     def reals(cls) -> Domain:
         """Return all real numbers."""

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from operator import sub
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,11 @@ class Pieces(Function):
     @cached_property
     def mirrored(self) -> Pieces | None:
         """The function of which this one is the `negated`."""
+        return None
+
+    @cached_property
+    def sum_of(self) -> tuple[tuple[Rational, Pieces], ...] | None:
+        """The factors and functions of which this one is the sum, where that is known."""
         return None
 
     @cached_property
@@ -155,6 +161,8 @@ class Pieces(Function):
         """
         if not self.knots:
             return self
+        if self.sum_of is not None:  # sums of what agrees on the integers do, and are affine between them
+            return _on_integers(combine((factor, part.on_integers) for factor, part in self.sum_of))
         near: set[fmpz] = set()
         for knot in self.knots:
             # A piece may end, or the value may jump, at an integer knot: then its two neighbours matter too.
@@ -168,7 +176,7 @@ class Pieces(Function):
             offsets.append(low - slopes[-1] * left)
         slopes.append(self.slopes[-1])
         offsets.append(self.offsets[-1])
-        return Pieces.tidy(knots, slopes, offsets, values, self.labels)
+        return _on_integers(Pieces.tidy(knots, slopes, offsets, values, self.labels))
 
     def infimum(self, low: Rational | None, high: Rational | None) -> Infimum:
         """Return the infimum over the closed interval from `low` to `high` (None: without end on that side).
@@ -263,6 +271,12 @@ class Pieces(Function):
         return min(here, *beside)
 
 
+def _on_integers(function: Pieces) -> Pieces:
+    """Return a function that is affine between integers, which says so of itself."""
+    function.__dict__["on_integers"] = function
+    return function
+
+
 def combine(parts: Iterable[tuple[Rational, Pieces]]) -> Pieces:
     """Return the linear combination `Σ factor · part`; a label must be known to all parts.
 
@@ -270,6 +284,13 @@ def combine(parts: Iterable[tuple[Rational, Pieces]]) -> Pieces:
     how much the value at the knot departs from the piece before it. Changes at equal knots add up.
     """
     parts = list(parts)
+    found = _combined(parts)
+    if len(parts) > 1:
+        found.__dict__["sum_of"] = tuple(parts)
+    return found
+
+
+def _combined(parts: Sequence[tuple[Rational, Pieces]]) -> Pieces:
     if parts and all(part.knots == parts[0][1].knots for _, part in parts):
         return _combine_alike(parts)
     slope, offset = ZERO, ZERO
@@ -302,8 +323,11 @@ def combine(parts: Iterable[tuple[Rational, Pieces]]) -> Pieces:
 def _combine_alike(parts: Sequence[tuple[Rational, Pieces]]) -> Pieces:
     """Return the linear combination of functions with the same knots, as the outputs of one network are."""
 
+    factors = [factor for factor, _ in parts]
+
     def weighted(columns: Iterable[Sequence[Rational]]) -> list[Rational]:
-        factors = [factor for factor, _ in parts]
+        if sorted(factors) == [-ONE, ONE]:  # one class against another
+            return list(map(sub, *(columns if factors[0] == ONE else [*columns][::-1])))
         return [
             sum((factor * one for factor, one in zip(factors, row, strict=True)), ZERO)
             for row in zip(*columns, strict=True)

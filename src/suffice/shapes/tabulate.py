@@ -1,35 +1,38 @@
 """From the integer layers of a network to its exact pieces, over all of ℝ or an interval.
 
 In: layers whose parameters are integers over powers of two. Out: `Pieces`, one for each output.
-Guaranteed: every knot, slope and offset is exact; there is no float and no tolerance in this file.
+Guaranteed: every knot, slope and offset is exact. Floats only tell signs, with a rigorous bound of their error.
 
 How. A layer's units are functions `(A·t + B) / 2^s` of the input `t` with integers `A`, `B` that change at knots. A
 vector of such functions is kept as its leftmost pieces and the *changes* of `A` and `B` at each knot (`Lines`), because
 a knot made by one unit changes only that unit. A linear layer maps changes to changes: by one integer matrix product
 for the knots of earlier layers, and a multiple of one column of weights for each knot of the last one. An activation
-looks at the signs of `z - threshold` at all knots (the sign of `A·p + B·q - threshold·q` at `p/q`: integers again) and
-puts a new knot wherever the sign flips strictly between two neighbours.
+looks at the signs of `z - threshold` at all knots and puts a new knot wherever the sign flips strictly between two
+neighbours. The signs are those of the network's floats at the knots (`near_values`) where these are further from the
+threshold than their error; the others are signs of `A·p + B·q - threshold·q` at `p/q`: integers again. So the pieces
+of a unit are added up from its changes only where it bends or is in doubt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
-from flint import fmpq, fmpz, fmpz_mat
+from flint import fmpq, fmpz
 from numpy.typing import NDArray
 
 from suffice.numbers.exact import Rational
 from suffice.shapes.activations import Activation
+from suffice.shapes.limbs import Limbs, concatenate, join, scattered
+from suffice.shapes.near_values import FloatLayer, Near, near_values
 from suffice.shapes.parameters import as_integers
 from suffice.shapes.pieces import Pieces
 from suffice.shapes.shape import PieceBudget
 
-Integers = NDArray[Any]  # object arrays of fmpz
-
-_NOTHING = fmpz(0)
+Integers = NDArray[Any]  # object arrays of integers of Python or flint
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +46,16 @@ class IntegerLayer:
     activation: Activation
 
 
-class Change(NamedTuple):
-    """What one unit does at one knot: its piece `(A, B)` changes by so much."""
+class Changes(NamedTuple):
+    """What single units do at knots: the piece `(A, B)` of a unit changes by so much."""
 
-    knot: int
-    unit: int
-    rise: fmpz
-    shift: fmpz
+    knots: NDArray[np.int64]
+    units: NDArray[np.int64]
+    rises: Limbs
+    shifts: Limbs
+
+
+_NO_CHANGES = Changes(np.zeros(0, np.int64), np.zeros(0, np.int64), Limbs.zeros(0), Limbs.zeros(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +67,28 @@ class Lines:
 
     knots: list[Rational]
     scale: int  # every integer is to be divided by 2^scale
-    slopes: Integers  # (units,)
-    offsets: Integers  # (units,)
+    slopes: Limbs  # (units,)
+    offsets: Limbs  # (units,)
     inner: NDArray[np.int64]
-    rises: Integers  # (units, len(inner))
-    shifts: Integers  # (units, len(inner))
-    changes: Sequence[Change]
+    rises: Limbs  # (units, len(inner))
+    shifts: Limbs  # (units, len(inner))
+    changes: Changes
+
+    @property
+    def units(self) -> int:
+        """How many units there are."""
+        return self.slopes.shape[0]
 
 
 def tabulate(layers: Sequence[IntegerLayer], skips: Mapping[int, int], budget: PieceBudget) -> Lines:
     """Return the exact outputs of a network."""
-    one, none = _integers([fmpz(1)]), _integers([_NOTHING])
-    lines = Lines([], 0, one, none, np.zeros(0, np.int64), _zeros(1, 0), _zeros(1, 0), [])
+    one, none = Limbs.of(np.array([1], dtype=object)), Limbs.zeros(1)
+    lines = Lines([], 0, one, none, np.zeros(0, np.int64), Limbs.zeros(1, 0), Limbs.zeros(1, 0), _NO_CHANGES)
     outputs = [lines]
+    floats = [FloatLayer.of(layer) for layer in layers]
     for number, layer in enumerate(layers, start=1):
-        lines = _activate(propagate(lines, layer), layer.activation, budget.low, budget.high)
+        near = None if layer.activation.is_identity else near_values(floats[:number], skips, lines.knots)
+        lines = _activate(propagate(lines, layer), layer.activation, budget.low, budget.high, near)
         budget.check(len(lines.knots) + 1, number)
         if number in skips:
             lines = _add(lines, outputs[skips[number]])
@@ -85,145 +98,214 @@ def tabulate(layers: Sequence[IntegerLayer], skips: Mapping[int, int], budget: P
 
 def propagate(lines: Lines, layer: IntegerLayer) -> Lines:
     """Apply the linear part of a layer; afterwards every knot has a column."""
-    weights, units, knots = layer.weights, layer.weights.shape[0], len(lines.knots)
-    columns = np.concatenate([lines.slopes[:, None], lines.rises, lines.offsets[:, None], lines.shifts], axis=1)
-    product = _multiply(weights, columns)
-    half = columns.shape[1] // 2
-    rises, shifts = _zeros(units, knots), _zeros(units, knots)
-    rises[:, lines.inner], shifts[:, lines.inner] = product[:, 1:half], product[:, half + 1 :]
-    for change in lines.changes:
-        column = weights[:, change.unit]
-        rises[:, change.knot] += column * change.rise
-        shifts[:, change.knot] += column * change.shift
+    weights, knots, changes = Limbs.of(layer.weights), len(lines.knots), lines.changes
+    product = weights @ concatenate([lines.slopes[:, None], lines.rises, lines.offsets[:, None], lines.shifts])
+    half = product.shape[1] // 2
+    columns = weights[:, changes.units]
+    rises = scattered(product[:, 1:half], lines.inner, knots) + scattered(columns * changes.rises, changes.knots, knots)
+    shifts = scattered(product[:, half + 1 :], lines.inner, knots) + scattered(
+        columns * changes.shifts, changes.knots, knots
+    )
     # Biases, thresholds and offsets must be integers on the new scale; where they are not, refine it.
     scale = lines.scale + layer.weight_scale
     finer = max(layer.bias_scale, *(as_integers(part)[1] for part in _constants(layer.activation)), scale) - scale
     scale += finer
-    slopes, offsets, rises, shifts = (_shifted(a, finer) for a in (product[:, 0], product[:, half], rises, shifts))
-    offsets = offsets + (layer.biases << (scale - layer.bias_scale))
-    return Lines(lines.knots, scale, slopes, offsets, np.arange(knots), rises, shifts, [])
+    slopes, offsets, rises, shifts = (one << finer for one in (product[:, 0], product[:, half], rises, shifts))
+    offsets = offsets + (Limbs.of(layer.biases) << (scale - layer.bias_scale))
+    return Lines(lines.knots, scale, slopes, offsets, np.arange(knots), rises, shifts, _NO_CHANGES)
 
 
-def _activate(lines: Lines, activation: Activation, low: Rational | None, high: Rational | None) -> Lines:
+def _activate(
+    lines: Lines, activation: Activation, low: Rational | None, high: Rational | None, near: Near | None
+) -> Lines:
     """Apply an activation to lines that have a column for every knot, between two ends (None: without end)."""
     if activation.is_identity:
         return lines
-    rises = np.cumsum(np.concatenate([lines.slopes[:, None], lines.rises], axis=1), axis=1)  # (units, pieces)
-    shifts = np.cumsum(np.concatenate([lines.offsets[:, None], lines.shifts], axis=1), axis=1)
+    added = _Added(lines)
     thresholds = [_exactly(threshold, lines.scale) for threshold in activation.thresholds]
-    signs = np.array(
-        [_signs(lines.knots, rises, shifts, threshold, low, high) for threshold in thresholds], dtype=np.int8
-    )
-    signs = signs.reshape(len(thresholds), rises.shape[0], rises.shape[1] + 1)
+    each = zip(activation.thresholds, thresholds, strict=True)
+    signs = np.array([_signs(lines, added, rough, exact, (low, high), near) for rough, exact in each], dtype=np.int8)
+    units, pieces = lines.units, len(lines.knots) + 1
+    signs = signs.reshape(len(thresholds), units, pieces + 1)
     before, after = signs[:, :, :-1], signs[:, :, 1:]  # at the two ends of each piece
     starts = np.where(before != 0, before, after)  # just inside its left end; 0 only where z is the threshold itself
     ends = np.where(after != 0, after, before)
 
     slopes, slope_scale = as_integers(activation.slopes)
-    slopes = np.broadcast_to(slopes, (len(slopes), rises.shape[0]))  # (zones, units)
-    units = np.arange(rises.shape[0])[:, None]
-    offsets = _integers([_exactly(offset, lines.scale + slope_scale) for offset in activation.offsets.tolist()])
+    slopes = np.broadcast_to(slopes, (len(slopes), units))  # (zones, units)
+    offsets = [_exactly(offset, lines.scale + slope_scale) for offset in activation.offsets.tolist()]
 
-    # Each unit's piece after the activation, just right of every knot, and just left of it. The two sides of
-    # one piece differ only where a threshold is crossed inside.
+    # The zone of each piece just right of its left end, and just left of its right end; they differ only where a
+    # threshold is crossed inside. Where the two sides of a knot are in one zone, the change is a multiple of what it
+    # was; where they are not, it is made anew of the pieces on both sides.
     zones, last_zones = ((side >= 0).sum(axis=0) for side in (starts, ends))
-    right_rises = slopes[zones, units] * rises
-    right_shifts = slopes[zones, units] * shifts + offsets[zones]
-    left_rises, left_shifts = right_rises.copy(), right_shifts.copy()
-    for unit, piece in np.argwhere(zones != last_zones).tolist():
-        slope, offset = slopes[last_zones[unit, piece], unit], offsets[last_zones[unit, piece]]
-        left_rises[unit, piece] = slope * rises[unit, piece]
-        left_shifts[unit, piece] = slope * shifts[unit, piece] + offset
+    here, there = last_zones[:, :-1], zones[:, 1:]
+    is_same = here == there
+    factors = np.where(is_same, slopes[here, np.arange(units)[:, None]], 0)
+    rises, shifts = _scaled(factors, lines.rises), _scaled(factors, lines.shifts)
+    anew = []
+    for unit, knot in np.argwhere(~is_same).tolist():
+        left, right = slopes[here[unit, knot], unit], slopes[there[unit, knot], unit]
+        (rise, shift), (next_rise, next_shift) = added.piece(unit, knot), added.piece(unit, knot + 1)
+        step = offsets[there[unit, knot]] - offsets[here[unit, knot]]
+        anew.append((unit, knot, right * next_rise - left * rise, right * next_shift - left * shift + step))
+    rises, shifts = _with_entries(rises, anew, 2), _with_entries(shifts, anew, 3)
 
     crossings = []
     for r, unit, piece in np.argwhere(before * after < 0).tolist():
-        crossing = fmpq(thresholds[r] - shifts[unit, piece], rises[unit, piece])
+        rise, shift = added.piece(unit, piece)
+        crossing = fmpq(thresholds[r] - shift, rise)
         step = slopes[r + 1, unit] - slopes[r, unit]
-        rise = step * rises[unit, piece]
-        shift = step * shifts[unit, piece] + offsets[r + 1] - offsets[r]
+        rise, shift = step * rise, step * shift + offsets[r + 1] - offsets[r]
         is_upward = after[r, unit, piece] > 0
         crossings.append((piece, crossing, unit, rise if is_upward else -rise, shift if is_upward else -shift))
     knots, inner, changes = _insert(lines.knots, crossings)
+    first = Limbs.of(slopes[zones[:, 0], np.arange(units)])
+    start = Limbs.of(_integers([offsets[zone] for zone in zones[:, 0].tolist()]))
     return Lines(
         knots,
         lines.scale + slope_scale,
-        right_rises[:, 0],
-        right_shifts[:, 0],
+        first * lines.slopes,
+        first * lines.offsets + start,
         inner,
-        right_rises[:, 1:] - left_rises[:, :-1],
-        right_shifts[:, 1:] - left_shifts[:, :-1],
+        rises,
+        shifts,
         changes,
     )
 
 
+def _scaled(factors: Integers, array: Limbs) -> Limbs:
+    """Return the products; most factors are 0 or 1."""
+    is_kept = (factors != 0).astype(bool)
+    return array.only(is_kept) if (factors[is_kept] == 1).all() else array * Limbs.of(factors)
+
+
+def _with_entries(array: Limbs, entries: Sequence[tuple[Any, ...]], field: int) -> Limbs:
+    """Return an array with integers added at (unit, knot), the first two of each entry."""
+    if not entries:
+        return array
+    more = Limbs.of(_integers([one[field] for one in entries]))
+    found = np.zeros((len(more.digits), *array.shape), np.int64)
+    found[:, [one[0] for one in entries], [one[1] for one in entries]] = more.digits
+    return array + Limbs(found)
+
+
+class _Added:
+    """The pieces of units, added up from their changes where somebody asks."""
+
+    def __init__(self, lines: Lines) -> None:
+        self.lines = lines
+        self._first = lines.slopes.integers(), lines.offsets.integers()
+        self._rows: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+
+    def piece(self, unit: int, piece: int) -> tuple[fmpz, fmpz]:
+        """Return `A` and `B` of a unit between two knots."""
+        rise, shift = (first[unit] for first in self._first)
+        if not piece:
+            return rise, shift
+        if unit not in self._rows:
+            rises, shifts = self.lines.rises.digits[:, unit], self.lines.shifts.digits[:, unit]
+            self._rows[unit] = rises.cumsum(axis=1), shifts.cumsum(axis=1)
+        rises, shifts = self._rows[unit]
+        return rise + join(rises[:, piece - 1].tolist()), shift + join(shifts[:, piece - 1].tolist())
+
+    def last(self) -> tuple[Limbs, Limbs]:
+        """Return `A` and `B` of all units after the last knot."""
+        lines = self.lines
+        return lines.slopes + lines.rises.sum(), lines.offsets + lines.shifts.sum()
+
+
 def _signs(
-    knots: Sequence[Rational],
-    rises: Integers,
-    shifts: Integers,
+    lines: Lines,
+    added: _Added,
+    rough: float,
     threshold: fmpz,
-    low: Rational | None,
-    high: Rational | None,
+    ends: tuple[Rational | None, Rational | None],
+    near: Near | None,
 ) -> NDArray[np.int8]:
     """Return the signs of `A·t + B - threshold` for each unit at the lower end, at each knot, at the upper end.
 
     An end of None is infinite. Knots are strictly between ends, for new ones are put only where a sign flips strictly.
     """
-    numerators, denominators = _integers([knot.p for knot in knots]), _integers([knot.q for knot in knots])
-    # The functions are continuous: the piece right of a knot gives the value at the knot.
-    at_knots = rises[:, 1:] * numerators + (shifts[:, 1:] - threshold) * denominators
-    first, last = (
-        np.where(rises[:, k] != 0, sign * rises[:, k], shifts[:, k] - threshold)
-        if end is None
-        else rises[:, k] * end.p + (shifts[:, k] - threshold) * end.q
-        for k, sign, end in ((0, -1, low), (-1, 1, high))
-    )
-    values = np.concatenate([first[:, None], at_knots, last[:, None]], axis=1)
-    return (values > 0).astype(np.int8) - (values < 0).astype(np.int8)
+    units, knots = lines.units, lines.knots
+    found = np.zeros((units, len(knots) + 2), np.int8)
+    is_open = np.ones((units, len(knots)), bool)
+    if near is not None:
+        with np.errstate(invalid="ignore", over="ignore"):
+            away = near.values - rough
+            # The difference is off by 2^-53 of itself, and its bound by less than the added share of it.
+            is_open = ~(np.abs(away) > near.errors * (1 + 2.0**-20) + (np.abs(near.values) + abs(rough)) * 2.0**-51)
+        found[:, 1:-1] = np.where(is_open, 0, np.sign(np.where(is_open, 0.0, away)))
+    for unit, knot in np.argwhere(is_open).tolist():
+        rise, shift = added.piece(
+            unit, knot + 1
+        )  # the functions are continuous: the piece right of a knot gives its value
+        found[unit, knot + 1] = _sign(rise * knots[knot].p + (shift - threshold) * knots[knot].q)
+    first, last = (lines.slopes, lines.offsets), added.last()
+    for column, way, (rises, shifts), end in ((0, -1, first, ends[0]), (-1, 1, last, ends[1])):
+        less = shifts + Limbs.of(_integers([-threshold] * units))
+        if end is None:
+            signs = rises.signs()
+            found[:, column] = np.where(signs != 0, way * signs, less.signs())
+        else:
+            scaled = (Limbs.of(_integers([one] * units)) for one in (end.p, end.q))
+            by_rise, by_shift = scaled
+            found[:, column] = (rises * by_rise + less * by_shift).signs()
+    return found
+
+
+def _sign(value: fmpz) -> int:
+    return 1 if value > 0 else -1 if value < 0 else 0
 
 
 def _insert(
     old: Sequence[Rational], crossings: list[tuple[int, Rational, int, fmpz, fmpz]]
-) -> tuple[list[Rational], NDArray[np.int64], list[Change]]:
+) -> tuple[list[Rational], NDArray[np.int64], Changes]:
     """Merge crossings into the knots: all knots, the new places of the old ones, the changes at the crossings."""
     knots: list[Rational] = []
     inner: list[int] = []
-    changes: list[Change] = []
+    places: list[int] = []
     crossings.sort(key=lambda crossing: crossing[:3])  # piece by piece, there by place
-    for piece, at, unit, rise, shift in crossings:
+    for piece, at, *_ in crossings:
         while len(inner) < piece:
             inner.append(len(knots))
             knots.append(old[len(inner) - 1])
         if not (knots and knots[-1] == at):  # two units may cross at the same place
             knots.append(at)
-        changes.append(Change(len(knots) - 1, unit, rise, shift))
+        places.append(len(knots) - 1)
     while len(inner) < len(old):
         inner.append(len(knots))
         knots.append(old[len(inner) - 1])
+    units = np.array([one[2] for one in crossings], dtype=np.int64)
+    rises, shifts = (Limbs.of(_integers([one[k] for one in crossings])) for k in (3, 4))
+    changes = Changes(np.array(places, dtype=np.int64), units, rises, shifts) if crossings else _NO_CHANGES
     return knots, np.array(inner, dtype=np.int64), changes
 
 
 def _add(lines: Lines, earlier: Lines) -> Lines:
     """Add the output of an earlier layer, whose knots are among those of the later one."""
     place = {knot: k for k, knot in enumerate(lines.knots)}
-    columns = [place[knot] for knot in earlier.knots]
-    scale = max(lines.scale, earlier.scale)
+    columns = np.array([place[knot] for knot in earlier.knots], dtype=np.int64)
+    scale, count = max(lines.scale, earlier.scale), len(lines.knots)
     total, other = _spread(lines), _spread(earlier)
     later, before = scale - lines.scale, scale - earlier.scale
-    rises, shifts = (_shifted(part, later) for part in total)
-    rises[:, columns] += _shifted(other[0], before)
-    shifts[:, columns] += _shifted(other[1], before)
-    slopes = _shifted(lines.slopes, later) + _shifted(earlier.slopes, before)
-    offsets = _shifted(lines.offsets, later) + _shifted(earlier.offsets, before)
-    return Lines(lines.knots, scale, slopes, offsets, np.arange(len(lines.knots)), rises, shifts, [])
+    rises, shifts = (
+        (one << later) + scattered(more << before, columns, count) for one, more in zip(total, other, strict=True)
+    )
+    slopes = (lines.slopes << later) + (earlier.slopes << before)
+    offsets = (lines.offsets << later) + (earlier.offsets << before)
+    return Lines(lines.knots, scale, slopes, offsets, np.arange(count), rises, shifts, _NO_CHANGES)
 
 
-def _spread(lines: Lines) -> tuple[Integers, Integers]:
+def _spread(lines: Lines) -> tuple[Limbs, Limbs]:
     """Return rises and shifts with a column for every knot."""
-    rises, shifts = _zeros(len(lines.slopes), len(lines.knots)), _zeros(len(lines.slopes), len(lines.knots))
-    rises[:, lines.inner], shifts[:, lines.inner] = lines.rises, lines.shifts
-    for change in lines.changes:
-        rises[change.unit, change.knot] += change.rise
-        shifts[change.unit, change.knot] += change.shift
+    count, changes = len(lines.knots), lines.changes
+    found = []
+    for columns, single in ((lines.rises, changes.rises), (lines.shifts, changes.shifts)):
+        more = np.zeros((len(single.digits), lines.units, count), np.int64)
+        more[:, changes.units, changes.knots] = single.digits  # a unit changes once at a knot
+        found.append(scattered(columns, lines.inner, count) + Limbs(more))
+    rises, shifts = found
     return rises, shifts
 
 
@@ -232,11 +314,14 @@ def to_pieces(lines: Lines) -> tuple[Pieces, ...]:
     rises, shifts = _spread(lines)
     one = fmpz(1) << lines.scale
     pieces = []
-    for unit in range(len(lines.slopes)):
-        kept = np.flatnonzero((rises[unit] != 0) | (shifts[unit] != 0))
+    for unit in range(lines.units):
+        kept = np.flatnonzero((rises[unit].signs() != 0) | (shifts[unit].signs() != 0))
         knots = [lines.knots[k] for k in kept]
-        slopes = [fmpq(a, one) for a in np.cumsum(_integers([lines.slopes[unit], *rises[unit, kept]]))]
-        offsets = [fmpq(b, one) for b in np.cumsum(_integers([lines.offsets[unit], *shifts[unit, kept]]))]
+        each = ((lines.slopes, rises), (lines.offsets, shifts))
+        slopes, offsets = (
+            [fmpq(a, one) for a in accumulate(concatenate([first[unit : unit + 1], rest[unit, kept]]).integers())]
+            for first, rest in each
+        )
         values = [slope * knot + offset for slope, knot, offset in zip(slopes, knots, offsets, strict=False)]
         pieces.append(Pieces(tuple(knots), tuple(slopes), tuple(offsets), tuple(values)))
     return tuple(pieces)
@@ -254,21 +339,7 @@ def _exactly(value: float, scale: int) -> fmpz:
     return fmpz(whole)
 
 
-def _multiply(left: Integers, right: Integers) -> Integers:
-    (rows, inner), columns = left.shape, right.shape[1]
-    product = fmpz_mat(rows, inner, left.ravel().tolist()) * fmpz_mat(inner, columns, right.ravel().tolist())
-    return _integers(product.entries()).reshape(rows, columns)
-
-
-def _shifted(array: Integers, bits: int) -> Integers:
-    return array << bits if bits else array
-
-
-def _integers(entries: Sequence[fmpz]) -> Integers:
+def _integers(entries: Sequence[Any]) -> Integers:
     array = np.empty(len(entries), dtype=object)
     array[:] = entries
     return array
-
-
-def _zeros(rows: int, columns: int) -> Integers:
-    return np.full((rows, columns), _NOTHING, dtype=object)

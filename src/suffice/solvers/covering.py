@@ -82,7 +82,7 @@ class _Search:
         self.deadline = time.monotonic() + max_seconds
         self.nodes = 0
         # An item that alone breaks a constraint is in every sufficient set.
-        self.needed = [k for k in problem.open if not problem.admits([k])]
+        self.needed = [k for k in problem.doubtful() if not problem.admits([k])]
         self.open = tuple(k for k in problem.open if k not in set(self.needed))
         self.best: frozenset[int] = frozenset()  # the freed items of the best set known
         self.most = 0  # and their cost

@@ -47,7 +47,7 @@ def first_best_cover(problem: Problem, open_: Sequence[int], max_nodes: int) -> 
         return None
     budget = min(max_nodes, MOST_NODES)
     rooms = [problem.room(c) + constraint.gap for c, constraint in enumerate(problem.constraints)]
-    used = [c for c, room in enumerate(rooms) if room > 0 and any(problem.drops[c][k].value for k in order)]
+    used = [c for c, room in enumerate(rooms) if room > 0 and _weighs(problem, c, order)]
     if not used:
         return frozenset(order), 0
     rounded, nodes = _rounded_down(problem, order, [(c, rooms[c]) for c in used]), 0
@@ -75,6 +75,11 @@ def first_best_cover(problem: Problem, open_: Sequence[int], max_nodes: int) -> 
     return _exactly(problem, order, [(c, rooms[c]) for c in used], budget - nodes, nodes)
 
 
+def _weighs(problem: Problem, c: int, order: Sequence[int]) -> bool:
+    """Whether some item uses up something of a margin."""
+    return bool(problem.bounds[0][c, list(order)].any()) or any(problem.drops[c][k].value for k in order)
+
+
 def _cut(found: NDArray[np.int8]) -> NDArray[np.int64]:
     """Return the weights of a knapsack that holds all but one of the items of a choice, whichever, but not all of them.
 
@@ -95,11 +100,11 @@ def _rounded_down(
     problem: Problem, order: Sequence[int], rooms: Sequence[tuple[int, Rational]]
 ) -> NDArray[np.int64] | None:
     """Return the share of what is left of a margin that each item uses up, in parts, at most; None beyond floats."""
-    weights = problem.floats[[c for c, _ in rooms]][:, list(order)]
+    weights = problem.bounds[0][[c for c, _ in rooms]][:, list(order)]
     near = np.array([nearest_float(room) for _, room in rooms])
     if not (np.isfinite(weights).all() and (near > _LEAST).all() and (near < _MOST).all()):
         return None
-    # Three roundings, each by at most 2^-53 of its result, or far less than a part.
+    # Bounds from below, and three roundings, each by at most 2^-53 of its result, or far less than a part.
     shares = weights / near[:, None] * PARTS * (1 - 2.0**-50)
     parts: NDArray[np.int64] = np.maximum(np.floor(shares).astype(np.int64) - 1, 0)
     return parts

@@ -7,6 +7,7 @@ bounds are for constraints whose drops add up (`Problem.adds_up`), others have s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from suffice.core.constraint import Constraint, Drop, total
 from suffice.core.drops import Separable
+from suffice.core.later_drops import sorted_by_bounds
 from suffice.errors import Undecided
 from suffice.numbers.exact import ZERO, Rational, nearest_float
 from suffice.numbers.surd import lower, upper
@@ -42,6 +44,7 @@ class Problem:
         self.base = self.choices.features(sorted(self.choices.free))  # features that are freed in any case
         decided = self.choices.fix | self.choices.free
         self.open = tuple(k for k in range(len(self.costs)) if k not in decided)
+        self._weights: dict[int, float] = {}
 
     @property
     def adds_up(self) -> bool:
@@ -52,6 +55,15 @@ class Problem:
         """Whether the claim holds whatever the freed items do, beside those freed in any case."""
         features = self.base + self.choices.features(freed)
         return all(constraint.admits(features) for constraint in self.constraints)
+
+    def doubtful(self) -> tuple[int, ...]:
+        """Return the open items that floats do not show to be admitted alone, beside those freed in any case."""
+        if self.base or not self.adds_up or self.max_changed is not None:
+            return self.open
+        margins = np.array([[nearest_float(c.margin)] for c in self.constraints])
+        # A margin is within 2^-53 of its float, and a drop, were it a denormal, within its bounds.
+        is_sure: NDArray[np.bool_] = np.all(self.bounds[1] * (1 + 2.0**-50) + 1e-320 < margins, axis=0)
+        return tuple(k for k in self.open if not is_sure[k])
 
     def may_admit(self, freed: Collection[int]) -> bool | None:
         """Return the same; None where numbers that are only enclosed leave it open."""
@@ -80,11 +92,22 @@ class Problem:
         return sum(self.costs[k] for k in items)
 
     @cached_property
-    def drops(self) -> tuple[tuple[Drop, ...], ...]:
+    def drops(self) -> tuple[Sequence[Drop], ...]:
         """For each constraint a drop of each item: that of all its features, or their largest if few may move."""
+        items = self.choices.items
+        if items == tuple((i,) for i in range(len(items))):
+            return tuple(c.drops for c in self.constraints)
         # Where few features may move, the largest drop of a group stands for it: a bound, for more could move.
         join = total if self.max_changed is None else max
-        return tuple(tuple(join(c.drops[i] for i in item) for item in self.choices.items) for c in self.constraints)
+        return tuple(tuple(join(c.drops[i] for i in item) for item in items) for c in self.constraints)
+
+    @cached_property
+    def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Floats between which the drops lie, by constraint and item."""
+        if self.drops and self.drops[0] is self.constraints[0].drops:
+            low, high = zip(*(c.bounds for c in self.constraints), strict=True)
+            return np.array(low), np.array(high)
+        return np.nextafter(self.floats, 0.0), np.nextafter(self.floats, np.inf)
 
     @cached_property
     def floats(self) -> NDArray[np.float64]:
@@ -102,14 +125,26 @@ class Problem:
 
     def weight(self, item: int) -> float:
         """Return the largest share of a margin that an item uses up: an order for guesses and for people."""
-        return max(
-            float(row[item]) / max(nearest_float(c.margin), 1e-300)
-            for row, c in zip(self.floats, self.constraints, strict=True)
-        )
+        if item not in self._weights:
+            self._weights[item] = max(
+                (math.inf if row[item].is_infinite else nearest_float(row[item].value))
+                / max(nearest_float(c.margin), 1e-300)
+                for row, c in zip(self.drops, self.constraints, strict=True)
+            )
+        return self._weights[item]
 
     def ranked(self, items: Collection[int]) -> list[int]:
         """Return items by their weight, the weightiest first; of equal ones by drop, then as they come."""
-        return sorted(items, key=lambda k: (self.weight(k), *(row[k] for row in self.drops), -k), reverse=True)
+        # The weight is off by far less than the share; what bounds do not tell apart is looked at exactly.
+        margins = np.array([[max(nearest_float(c.margin), 1e-300)] for c in self.constraints])
+        with np.errstate(all="ignore"):
+            low, high = ((bound / margins).max(axis=0) for bound in self.bounds)
+            low = np.nan_to_num(low * (1 - 2.0**-50))
+            high = np.nan_to_num(high * (1 + 2.0**-50), nan=np.inf, posinf=np.inf) + 1e-320
+        ascending = sorted_by_bounds(
+            items, low.tolist(), high.tolist(), lambda k: (self.weight(k), *(row[k] for row in self.drops), -k)
+        )
+        return ascending[::-1]
 
     # --- dominance ------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from suffice.core.constraint import NO_DROP, Constraint
-from suffice.core.radius_path import Extent, RadiusPath
+from suffice.core.extent import Extent
+from suffice.core.radius_path import RadiusPath
 from suffice.errors import BudgetError
 from suffice.numbers.exact import ONE, ZERO, Rational, brief
 from suffice.solvers.cheapest_break import Break
@@ -130,7 +131,12 @@ def nearest_break(
     while True:
         cost = max(best.cost, most or 0)
         reach = path.reach(best.moved)
-        assert reach.radius is not None
+        if reach.radius is None or (reach.is_attained and reach.radius >= ONE):  # curves are known better by now
+            again = cheapest(path.at(ONE))
+            if again is None:
+                return None
+            best, lower_bound = again, again.lower_bound
+            continue
         nearer = path.at(reach.radius) if reach.is_attained else path.below(reach.radius)
         other = cheapest(nearer)
         if other is None or other.cost > cost:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from suffice.core.constraint import Constraint
+from suffice.core.later_drops import sorted_by_bounds
 
 
 def smallest_sufficient(constraint: Constraint) -> tuple[int, ...]:
@@ -17,8 +18,9 @@ def smallest_sufficient(constraint: Constraint) -> tuple[int, ...]:
     first. The constraint must hold at the row itself.
     """
     assert constraint.admits(())
-    # Rounding is monotone: floats order what they can tell apart, exact drops the rest.
-    near, drops = constraint.floats, constraint.drops
-    ascending = sorted(range(len(drops)), key=lambda i: (near[i], drops[i], -i))
+    # Floats order what they can tell apart, exact drops the rest.
+    low, high = constraint.bounds
+    drops = constraint.drops
+    ascending = sorted_by_bounds(range(len(drops)), low.tolist(), high.tolist(), lambda i: (drops[i], -i))
     freed = bisect_left(range(1, len(drops) + 1), True, key=lambda count: not constraint.admits(ascending[:count]))
     return tuple(reversed(ascending[freed:]))

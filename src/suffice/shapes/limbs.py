@@ -1,0 +1,173 @@
+"""Arrays of integers of any size, as NumPy has none: digits to base 2^22, each in an array of its own.
+
+Sums, products and matrix products of whole arrays are then a few operations of NumPy on the digits, and exact: digits
+are between -2^21 and 2^21, so that a product of two is at most 2^42, and 2^11 of them add up to 2^53 at most, which
+floats hold exactly (matrix products go through them), and 2^20 of them to 2^62, which 64-bit integers do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from flint import fmpz
+from numpy.typing import NDArray
+
+_BITS = 22
+_HALF = 1 << (_BITS - 1)
+_MOST_TERMS = 2**11  # of a sum of products in floats
+
+
+class Limbs:
+    """An array of integers.
+
+    Parameters
+    ----------
+    digits : array of int64, of shape (digits, *shape)
+        The lowest digit first. They are brought between -2^21 and 2^21 here; no sum of them may be beyond 2^62 before.
+    """
+
+    __slots__ = ("digits",)
+
+    def __init__(self, digits: NDArray[np.int64]) -> None:
+        self.digits = _carried(digits)
+
+    @classmethod
+    def of(cls, integers: NDArray[Any]) -> Limbs:
+        """Return an array of integers of Python or flint."""
+        try:
+            small = integers.astype(np.int64)
+            return cls(small[None]) if (np.abs(small) < 2**61).all() else cls._of_large(integers)
+        except OverflowError:
+            return cls._of_large(integers)
+
+    @classmethod
+    def _of_large(cls, integers: NDArray[Any]) -> Limbs:
+        flat = [int(one) for one in integers.ravel()]
+        count = max(abs(one).bit_length() for one in flat) // _BITS + 1
+        mask = (1 << _BITS) - 1
+        signs = [-1 if one < 0 else 1 for one in flat]
+        digits = [
+            [sign * (abs(one) >> (_BITS * k) & mask) for one, sign in zip(flat, signs, strict=True)]
+            for k in range(count)
+        ]
+        return cls(np.array(digits, np.int64).reshape(count, *integers.shape))
+
+    @classmethod
+    def zeros(cls, *shape: int) -> Limbs:
+        """Return as many zeros."""
+        return cls(np.zeros((1, *shape), np.int64))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array of integers."""
+        return self.digits.shape[1:]
+
+    @classmethod
+    def _carried(cls, digits: NDArray[np.int64]) -> Limbs:
+        """Return digits that are small already."""
+        found = cls.__new__(cls)
+        found.digits = digits
+        return found
+
+    def __getitem__(self, index: Any) -> Limbs:
+        return Limbs._carried(self.digits[(slice(None), *(index if isinstance(index, tuple) else (index,)))])
+
+    def __add__(self, other: Limbs) -> Limbs:
+        count = max(len(self.digits), len(other.digits))
+        return Limbs(_padded(self.digits, count) + _padded(other.digits, count))
+
+    def __mul__(self, other: Limbs) -> Limbs:
+        """Return the products, element by element; shapes are brought together as NumPy does."""
+        shape = np.broadcast_shapes(self.shape, other.shape)
+        found = np.zeros((len(self.digits) + len(other.digits), *shape), np.int64)
+        for k, digit in enumerate(self.digits):
+            if digit.any():
+                for m, one in enumerate(other.digits):
+                    found[k + m] += digit * one
+        return Limbs(found)
+
+    def __matmul__(self, other: Limbs) -> Limbs:
+        """Return the product of two matrices."""
+        found = np.zeros((len(self.digits) + len(other.digits), self.shape[0], other.shape[1]), np.int64)
+        left, right = self.digits.astype(np.float64), other.digits.astype(np.float64)
+        few = min(len(left), len(right))  # products that add up to one digit
+        for first in range(0, left.shape[2], max(_MOST_TERMS // few, 1)):
+            part = slice(first, first + max(_MOST_TERMS // few, 1))
+            sums = np.zeros(found.shape)
+            for k, digit in enumerate(left):
+                for m, one in enumerate(right):
+                    sums[k + m] += digit[:, part] @ one[part]
+            found += sums.astype(np.int64)
+        return Limbs(found)
+
+    def __lshift__(self, bits: int) -> Limbs:
+        if not bits:
+            return self
+        count, rest = divmod(bits, _BITS)
+        return Limbs(np.concatenate([np.zeros((count, *self.shape), np.int64), self.digits << rest]))
+
+    def only(self, mask: NDArray[np.bool_]) -> Limbs:
+        """Return the integers where a mask is true, and 0 elsewhere."""
+        return Limbs._carried(self.digits * mask)
+
+    def sum(self) -> Limbs:
+        """Return the sums over the last axis."""
+        return Limbs(self.digits.sum(axis=-1))
+
+    def signs(self) -> NDArray[np.int8]:
+        """Return the sign of each integer."""
+        found = np.zeros(self.shape, np.int64)
+        for digit in self.digits:  # all lower digits together are less than the next one
+            found = np.where(digit != 0, digit, found)
+        signs: NDArray[np.int8] = np.sign(found).astype(np.int8)
+        return signs
+
+    def integers(self) -> list[fmpz]:
+        """Return an array of one axis as integers."""
+        return [join(column) for column in self.digits.T.tolist()]
+
+
+def join(digits: Sequence[int]) -> fmpz:
+    """Return an integer of its digits, the lowest first; they need not be small."""
+    found = 0
+    for digit in reversed(digits):
+        found = (found << _BITS) + digit
+    return fmpz(found)
+
+
+def concatenate(parts: Sequence[Limbs]) -> Limbs:
+    """Return arrays joined along the last axis."""
+    count = max(len(one.digits) for one in parts)
+    return Limbs._carried(np.concatenate([_padded(one.digits, count) for one in parts], axis=-1))
+
+
+def scattered(parts: Limbs, places: NDArray[np.int64], width: int) -> Limbs:
+    """Return so many columns, each the sum of those parts (columns too) that have its place; these ascend."""
+    found = np.zeros((*parts.digits.shape[:-1], width), np.int64)
+    if len(places):
+        starts = np.flatnonzero(np.diff(places, prepend=-1))
+        found[..., places[starts]] = np.add.reduceat(parts.digits, starts, axis=-1)
+    return Limbs(found)
+
+
+def _padded(digits: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    more = count - len(digits)
+    return np.concatenate([digits, np.zeros((more, *digits.shape[1:]), np.int64)]) if more else digits
+
+
+def _carried(digits: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the same integers with every digit between -2^21 and 2^21, and no digit too many."""
+    if not digits.size or (digits.min() >= -_HALF and digits.max() <= _HALF):
+        found = digits
+    else:
+        found = _padded(digits, len(digits) + 3)  # a copy; 2^62 has three digits
+        for k in range(len(found) - 1):
+            carry = (found[k] + _HALF) >> _BITS
+            found[k] -= carry << _BITS
+            found[k + 1] += carry
+    count = len(found)
+    while count > 1 and not found[count - 1].any():
+        count -= 1
+    return found[:count]
