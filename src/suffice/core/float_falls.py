@@ -200,7 +200,7 @@ class FloatFalls:
 
 
 def _is_moderate(path: RadiusPath, moving: Sequence[int]) -> bool:
-    """Whether all numbers that products and quotients are made of are 0, or far from the least and the largest float."""
+    """Whether all numbers that products and quotients are made of are 0, or far from the limits of floats."""
     found = [np.array([nearest_float(row[i]) for row in path.here for i in moving])]
     for i in moving:
         (span,) = path.domains[i].spans
