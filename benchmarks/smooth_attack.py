@@ -40,7 +40,7 @@ ACTIVATIONS = (
 )
 SPANS = {"log": (1e-6, 1e3), "sqrt": (1e-6, 1e3), "box_cox": (1e-6, 1e3), "normal_quantile": (1e-6, 1 - 1e-6)}
 SLOW = {"normal_quantile": 50, "gelu": 4, "mish": 4}  # so many times fewer points, for the other library takes long
-BITS = 64
+BITS = 40  # what questions begin with: networks are computed in floats, all else in balls
 
 
 def rational(value: float) -> fmpq:

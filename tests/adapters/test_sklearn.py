@@ -144,6 +144,7 @@ PIPELINES = {
         2,
     ),
     "splines": (mixed(scaled(StandardScaler(), SplineTransformer(degree=1, n_knots=4))), LogisticRegression(), 2),
+    "splines of degree 5": (mixed(scaled(StandardScaler(), SplineTransformer(degree=5))), LogisticRegression(), 2),
     "splines that go on": (
         mixed(scaled(SplineTransformer(degree=1, n_knots=5, extrapolation="continue", include_bias=False))),
         LinearRegression(),
@@ -357,8 +358,8 @@ def fitted(*steps, columns=("age", "income", "visits"), classes=2):
 
 REFUSED = {
     "a high degree": (
-        lambda: fitted(SplineTransformer(degree=4), LogisticRegression()),
-        r"degree=4\) is not read; use degree 1, 2 or 3",
+        lambda: fitted(SplineTransformer(degree=21), LogisticRegression()),
+        r"degree=21\) is not read; use a degree from 1 to 20",
     ),
     "a defect": (
         lambda: fitted(SplineTransformer(degree=1, extrapolation="linear"), Ridge()),
@@ -487,6 +488,7 @@ def test_powers_of_one_column_and_normal_columns_are_curves():
     X = frame(missing=False)
     for steps, columns, classes in (
         ((StandardScaler(), PolynomialFeatures(3), LogisticRegression()), ["age"], 2),
+        ((StandardScaler(), PolynomialFeatures(5), LogisticRegression()), ["age"], 2),
         ((StandardScaler(), GaussianNB()), ["age", "income", "visits"], 3),
     ):
         pipeline = fitted(*steps, columns=columns, classes=classes)
@@ -494,8 +496,9 @@ def test_powers_of_one_column_and_normal_columns_are_curves():
         assert explainer.compiled.is_curved
         rows = X[columns].head(40)
         assert [explainer.predict(row) for _, row in rows.iterrows()] == pipeline.predict(rows).tolist()
-    with pytest.raises(AdapterError, match="multiplies 4 columns"):
-        suffice.from_model(fitted(PolynomialFeatures(4), LogisticRegression(), columns=["age"]))
+    pipeline = fitted(StandardScaler(), PolynomialFeatures(3), LogisticRegression(), columns=["age", "income"])
+    with pytest.raises(AdapterError, match="multiplies 3 columns"):
+        suffice.from_model(pipeline)
 
 
 @pytest.mark.parametrize("container", ["pandas", "default"])

@@ -270,6 +270,19 @@ def test_values_at_a_number_are_those_over_a_cell_of_no_width_and_jumps_inside_a
     assert jet.cell[2] is None
 
 
+def test_a_low_entry_of_a_table_counts():
+    model = AdditiveModel(
+        [Table({Fraction(1, 2): -5}, Smooth("tanh"))], 2, features=[Feature("a", domain=Domain.interval(-1, 1))]
+    )
+    document = json.loads(Explainer(model).explain([0], 1, unit="raw").certificate().text)
+    assert document["result"]["fixed"] == [0]
+    said = {"kind": "explanation", "fixed": [], "lower_bound": "0"}
+    for cells in ([[]], [["-1/2", "1/4"]], [["1/2"]]):
+        forged = document | {"result": said, "evidence": {"witnesses": [], "tree": [], "cells": cells}}
+        with pytest.raises(RejectedError, match="sufficiency"):
+            check(to_bytes(model), json.dumps(forged).encode())
+
+
 class World:
     """A model of smooth networks, and what sampling and many digits say of it."""
 

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from itertools import combinations
 
+import numpy as np
 import pytest
 from flint import fmpq
 from oracles.squares import World
@@ -100,6 +101,14 @@ def test_contrasts_and_nearest_inputs_break_and_nothing_smaller_does():
                 assert breaks(world, [found.counterexample[name] for name in world.names])
 
 
+def test_what_seemed_to_break_a_claim_may_not_once_curves_are_known_better():
+    world = World(2002)
+    radii = dict(zip(world.names, world.radii, strict=True))
+    found = Explainer(world.model()).counterfactual(world.row, radii, unit="raw", max_changed=1)
+    singles = [(i,) for i in range(world.count) if not world.admits((i,), world.radii)]
+    assert found.is_possible == bool(singles)
+
+
 def test_radii_are_enclosed():
     for world, explainer, _, options, _ in worlds(300, 5):
         found = explainer.radius(world.row, world.names[:1], **options)
@@ -156,6 +165,7 @@ def test_curves_whose_pair_terms_are_steps_need_no_end():
     )
     why = Explainer(model).explain([1, 1], "inf")
     assert why.size == 0
+    assert Explainer(model).explain_batch(np.array([[1.0, 1.0]]), "inf").sizes[0] == 0
     assert why.status is Status.PROVEN
     endless = AdditiveModel(
         [PiecewisePolynomial([], [[0, 0, 1]]), LINE], 3, "binary", [Feature("x"), Feature("y")],
@@ -175,8 +185,6 @@ def test_what_is_not_answered_yet_is_refused_with_a_sentence():
 
 
 def test_a_batch_has_the_answers_of_single_rows():
-    import numpy as np
-
     explainer = Explainer(squares(1, 2, -1, -2))
     table = np.array([[1.0, 1.0], [2.0, -1.0], [0.5, 0.25]])
     found = explainer.explain_batch(table, 1, unit="raw")

@@ -180,7 +180,7 @@ def test_more_than_a_million_samples_are_not_below_the_infimum():
     [
         (([0, 0], [[1], [1], [1]]), "knots must increase"),
         (([0], [[1]]), "1 knots make 2 pieces, got 1"),
-        (([], [[0, 0, 0, 0, 1]]), "power 4; polynomials are taken up to degree 3"),
+        (([], [[0] * 21 + [1]]), "power 21; polynomials are taken up to degree 20"),
         (([], [[]]), "coefficients[0] is empty"),
         (([], [[float("nan")]]), "not a finite number"),
         (([0], [[[1], [2]], [[1]]]), "same number of outputs"),

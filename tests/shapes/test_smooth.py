@@ -64,6 +64,29 @@ def check_value(curve, plain, at, bits=64):
     assert high - low < Fraction(1, 2 ** (bits - 8)) * max(1, abs(true))
 
 
+@pytest.mark.parametrize("degree", [4, 5, 9])
+def test_polynomials_of_high_degree_are_enclosed(degree):
+    rng = np.random.default_rng(degree)
+    pieces = [[Fraction(int(c), 8) for c in rng.integers(-9, 9, size=degree + 1)] for _ in range(2)]
+
+    def plain(z):
+        return sum(c * z**power for power, c in enumerate(pieces[z >= Fraction(1, 2)]))
+
+    (curve,) = PiecewisePolynomial([Fraction(1, 2)], pieces).compile()
+    doubled = combined([(fmpq(2), curve), (fmpq(1), PiecewisePolynomial([], [[1, 1]]).compile()[0])])
+    assert len(doubled.chains.each) == 1  # one polynomial, not a sum of enclosures
+    for low, high in ((-1, 1), (Fraction(1, 3), Fraction(5, 4)), (0, Fraction(1, 2))):
+        found = curve.lowpoint(rational(low), rational(high), 64)
+        places = [low + (high - low) * Fraction(k, 400) for k in range(401)]
+        lowest = min(plain(Fraction(at)) for at in places)
+        at = Fraction(str(found.at))
+        assert Fraction(str(found.low)) <= lowest <= Fraction(str(found.high)) + Fraction(1, 10)
+        assert low <= at <= high
+        assert plain(at) <= Fraction(str(found.high))
+        near = fractions(doubled.value(rational(at), 64))
+        assert near[0] <= 2 * plain(at) + 1 + at <= near[1]
+
+
 def check_lowest(curve, plain, low, high, count=200, bits=64):
     """The infimum is below every sample, is nearly attained at the place given, and that lies in the interval."""
     found = curve.lowpoint(rational(low), rational(high), bits)

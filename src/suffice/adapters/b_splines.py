@@ -9,7 +9,7 @@ from flint import fmpq_poly
 
 from suffice.numbers.exact import ONE, Rational
 from suffice.shapes import Function
-from suffice.shapes.curves import tidy
+from suffice.shapes.enclosed import piecewise
 
 Beyond = Literal["constant", "linear", "continue"]
 
@@ -39,7 +39,7 @@ def b_spline(knots: Sequence[Rational], degree: int, weights: Sequence[Rational]
     low, high = knots[degree], knots[-degree - 1]
     before, after = _beyond(pieces[0], low, beyond), _beyond(pieces[-1], high, beyond)
     values = [one(knots[i]) for i, one in zip(base, pieces, strict=True)]
-    return tidy([*(knots[i] for i in base), high], [before, *pieces, after], [*values, pieces[-1](high)])
+    return piecewise([*(knots[i] for i in base), high], [before, *pieces, after], [*values, pieces[-1](high)])
 
 
 def _piece(knots: Sequence[Rational], degree: int, weights: Sequence[Rational], i: int) -> fmpq_poly:

@@ -20,7 +20,7 @@ from suffice.model.domain import is_missing
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
 from suffice.numbers.values import MISSING
 from suffice.shapes import Function, Pieces, PiecewiseLinear
-from suffice.shapes.curves import MOST_DEGREE
+from suffice.shapes.polynomial import HIGHEST_DEGREE
 
 
 def encoder(step: Any, columns: Sequence[Column]) -> list[Column]:
@@ -178,9 +178,11 @@ def _binned(step: Any, number: Numeric, edges: NDArray[np.float64], floats: Floa
 
 
 def splines(step: Any, columns: Sequence[Column]) -> list[Column]:
-    """Return the basis functions of splines of degree 1, 2 or 3."""
-    if not 1 <= step.degree <= MOST_DEGREE:
-        raise AdapterError(f"SplineTransformer(degree={step.degree}) is not read; use degree 1, 2 or 3")
+    """Return the basis functions of splines."""
+    if not 1 <= step.degree <= HIGHEST_DEGREE:
+        raise AdapterError(
+            f"SplineTransformer(degree={step.degree}) is not read; use a degree from 1 to {HIGHEST_DEGREE}"
+        )
     if step.extrapolation == "periodic" or getattr(step, "handle_missing", "error") != "error":
         raise AdapterError("SplineTransformer is read with handle_missing='error' and without periodic extrapolation")
     made: list[Column] = []

@@ -23,7 +23,7 @@ from suffice.errors import AdapterError
 from suffice.numbers.exact import ONE, ZERO, Rational, rational
 from suffice.shapes import Function, Pieces, PiecewisePolynomial
 from suffice.shapes.combining import combined
-from suffice.shapes.curves import MOST_DEGREE
+from suffice.shapes.polynomial import HIGHEST_DEGREE
 
 
 class Formula(NamedTuple):
@@ -80,8 +80,8 @@ def splines(
     place: int, knots: Any, degree: int, weights: Any, inner: _Value = _ITSELF, what: str = "the formula"
 ) -> list[Column]:
     """Return B-splines of a variable, one for each column of weights; beyond their knots they are not defined."""
-    if not 1 <= degree <= MOST_DEGREE:
-        raise AdapterError(f"{what} has splines of degree {degree}; use degree 1, 2 or 3")
+    if not 1 <= degree <= HIGHEST_DEGREE:
+        raise AdapterError(f"{what} has splines of degree {degree}; use a degree from 1 to {HIGHEST_DEGREE}")
     every = [rational(float(knot)) for knot in np.sort(np.asarray(knots, dtype=np.float64))]
     within = _within(inner, every[degree], every[-degree - 1], what)
     made: list[Column] = []
@@ -238,7 +238,7 @@ class _Factor:
             return self._refuse("divides by a variable, or is a power of a constant")
         if kind in (ast.Mult, ast.Div):
             return self._line(a, b if kind is ast.Mult else 1 / b, ZERO)
-        if kind is ast.Pow and isinstance(a, _Value) and b in range(1, MOST_DEGREE + 1):
+        if kind is ast.Pow and isinstance(a, _Value) and b in range(1, HIGHEST_DEGREE + 1):
             (curve,) = PiecewisePolynomial([], [[0] * int(b.p) + [1]]).compile()
             return a._replace(function=compose(curve, a.function))
         return self._refuse("has an operation that is not known here")

@@ -25,6 +25,7 @@ from suffice.numbers.values import MISSING
 from suffice.shapes import Enclosed, Pieces, PiecewisePolynomial, Product, Shape, Table
 from suffice.shapes.combining import combined, straight
 from suffice.shapes.curves import MOST_DEGREE
+from suffice.shapes.polynomial import HIGHEST_DEGREE
 
 
 def powers(step: Any, columns: Sequence[Column]) -> list[Column | Times]:
@@ -33,7 +34,8 @@ def powers(step: Any, columns: Sequence[Column]) -> list[Column | Times]:
     for row in read_part(step, "powers_", "the PolynomialFeatures").tolist():
         powers = [(columns[k], power) for k, power in enumerate(row) if power]
         factors = [column for column, power in powers for _ in range(power)]
-        if len(powers) == 1 and 1 < powers[0][1] <= MOST_DEGREE:
+        # Beside products of columns only curves can be explained, which higher powers are not.
+        if len(powers) == 1 and 1 < powers[0][1] <= (HIGHEST_DEGREE if len(columns) == 1 else MOST_DEGREE):
             made.append(_power_of(*powers[0]))
         elif len(factors) > 2:
             raise AdapterError(
@@ -50,7 +52,7 @@ def powers(step: Any, columns: Sequence[Column]) -> list[Column | Times]:
 
 
 def _power_of(column: Column, power: int) -> Column:
-    """Return the square or cube of a column."""
+    """Return a power of a column."""
     if isinstance(column, Finite):
         return mapped(column, lambda values: values**power, "PolynomialFeatures")
     number = as_number(column, "PolynomialFeatures")

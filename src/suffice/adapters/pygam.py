@@ -19,7 +19,7 @@ from suffice.model.domain import Domain
 from suffice.numbers.exact import ONE, ZERO, Rational, rational
 from suffice.shapes import Function, Pieces, PiecewiseLinear, Shape, Table
 from suffice.shapes.combining import combined
-from suffice.shapes.curves import MOST_DEGREE
+from suffice.shapes.polynomial import HIGHEST_DEGREE
 
 _TASKS = {"logit": "binary", "identity": "regression", "log": "regression"}
 
@@ -59,10 +59,10 @@ def _feature(term: Any, source: str) -> int:
     if kind not in ("LinearTerm", "SplineTerm") or getattr(term, "by", None) is not None:
         what = "a term with by=" if getattr(term, "by", None) is not None else f"a {kind}"
         raise AdapterError(f"{source} has {what} ({term!r}), which is not a function of one feature; leave it out")
-    if kind == "SplineTerm" and (term.spline_order > MOST_DEGREE or term.basis != "ps"):
+    if kind == "SplineTerm" and (term.spline_order > HIGHEST_DEGREE or term.basis != "ps"):
         raise AdapterError(
             f"{source} has the term {term!r} of order {term.spline_order}, basis {term.basis!r}; those read have "
-            f"basis='ps' and spline_order={MOST_DEGREE} or less"
+            f"basis='ps' and spline_order={HIGHEST_DEGREE} or less"
         )
     return int(term.feature)
 

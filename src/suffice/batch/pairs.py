@@ -32,7 +32,7 @@ def make_pair_plan(compiled: Compiled, question: Question) -> Plan:
     """Return the plan of a claim over one score; one that leaves every row open where it is none such."""
     parts = parts_by_class(compiled.model, question.claim)
     is_known = not question.given - {"categories", "immutable", *BUDGETS} and len(compiled.model.intercept) == 1
-    if not is_known or any(part.gap for some in parts.values() for part in some):
+    if compiled.is_curved or not is_known or any(part.gap for some in parts.values() for part in some):
         return LeaveOpen()
     landscape = landscape_of(compiled, (1,))
     if not (all(landscape.tables.is_table) and all(map(_is_simple, compiled.model.domains))):

@@ -210,10 +210,6 @@ class Case:
         margin, most = ends(inequality.at(self.scores))
         return margin, (inequality.is_strict, self.question.max_changed, inequality.gap + (most - margin))
 
-    def _without_drops(self) -> list[Separable]:
-        """Return constraints for a path, which makes drops of its own at every radius."""
-        return [Separable(margin, (), *rest) for margin, rest in map(self._limits, self.inequalities)]
-
     def _enclosed(self, inequality: Inequality) -> EnclosedDrops:
         """Return the drops and worst cases of features of which some are smooth."""
         factors, key = inequality.factors, (*inequality.factors, self.bits)
@@ -341,7 +337,8 @@ class Case:
             rest = self.row, domains, tuple(units), self.question.immutable
             return EnclosedPath(functions, (), self.constraints, *rest, known, self.bits)
         here = tuple(tuple(exactly(dot(one.factors, part)) for part in self.parts) for one in self.inequalities)
-        limits: Sequence[Constraint] = self.constraints if self.has_pairs or is_joint else self._without_drops()
+        limits: Sequence[Constraint] = self.constraints if self.has_pairs or is_joint else ()
+        limits = limits or [Separable(margin, (), *more) for margin, more in map(self._limits, self.inequalities)]
         shifted = tuple(limits) if slack is None else with_slack(limits, slack)
         given = functions, here, shifted, self.row, domains, tuple(units), self.question.immutable
         if not (self.has_pairs or is_joint):

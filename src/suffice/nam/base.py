@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal, Self
 
@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 from suffice.errors import DataError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
-from suffice.nam.columns import Categorical, Cells, Column, Numeric, learn_columns, read_orders, read_table
+from suffice.nam.columns import Categorical, Cells, learn_columns, read_orders, read_table
 from suffice.nam.convert import to_additive
 from suffice.nam.corrected import Corrected, corrected_scores, part_of, values_at
 from suffice.nam.corrections import Corrections, correct, hats_of
@@ -32,6 +32,7 @@ from suffice.nam.pairing import add_pairs
 from suffice.nam.reach import Reach
 from suffice.nam.solving import Curve, Data, Wishes
 from suffice.nam.training import Loss, Options, Rows, train
+from suffice.nam.wanted import is_flat, is_whole, read_directions, read_pairs
 from suffice.numbers.exact import nearest_float, rational
 
 
@@ -181,7 +182,8 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         self, numbers: NDArray[np.float64], slots: NDArray[np.int64], target: NDArray[Any], weights: NDArray[np.float64]
     ) -> Corrections | None:
         """Return corrections of the networks' shapes, where they are asked for and help."""
-        directions, pairs = self._directions(), self._wanted_pairs()
+        directions = read_directions(self.monotone, self.columns_, len(getattr(self, "classes_", ())))
+        pairs = read_pairs(self.pairs, self.columns_, self.monotone or {})
         if not (self.corrections or directions or pairs != 0):
             return None
         hats = hats_of(numbers, slots, [column.slots for column in self.columns_])
@@ -210,53 +212,8 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
 
     def _pairable(self, directions: Mapping[int, int], own: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:
         """Return the columns that may be in a pair, those first whose shapes vary most."""
-        free = [k for k, column in enumerate(self.columns_) if k not in directions and not _is_flat(column)]
+        free = [k for k, column in enumerate(self.columns_) if k not in directions and not is_flat(column)]
         return np.array(sorted(free, key=lambda k: -float(own[k].std(axis=0).sum())), dtype=np.int64)
-
-    def _wanted_pairs(self) -> int | list[tuple[int, int]] | None:
-        """Return how many pairs are wanted, or which columns by their places; None to choose how many."""
-        wanted: Any = self.pairs
-        if isinstance(wanted, str) and wanted == "auto":
-            return None
-        if _is_whole(wanted, 0):
-            return int(wanted)
-        if isinstance(wanted, (str, bytes)) or not isinstance(wanted, Iterable):
-            raise DataError(f"pairs must be 'auto', a number from 0 up or a list of pairs of names, got {wanted!r}")
-        names, found = [column.name for column in self.columns_], list[tuple[int, int]]()
-        for pair in wanted:
-            if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2 or pair[0] == pair[1]:
-                raise DataError(f"a pair is two names of columns, got {pair!r}")
-            for name in pair:
-                if name not in names:
-                    raise DataError(f"pairs names the column {name!r}, which the table does not have")
-                if self.monotone and name in self.monotone:
-                    raise DataError(f"column {name!r} shall be monotone, and a pair term could make it rise and fall")
-                if _is_flat(self.columns_[names.index(name)]):
-                    raise DataError(f"column {name!r} does not vary, so that it can be in no pair")
-            ends = sorted(names.index(name) for name in pair)
-            if (ends[0], ends[1]) in found:
-                raise DataError(f"the pair {pair!r} is listed twice")
-            found.append((ends[0], ends[1]))
-        return found
-
-    def _directions(self) -> dict[int, int]:
-        """Return the columns that shall be monotone by their places, with 1 or -1 for each."""
-        names, found = [column.name for column in self.columns_], {}
-        if self.monotone is None:
-            return {}
-        if not isinstance(self.monotone, Mapping):
-            raise DataError(f"monotone must map names of columns to 1 or -1, got {self.monotone!r}")
-        for name, direction in self.monotone.items():
-            if name not in names:
-                raise DataError(f"monotone names the column {name!r}, which the table does not have")
-            if isinstance(self.columns_[names.index(name)], Categorical):
-                raise DataError(f"column {name!r} holds categories, which have no order; monotone is for numbers")
-            if direction not in (1, -1) or isinstance(direction, bool):
-                raise DataError(f"monotone[{name!r}] must be 1 (never falls) or -1 (never rises), got {direction!r}")
-            found[names.index(name)] = int(direction)
-        if found and len(getattr(self, "classes_", ())) > 2:
-            raise DataError("monotone is for regression and two classes; of several classes no score decides alone")
-        return found
 
     def _check_parameters(self) -> None:
         if self.first_layer not in ("relu", "exu"):
@@ -264,16 +221,12 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         if self.basis not in ("separate", "shared"):
             raise DataError(f"basis must be 'separate' or 'shared', got {self.basis!r}")
         layers = self.hidden_layers
-        if (
-            not isinstance(layers, (Sequence, np.ndarray))
-            or not len(layers)
-            or not all(_is_whole(u, 1) for u in layers)
-        ):
+        if not isinstance(layers, (Sequence, np.ndarray)) or not len(layers) or not all(is_whole(u, 1) for u in layers):
             raise DataError(f"hidden_layers must list one or more numbers of units, got {layers!r}")
         for name in ("n_bases", "n_members", "max_epochs"):
-            if not _is_whole(getattr(self, name), 1):
+            if not is_whole(getattr(self, name), 1):
                 raise DataError(f"{name} must be a whole number from 1 up, got {getattr(self, name)!r}")
-        if self.batch_size != "auto" and not _is_whole(self.batch_size, 1):
+        if self.batch_size != "auto" and not is_whole(self.batch_size, 1):
             raise DataError(f"batch_size must be 'auto' or a whole number from 1 up, got {self.batch_size!r}")
         for name in ("dropout", "feature_dropout", "validation_fraction"):
             if not _is_from_to(getattr(self, name), 0, 1):
@@ -402,15 +355,6 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.non_deterministic = False
         return tags
-
-
-def _is_flat(column: Column) -> bool:
-    """Whether a column has but one value to tell rows apart by."""
-    return isinstance(column, Numeric) and column.is_flat
-
-
-def _is_whole(value: Any, least: int) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= least)
 
 
 def _is_from_to(value: Any, low: float, high: float) -> bool:

@@ -11,7 +11,7 @@ from flint import arb, ctx, fmpq
 
 from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Label, Value
-from suffice.shapes.curves import Curves
+from suffice.shapes.curves import Curves, added
 from suffice.shapes.jets import ExactStage, Jet, NetworkStage, Stage
 
 _MOST_KEPT = 10_000  # cells of one chain
@@ -115,6 +115,12 @@ class Chain:
             ball = stage.value(ball)
         return ball
 
+    def exact(self, at: Rational) -> Rational:
+        """Return the value at a number, not yet times the factor, of a chain that is polynomials alone."""
+        if self.stages or self.first is None:
+            raise NotImplementedError
+        return self.points[at] if at in self.points else self.first(self._inner(at))
+
     def _inner(self, at: Rational) -> Rational:
         return (at - self.center) / self.scale
 
@@ -139,8 +145,12 @@ class Chain:
         )
 
     def is_read_with(self, other: Chain) -> bool:
-        """Whether the two are outputs of one network for one input, so that one evaluation serves both."""
-        if not self.stages or not other.stages or self.points or self.labels or other.points or other.labels:
+        """Whether one evaluation serves both: outputs of one network for one input, or polynomials between knots."""
+        if self.points or self.labels or other.points or other.labels:
+            return False
+        if not self.stages and not other.stages:
+            return (self.center, self.scale) == (other.center, other.scale)
+        if not self.stages or not other.stages:
             return False
         mine, theirs = self.stages[-1], other.stages[-1]
         return (
@@ -153,6 +163,12 @@ class Chain:
 
     def plus(self, other: Chain) -> Chain:
         """Return the sum with a chain that is read with this one."""
+        if not self.stages:
+            assert self.first is not None
+            assert other.first is not None
+            knots, polynomials, values, labels = added([(self.factor, self.first), (other.factor, other.first)])
+            whole = Curves(tuple(knots), tuple(polynomials), tuple(values), labels)
+            return replace(self, factor=ONE, first=whole, _jets={})
         mine, theirs = self.stages[-1], other.stages[-1]
         assert isinstance(mine, NetworkStage)
         assert isinstance(theirs, NetworkStage)

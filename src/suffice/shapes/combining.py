@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flint import fmpq_poly
-
 from suffice.numbers.exact import ONE, ZERO, Rational
-from suffice.shapes.curves import Curves, curved_form, tidy
+from suffice.shapes.curves import Curves, added, curved_form, tidy
 from suffice.shapes.enclosed import Enclosed, summed
 from suffice.shapes.function import Function
 from suffice.shapes.lazy import Lazy
@@ -28,15 +26,7 @@ def combined(parts: Iterable[tuple[Rational, Function]]) -> Function:
     curved = [(factor, part) for factor, part in every if isinstance(part, Curves)]
     if straight:
         curved.append((ONE, curved_form(combine(straight))))
-    knots = sorted({knot for _, part in curved for knot in part.knots})
-    polynomials = [fmpq_poly()] * (len(knots) + 1)
-    for factor, part in curved:
-        for k, segment in enumerate((0, *map(part.segment_after, knots))):
-            polynomials[k] = polynomials[k] + factor * part.polynomials[segment]
-    values = [sum((factor * part(knot) for factor, part in curved), ZERO) for knot in knots]
-    known = [label for label in curved[0][1].labels if all(label in part.labels for _, part in curved)]
-    labels = {label: sum((factor * part.labels[label] for factor, part in curved), ZERO) for label in known}
-    return tidy(knots, polynomials, values, labels)
+    return tidy(*added(curved))
 
 
 def straight(functions: Iterable[Function]) -> tuple[Pieces, ...] | None:

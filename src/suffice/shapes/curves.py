@@ -47,7 +47,8 @@ class Curves(Function):
     knots : tuple of Rational
         Strictly increasing.
     polynomials : tuple of fmpq_poly
-        One more than knots, each of degree 3 or less, in powers of the variable itself.
+        One more than knots, each of degree 3 or less, in powers of the variable itself. One of a higher degree has
+        values, but no infima; such a function is the start of a `Chain`.
     values : tuple of Rational
         The value at each knot; where the function jumps it may differ from the pieces on either side.
     labels : mapping of Label to Rational
@@ -69,7 +70,6 @@ class Curves(Function):
 
     def __post_init__(self) -> None:
         assert len(self.polynomials) == len(self.knots) + 1 == len(self.values) + 1
-        assert all(one.degree() <= MOST_DEGREE for one in self.polynomials)
 
     def __call__(self, at: Value) -> Rational:
         """Return the exact value at a number or a label."""
@@ -301,6 +301,21 @@ def tidy(
     if all(one.degree() < 2 for one in each):
         return Pieces(places, tuple(one[1] for one in each), tuple(one[0] for one in each), heights, named)
     return Curves(places, tuple(each), heights, named)
+
+
+def added(
+    parts: Sequence[tuple[Rational, Curves]],
+) -> tuple[list[Rational], list[fmpq_poly], list[Rational], dict[Label, Rational]]:
+    """Return knots, polynomials, values and labels of a linear combination; a label must be known to all."""
+    knots = sorted({knot for _, part in parts for knot in part.knots})
+    polynomials = [fmpq_poly()] * (len(knots) + 1)
+    for factor, part in parts:
+        for k, segment in enumerate((0, *map(part.segment_after, knots))):
+            polynomials[k] = polynomials[k] + factor * part.polynomials[segment]
+    values = [sum((factor * part(knot) for factor, part in parts), ZERO) for knot in knots]
+    known = [label for label in parts[0][1].labels if all(label in part.labels for _, part in parts)]
+    labels = {label: sum((factor * part.labels[label] for factor, part in parts), ZERO) for label in known}
+    return knots, polynomials, values, labels
 
 
 def curved_form(function: Function) -> Curves:

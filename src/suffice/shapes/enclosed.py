@@ -6,20 +6,20 @@ In: chains of stages. Out: values, and infima over intervals with ends, each enc
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import NoReturn
 
-from flint import fmpq
+from flint import fmpq, fmpq_poly
 
 from suffice.errors import ModelError
 from suffice.numbers.enclosure import Enclosure, of_ball, working
 from suffice.numbers.exact import ONE, ZERO, Rational, brief
 from suffice.numbers.values import Label, Value
 from suffice.shapes.chains import Chain, Chains
-from suffice.shapes.curves import curved_form
+from suffice.shapes.curves import MOST_DEGREE, Curves, curved_form, tidy
 from suffice.shapes.function import Function, Lowest
 from suffice.shapes.infimum import Infimum
 from suffice.shapes.monotone import GUARD_BITS, Lowpoint, Monotone
@@ -65,9 +65,9 @@ class Enclosed(Function):
         """How many pieces there are is not known."""
 
     def __call__(self, at: Value) -> Rational:
-        """Return the exact value at a label that was given one; of a number only `value` tells."""
+        """Return the exact value at a label that was given one, or of polynomials; of others only `value` tells."""
         if isinstance(at, fmpq):
-            raise NotImplementedError
+            return sum((chain.factor * chain.exact(at) for chain in self.chains.each), ZERO)
         return sum((chain.factor * chain.labels[at] for chain in self.chains.each), ZERO)
 
     def value(self, at: Value, bits: int) -> Enclosure:
@@ -190,6 +190,20 @@ class Enclosed(Function):
         """Return the function with these labels in place of its own."""
         plain = Chains(replace(one, labels={}) for one in self.chains.each)
         return replace(self, chains=plain.overwritten({}, labels), _kept={})
+
+
+def piecewise(
+    knots: Sequence[Rational],
+    polynomials: Sequence[fmpq_poly],
+    values: Sequence[Rational],
+    feature: str = "x",
+) -> Function:
+    """Return polynomials between knots as a function: exact up to degree 3, else enclosed."""
+    if max(one.degree() for one in polynomials) <= MOST_DEGREE:
+        return tidy(knots, polynomials, values)
+    # Where the slope is 0 is no root of a quadratic: values are exact, but minima are only enclosed.
+    first = Curves(tuple(knots), tuple(polynomials), tuple(values))
+    return Enclosed(Chains([Chain(ONE, ZERO, ONE, first, ())]), feature)
 
 
 def chains_of(function: Function) -> tuple[Chain, ...]:

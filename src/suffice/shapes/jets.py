@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from math import comb
 from typing import Any, NamedTuple, Protocol
 
 from flint import arb, arb_mat, ctx, fmpq
@@ -142,8 +143,13 @@ class ExactStage:
         return [*hulls, *([arb.nan()] * (TERMS - 2))]
 
     def _on(self, k: int, z: arb) -> Taylor:
-        c0, c1, c2, c3 = (arb(self.function.polynomials[k][power]) for power in range(TERMS))
-        return [c0 + z * (c1 + z * (c2 + z * c3)), c1 + z * (2 * c2 + 3 * z * c3), c2 + 3 * z * c3, c3]
+        found, one = [], self.function.polynomials[k]
+        for j in range(TERMS):
+            value = arb(0)
+            for power in range(one.degree(), j - 1, -1):  # Horner's rule for the derivative over the factorial
+                value = value * z + arb(comb(power, j) * one[power])
+            found.append(value)
+        return found
 
     def jet(self, inner: Jet) -> Jet:
         """Return the function of a function over a cell."""

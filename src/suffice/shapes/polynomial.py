@@ -10,23 +10,25 @@ from flint import fmpq_poly
 
 from suffice.errors import ShapeError
 from suffice.numbers.exact import Number, Rational
-from suffice.shapes.curves import MOST_DEGREE, tidy
+from suffice.shapes.enclosed import piecewise
 from suffice.shapes.function import Function
 from suffice.shapes.given import Outputs, check_list, increasing, output_row, output_rows
 from suffice.shapes.shape import DEFAULT_BUDGET, PieceBudget, Shape, Support
 
+HIGHEST_DEGREE = 20
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class PiecewisePolynomial(Shape):
-    """Polynomials of degree 3 or less, one between each two knots.
+    """Polynomials, one between each two knots: exact up to degree 3, enclosed as closely as one likes up to degree 20.
 
     Parameters
     ----------
     knots : sequence of numbers
         Where the pieces meet, strictly increasing; none for a polynomial.
     coefficients : sequence of sequences of numbers
-        For each piece, so one more than knots, the factors of 1, x, x² and x³, as many as there are. With several
-        outputs a sequence of such sequences.
+        For each piece, so one more than knots, the factors of 1, x, x², x³ and so on, as many as there are. With
+        several outputs a sequence of such sequences.
     values : sequence of numbers, or of sequences of numbers, optional
         The value at each knot. Default: that of the piece which begins there.
 
@@ -76,14 +78,12 @@ class PiecewisePolynomial(Shape):
         return Support(is_everywhere=True)
 
     def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
-        return tuple(
-            tidy(
-                self.knots,
-                [fmpq_poly(list(piece[j])) for piece in self.coefficients],
-                [row[j] for row in self.values],
-            )
-            for j in range(self.outputs)
-        )
+        return tuple(self._output(j, budget) for j in range(self.outputs))
+
+    def _output(self, j: int, budget: PieceBudget) -> Function:
+        polynomials = [fmpq_poly(list(piece[j])) for piece in self.coefficients]
+        values = [row[j] for row in self.values]
+        return piecewise(self.knots, polynomials, values, budget.feature)
 
 
 def _piece(what: str, given: Sequence[Number] | Sequence[Sequence[Number]]) -> tuple[Outputs, ...]:
@@ -96,6 +96,6 @@ def _piece(what: str, given: Sequence[Number] | Sequence[Sequence[Number]]) -> t
 
 def _shortened(what: str, row: Outputs) -> Outputs:
     power = max((power for power, factor in enumerate(row) if factor), default=0)
-    if power > MOST_DEGREE:
-        raise ShapeError(f"{what} has the power {power}; polynomials are taken up to degree {MOST_DEGREE}")
+    if power > HIGHEST_DEGREE:
+        raise ShapeError(f"{what} has the power {power}; polynomials are taken up to degree {HIGHEST_DEGREE}")
     return row[: power + 1]

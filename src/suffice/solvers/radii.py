@@ -131,7 +131,12 @@ def nearest_break(
     while True:
         cost = max(best.cost, most or 0)
         reach = path.reach(best.moved)
-        assert reach.radius is not None
+        if reach.radius is None or (reach.is_attained and reach.radius >= ONE):  # curves are known better by now
+            again = cheapest(path.at(ONE))
+            if again is None:
+                return None
+            best, lower_bound = again, again.lower_bound
+            continue
         nearer = path.at(reach.radius) if reach.is_attained else path.below(reach.radius)
         other = cheapest(nearer)
         if other is None or other.cost > cost:

@@ -1,0 +1,69 @@
+"""What users ask of single columns and of two: read, and refused with a sentence where it cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from suffice.errors import DataError
+from suffice.nam.columns import Categorical, Column, Numeric
+
+
+def read_pairs(
+    wanted: Any, columns: Sequence[Column], monotone: Mapping[str, int]
+) -> int | list[tuple[int, int]] | None:
+    """Return how many pairs are wanted, or which columns by their places; None to choose how many."""
+    if isinstance(wanted, str) and wanted == "auto":
+        return None
+    if is_whole(wanted, 0):
+        return int(wanted)
+    if isinstance(wanted, (str, bytes)) or not isinstance(wanted, Iterable):
+        raise DataError(f"pairs must be 'auto', a number from 0 up or a list of pairs of names, got {wanted!r}")
+    names, found = [column.name for column in columns], list[tuple[int, int]]()
+    for pair in wanted:
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2 or pair[0] == pair[1]:
+            raise DataError(f"a pair is two names of columns, got {pair!r}")
+        for name in pair:
+            if name not in names:
+                raise DataError(f"pairs names the column {name!r}, which the table does not have")
+            if name in monotone:
+                raise DataError(f"column {name!r} shall be monotone, and a pair term could make it rise and fall")
+            if is_flat(columns[names.index(name)]):
+                raise DataError(f"column {name!r} does not vary, so that it can be in no pair")
+        ends = sorted(names.index(name) for name in pair)
+        if (ends[0], ends[1]) in found:
+            raise DataError(f"the pair {pair!r} is listed twice")
+        found.append((ends[0], ends[1]))
+    return found
+
+
+def read_directions(monotone: Any, columns: Sequence[Column], classes: int) -> dict[int, int]:
+    """Return the columns that shall be monotone by their places, with 1 or -1 for each."""
+    names, found = [column.name for column in columns], {}
+    if monotone is None:
+        return {}
+    if not isinstance(monotone, Mapping):
+        raise DataError(f"monotone must map names of columns to 1 or -1, got {monotone!r}")
+    for name, direction in monotone.items():
+        if name not in names:
+            raise DataError(f"monotone names the column {name!r}, which the table does not have")
+        if isinstance(columns[names.index(name)], Categorical):
+            raise DataError(f"column {name!r} holds categories, which have no order; monotone is for numbers")
+        if direction not in (1, -1) or isinstance(direction, bool):
+            raise DataError(f"monotone[{name!r}] must be 1 (never falls) or -1 (never rises), got {direction!r}")
+        found[names.index(name)] = int(direction)
+    if found and classes > 2:
+        raise DataError("monotone is for regression and two classes; of several classes no score decides alone")
+    return found
+
+
+def is_flat(column: Column) -> bool:
+    """Whether a column has but one value to tell rows apart by."""
+    return isinstance(column, Numeric) and column.is_flat
+
+
+def is_whole(value: Any, least: int) -> bool:
+    """Whether a value is a whole number from `least` up."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= least)
