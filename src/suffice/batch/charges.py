@@ -94,7 +94,7 @@ class Charges:
         lows, highs = cells.min(axis=1, initial=math.inf).tolist(), cells.max(axis=1, initial=-math.inf).tolist()
         for i, one in enumerate(self.each):
             one.add(cells[i], vague[i] if len(vague) else _NONE, lows[i], highs[i], most, more)
-        # A count is rounded upwards too, and what is taken off it then is no share of what is left: 1 term becomes more.
+        # Counts are rounded upwards too, and less 1 that may be any share of them: a single term counts a little then.
         added = self._added_up(most, GROW * GROW)
         least = self._added_up(most - more if more.any() else most, 1.0)
         high = added * (1 + SURPLUS) + 4 * self.kind.smallest
@@ -103,7 +103,7 @@ class Charges:
         return Charge(self.times * (high + low) / 2, self.times * ((high - low) / 2 + high * 2.0**-50))
 
     def _added_up(self, terms: Floats, grown: float) -> Floats:
-        """Return the charge of terms, as `Rounding.errors` has it but for what is rounded upwards there, save counts."""
+        """Return the charge of terms, as `Rounding.errors` has it but for what is rounded upwards there."""
         above, below, count, error = (terms[:, :, field].T for field in range(FIELDS))
         steps = np.maximum(count * grown - 1, 0) * self.kind.unit
         with np.errstate(invalid="ignore"):  # infinity where it is not known
