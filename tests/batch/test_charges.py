@@ -91,6 +91,42 @@ def test_the_charge_of_a_row_alone_lies_between(seed):
     assert compared or radius == 20 or np.isnan(found.middle).mean() > 0.5
 
 
+def line_of(domain, scale=1):
+    return network(np.random.default_rng(5)), Feature("x", domain, scale=scale)
+
+
+FAR = 2**53
+
+
+@pytest.mark.parametrize(
+    ("made", "cells", "radius"),
+    [
+        # A single term is added to nothing, and yet its count is rounded upwards.
+        ((suffice.PiecewiseLinear([0], [1]), Feature("x")), [0.5], 1),
+        ((Table({"a": 1, "b": 2}), Feature("x", Domain.categories("a", "b"))), ["a"], 1),
+        # The nearest float of the radius is a step more.
+        (line_of(Domain.integers(), 128), np.arange(-20.0, 20), "2.99999999999999999999"),
+        (line_of(Domain.integers(), 128), np.arange(-20.0, 20), "63.99999999999999999999"),
+        (line_of(Domain.integers(-19, 99), 128), np.arange(-19.0, 20), "0.99999999999999999999"),
+        # Places of fine cells are no floats so far away.
+        (line_of(Domain.integers(FAR, FAR + 8), 64), [float(FAR), float(FAR + 8)], 512),
+        (line_of(Domain.points(FAR, FAR + 8), 64), [float(FAR), float(FAR + 8)], 512),
+    ],
+    ids=["constant", "category", "below 3", "below 64", "below 1", "far integers", "far points"],
+)
+@pytest.mark.parametrize("arithmetic", ["float32", "float64"])
+def test_charges_at_the_limits_of_floats(made, cells, radius, arithmetic):
+    shape, feature = made
+    explainer = Explainer(suffice.AdditiveModel([shape], 0, "regression", [feature]))
+    question = explainer.question(radius, unit="raw", arithmetic=arithmetic, claim=Within(10**30))
+    rows = np.array([[cell] for cell in cells], object)
+    found = Charges(explainer.compiled, question).of(*read_source(explainer.model, rows).cells(0, len(rows)))
+    for k, row in enumerate(rows):
+        for charge in Case.of(explainer.compiled, question, list(row)).charges:
+            middle, off = float(found.middle[0, k]), float(found.off[0, k])
+            assert math.isnan(middle) or abs(rational(middle) - charge) <= rational(off * 1.000001)
+
+
 def case_is_refused_for_rounding(explainer, question, row):
     try:
         _ = Case.of(explainer.compiled, question, list(row)).charges

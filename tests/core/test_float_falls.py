@@ -1,6 +1,7 @@
 """Falls in floats: they never say other than exact arithmetic, and mostly say something."""
 
 import random
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -155,3 +156,34 @@ def test_just_above_a_radius_drops_are_what_they_are_a_little_further(radius):
         for found, a, b in zip(limit.drops, near.drops, far.drops, strict=True):
             slope = (b.value - a.value) / small
             assert (found.value, found.edge) == (a.value - slope * small, 1 if slope else a.edge)
+
+
+@pytest.mark.parametrize(
+    ("knot", "left", "right", "at", "radius", "tolerance"),
+    [
+        # A slope that rounds up by a third, at a distance at which that counts.
+        (0, 0, Fraction(3, 2**1075), 0, 2**1060, Fraction(7, 2**16)),
+        # Beyond its knot the function falls by more than all floats, and both terms of its line are infinite.
+        (2**100, 0, -(2**950), 2**99, 2**100, 1),
+        # So small a radius rounds up by a third, and the slope makes much of it.
+        (0, 0, 2**1000, 0, Fraction(3, 2**1075), Fraction(7, 2**77)),
+    ],
+    ids=["slope", "overflow", "radius"],
+)
+def test_near_the_ends_of_floats_nothing_is_told_that_is_not_so(knot, left, right, at, radius, tolerance):
+    line = PiecewiseLinear([knot], [0], left_slope=left, right_slope=right)
+    model = suffice.AdditiveModel([line], 0, "regression", [Feature("x", Domain.reals())])
+    explainer = Explainer(model)
+    question = explainer.question(1, unit="raw", claim=suffice.Within(tolerance)).with_unit_radius(model)
+    path = Case.of(explainer.compiled, question, [at]).path()
+    for reach in (rational(radius), rational(radius) / 2, rational(radius) * 2):
+        exactly = all(one.admits([0]) for one in path.exactly_at(reach))
+        assert path._falls is None or path._falls.admits(reach, [0]) in (None, exactly)
+        for low, high, one in zip(*bounds_of(path, reach), path.exactly_at(reach), strict=True):
+            assert low[0] == 0 or rational(float(low[0])) <= one.drops[0].value
+            assert high[0] == np.inf or one.drops[0].value <= rational(float(high[0]))
+
+
+def bounds_of(path, radius):
+    nothing = np.zeros((len(path.constraints), 1))
+    return (nothing, nothing + np.inf) if path._falls is None else path._falls.drops(radius)

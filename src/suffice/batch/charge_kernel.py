@@ -49,7 +49,8 @@ def add_terms(column: Any, vague: Any, low: float, high: float, grid: Grid, most
     """
     odd = np.empty(len(column), np.int64)
     count = 0
-    if len(grid.spans) == 1 and len(grid.named) == 0 and len(vague) == 0:
+    is_sure = grid.is_exact or grid.spans[0, IS_INTEGERS] == 0.0  # in whole steps a rounded radius may be one more
+    if len(grid.spans) == 1 and len(grid.named) == 0 and len(vague) == 0 and is_sure:
         count = add_uncut(column, low, high, grid, most, odd)
     else:
         for r in range(len(column)):

@@ -25,6 +25,7 @@ from suffice.batch.answering import Mask
 from suffice.batch.charge_kernel import FIELDS, LAYERS, Grid, add_terms, extent
 from suffice.batch.kernel import Slack
 from suffice.batch.lookup import WIDER, Floats, place_of_label
+from suffice.core.float_types import GROW
 from suffice.core.rounding import CELLS, Rounding, Terms, is_constant
 from suffice.errors import ClaimError
 from suffice.model.compiled import Compiled
@@ -93,17 +94,18 @@ class Charges:
         lows, highs = cells.min(axis=1, initial=math.inf).tolist(), cells.max(axis=1, initial=-math.inf).tolist()
         for i, one in enumerate(self.each):
             one.add(cells[i], vague[i] if len(vague) else _NONE, lows[i], highs[i], most, more)
-        added = self._added_up(most)
-        least = self._added_up(most - more) if more.any() else added
+        # Counts are rounded upwards too, and less 1 that may be any share of them: a single term counts a little then.
+        added = self._added_up(most, GROW * GROW)
+        least = self._added_up(most - more if more.any() else most, 1.0)
         high = added * (1 + SURPLUS) + 4 * self.kind.smallest
         low = np.maximum(least * (1 - SURPLUS) - 4 * self.kind.smallest, 0.0)
         high[~np.isfinite(high)] = np.nan
         return Charge(self.times * (high + low) / 2, self.times * ((high - low) / 2 + high * 2.0**-50))
 
-    def _added_up(self, terms: Floats) -> Floats:
+    def _added_up(self, terms: Floats, grown: float) -> Floats:
         """Return the charge of terms, as `Rounding.errors` has it but for what is rounded upwards there."""
         above, below, count, error = (terms[:, :, field].T for field in range(FIELDS))
-        steps = np.maximum(count - 1, 0) * self.kind.unit
+        steps = np.maximum(count * grown - 1, 0) * self.kind.unit
         with np.errstate(invalid="ignore"):  # infinity where it is not known
             return np.asarray(error + steps / (1 - steps) * np.maximum(above, below) + 4 * self.kind.smallest)
 
@@ -187,7 +189,8 @@ class _OneFeature:
             middle = float(np.median(column[np.abs(column) < _LARGE]))
             low, high = max(low, middle - room), min(high, middle + room)
         begin, end = (low - self.near) / width, (high + self.near) / width
-        if not max(abs(begin), abs(end)) < 2**50:  # places must be floats
+        finest = 2.0 ** (self.levels[-1] - self.levels[0])  # cells of the finest level in one of the widest
+        if not max(abs(begin), abs(end)) * finest < 2**50:  # places must be floats
             begin, end, low, high = 0.0, 0.0, math.inf, -math.inf
         with self.lock:
             grid, clear, from_here, to_here = self.ready

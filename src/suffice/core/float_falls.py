@@ -10,7 +10,8 @@ doubt where its distance is about the radius: then the fall lies between those w
 count, the radius is a whole number of steps, and in doubt about one of them the fall lies between those of both.
 
 Errors: every float below is nearest to its exact number, or the result of at most four operations on such, each off by
-at most 2^-53 of its result. `SHARE` of the sizes of all numbers that take part is more than their sum.
+at most 2^-53 of its result. `SHARE` of the sizes of all numbers that take part is more than their sum. This holds of
+numbers that are not near the least or the largest floats; where others take part, nothing is told.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 SHARE = 2.0**-48
+_LEAST, _MOST = 2.0**-300, 2.0**300  # of a number other than 0, so that a product of three is far from all limits
 _SMALL = 1e-290  # more than all underflow
 _LARGE = 1e290  # less than any overflow
 _MOST_STEPS = 1000  # integers of one side that are looked at one by one
@@ -86,7 +88,7 @@ class FloatFalls:
         is_plain = bool(moving) and all(len(path.domains[i].spans) == 1 for i in moving)
         is_plain &= all(isinstance(row[i], Pieces) for row in path.functions for i in moving)
         is_plain &= all(one.max_changed is None and not one.gap for one in path.constraints)
-        return cls(path, moving) if is_plain else None
+        return cls(path, moving) if is_plain and _is_moderate(path, moving) else None
 
     def admits(self, radius: Rational, freed: Collection[int]) -> bool | None:
         """Whether every constraint admits the freed features within a radius above 0; None if errors leave a doubt."""
@@ -121,6 +123,8 @@ class FloatFalls:
         They hold just above the radius and just below it too.
         """
         near = nearest_float(radius)
+        if not _LEAST <= near <= _MOST:
+            return np.zeros(self.here.shape), np.full(self.here.shape, np.inf)
         with np.errstate(all="ignore"):  # what is NaN then leaves a doubt
             steps = near * self.units
             is_far = self.is_whole & ~(steps < 2.0**40)
@@ -147,9 +151,10 @@ class FloatFalls:
             value = table.base[rows, piece] + table.slope[rows, piece] * radius
             ends.append((value, table.error[rows, piece] + table.rate[rows, piece] * radius))
         (first, first_off), (last, last_off) = ends
-        lowest = np.fmin(np.fmin(first - first_off, last - last_off), table.lowest[rows, may] - table.off[rows, may])
-        highest = np.fmax(first + first_off, last + last_off)
-        highest = np.fmin(highest, table.lowest[rows, sure] + table.off[rows, sure])
+        lowest = np.minimum(first - first_off, last - last_off)
+        lowest = np.minimum(lowest, table.lowest[rows, may] - table.off[rows, may])
+        highest = np.maximum(first + first_off, last + last_off)
+        highest = np.minimum(highest, table.lowest[rows, sure] + table.off[rows, sure])
         # Between two knots that are both in doubt anything may be.
         is_lost = (may - sure > 1) | np.isnan(lowest) | np.isnan(highest)
         return np.where(is_lost, -np.inf, lowest), np.where(is_lost, np.inf, highest)
@@ -192,6 +197,22 @@ class FloatFalls:
             known if low == first else rational(float(probes[low - 1])),
             None if beyond is None else rational(float(probes[beyond])),
         )
+
+
+def _is_moderate(path: RadiusPath, moving: Sequence[int]) -> bool:
+    """Whether all numbers that products and quotients are made of are 0, or far from the limits of floats."""
+    found = [np.array([nearest_float(row[i]) for row in path.here for i in moving])]
+    for i in moving:
+        (span,) = path.domains[i].spans
+        ends = [end for end in (span.low, span.high) if end is not None]
+        found.append(np.array([nearest_float(one) for one in (path.row[i], path.units[i], *ends)]))  # type: ignore[arg-type]
+        for functions in path.functions:
+            function = functions[i]
+            assert isinstance(function, Pieces)
+            over = function.on_integers if span.is_integers else function
+            found += [*over.near, np.array([nearest_float(over(end)) for end in ends])]
+    sizes = np.abs(np.concatenate(found))
+    return bool(((sizes == 0) | ((sizes >= _LEAST) & (sizes <= _MOST))).all())
 
 
 def _marks(path: RadiusPath, moving: Sequence[int], units: Mapping[int, float], sides: Sequence[_Side]) -> Floats:
