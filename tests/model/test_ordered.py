@@ -8,7 +8,7 @@ from flint import fmpq
 
 import suffice
 import suffice_check
-from suffice import MISSING, AdditiveModel, Domain, Explainer, Feature, Table
+from suffice import MISSING, AdditiveModel, Domain, Explainer, Feature, ModelError, Table
 from suffice.model.stated import said_in_options, stated_domains
 from suffice.model.writing import to_bytes
 
@@ -169,3 +169,19 @@ def test_a_file_that_says_neither_is_refused(tmp_path, ordered):
         suffice.load(path)
     with pytest.raises(suffice_check.UnreadableError):
         suffice_check.check(path.read_bytes(), b"{}")
+
+
+def test_ranks_that_do_not_vary_are_said_to_stay():
+    ordered = Feature("grade", Domain.ordered("low", "high"), deviation=0)
+    shapes = [Table({"low": 1, "high": -1}), Table({"own": 0, "rent": 0})]
+    explainer = Explainer(AdditiveModel(shapes, features=[ordered, "housing"]))
+    row = {"grade": "low", "housing": "own"}
+    assert "rank: grade by at most 0 ranks" in str(explainer.explain(row, 1))
+    told = str(explainer.radius(row, []))
+    assert "a category without an order may become any other; no finite radius moves grade" in told
+    assert "at every radius, but not on the whole domain" in told
+
+
+def test_an_order_names_a_category_once():
+    with pytest.raises(ModelError, match="names a category twice"):
+        Domain.ordered("low", "high", "low")

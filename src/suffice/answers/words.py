@@ -142,8 +142,13 @@ def region(question: Question, model: AdditiveModel, *, has_distance: bool = Tru
 
 def _categories(question: Question, model: AdditiveModel, *, has_distance: bool) -> list[str]:
     """Return what categories may become within finite radii; how far is left out where that is what was asked."""
-    each = zip(model.names, question.domains(model), question.radii, strict=True)
-    near = [(name, domain, radius) for name, domain, radius in each if domain.categories_ and radius]
+    each = zip(model.names, question.domains(model), question.radii, question.reach, strict=True)
+    # Ranks that do not vary are 0 standard deviations wide: they stay within every finite radius, which is said too.
+    near = [
+        (name, domain, radius)
+        for i, (name, domain, radius, reach) in enumerate(each)
+        if domain.categories_ and (radius or (radius == 0 and domain.is_ordered and reach and i not in question.immutable))
+    ]
     ranks = [(name, radius) for name, domain, radius in near if domain.is_ordered]
     others = {
         name: domain.step is None or radius >= domain.step for name, domain, radius in near if not domain.is_ordered
@@ -153,7 +158,9 @@ def _categories(question: Question, model: AdditiveModel, *, has_distance: bool)
     if not has_distance:
         least = " at a radius of 1 or more" if question.categories == "step" else ""
         parts += [f"{which} may become any other{least}"] if others else []
-        return parts + (["ordered categories move by rank"] if ranks else [])
+        parts += ["ordered categories move by rank"] if any(radius for _, radius in ranks) else []
+        still = [name for name, radius in ranks if not radius]
+        return parts + ([f"no finite radius moves {_some(still)}, of a standard deviation of 0"] if still else [])
     reached = [name for name, is_so in others.items() if is_so]
     if reached:
         whose = "" if len(reached) == len(others) else f" of {_some(reached)}"

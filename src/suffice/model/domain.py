@@ -155,7 +155,10 @@ class Domain:
     @classmethod
     def ordered(cls, *names: str | Number) -> Domain:
         """Return names of categories from the lowest to the highest, which move by rank within a radius."""
-        return replace(cls.categories(*names), is_ordered=True)
+        found = replace(cls.categories(*names), is_ordered=True)
+        if len(found.categories_) < len(names):
+            raise ModelError("an order names a category twice; each can stand in one place only")
+        return found
 
     @classmethod
     def codes(cls, *values: str | Number | Missing) -> Domain:
