@@ -110,6 +110,13 @@ def test_the_same_state_gives_the_same_pairs():
     assert all(np.array_equal(a, b) for a, b in zip(one.surfaces, other.surfaces, strict=True))
 
 
+@pytest.mark.parametrize("pairs", ["auto", 2])
+def test_a_table_without_two_columns_to_pair_gets_no_pairs(pairs):
+    table, score, _ = mixed(60)
+    for names in ([], ["a"]):
+        assert NAMRegressor(**QUICK, pairs=pairs).fit(table[names].assign(months=[-9.0, 1.0] * 30), score).pairs_ == ()
+
+
 @pytest.mark.parametrize(
     ("pairs", "words"),
     [
@@ -120,7 +127,7 @@ def test_the_same_state_gives_the_same_pairs():
         ([("a", "a")], "a pair is two names"),
         (["ab"], "a pair is two names"),
         ([("a", "town"), ("town", "a")], "is listed twice"),
-        ([("flat", "a")], "does not vary"),
+        ([("flat", "a")], "do not vary"),
         ([("home", "b")], "shall be monotone"),
     ],
 )

@@ -11,15 +11,18 @@ from oracles.squares import World
 import suffice
 from suffice import (
     AdditiveModel,
+    AtLeast,
     CertificateError,
     Domain,
     Explainer,
     Feature,
     ModelError,
+    PairSteps,
     PiecewisePolynomial,
     Product,
     RadiusError,
     Status,
+    Steps,
 )
 from suffice.core.case import Case
 from suffice.question.question import Question
@@ -209,3 +212,19 @@ def test_tangents_are_below_a_curve_and_places_on_it():
         grid = min(curve(fmpq(k, 50)) + slope * fmpq(k, 50) for k in range(-100, 150))
         assert below <= grid
         assert below <= above <= below + 2
+
+
+def test_a_table_with_cells_between_two_cuts_stands_beside_a_curve():
+    box = Domain.interval(-2, 2)
+    model = AdditiveModel(
+        [PiecewisePolynomial([], [[0, 0, 1]]), Steps([0], [0, 0])],
+        1,
+        "binary",
+        [Feature("x", box), Feature("y", box)],
+        pairs={("x", "y"): PairSteps([-1, 1], [0], [[0, 0], [0, -1], [0, -2]])},
+    )
+    explainer = Explainer(model)
+    # The score is 5 at the row. Both together can lower it to 0, at x = 0 and at x = 1 with y ≥ 0, and no further.
+    assert explainer.explain([-2, -2], 4, unit="raw", claim=AtLeast(0)).size == 0
+    assert explainer.explain([-2, -2], 4, unit="raw", claim=AtLeast("0.001")).size == 1
+    assert not explainer.sufficiency([-2, -2], [], 4, unit="raw", claim=AtLeast("0.001"))

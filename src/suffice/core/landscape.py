@@ -83,7 +83,12 @@ class Ladder:
         return [Spot.of(cell, _lowest(self.line, inside, is_integers=is_integers), inside)]
 
     def whole(self, cell: int, *, is_integers: bool) -> Spot | None:
-        """Return the worst place of a whole cell with two ends, along which no pair term varies; found once."""
+        """Return the worst place of a whole cell with two ends, along which no pair term varies; found once.
+
+        None where there is none, and of a curve, of which only what is learned is known.
+        """
+        if not isinstance(self.function, Pieces):
+            return None
         key = cell, is_integers
         if key not in self._whole:
             found = self.spots("", cell, Interval(None, True, None, True), is_integers=is_integers)

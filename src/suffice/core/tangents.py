@@ -69,10 +69,6 @@ class CurvedLadder(Ladder):
         found = _corners(self.function, inside, self.places, is_integers=is_integers, is_inner=self.is_inner)
         return [Spot.of(cell, one, inside) for one in (found if self.varies[cell] else [min(found)])]
 
-    def whole(self, cell: int, *, is_integers: bool) -> Spot | None:
-        """Return nothing: what is known of a cell is learned."""
-        return None
-
 
 def _ended(curve: Curves, inside: Interval) -> Interval:
     """Return an interval with ends, beyond which a curve that does not fall for ever does not fall."""

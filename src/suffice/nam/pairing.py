@@ -135,7 +135,7 @@ def _gain(sums: Floats, masses: Floats, noise: float, doubt: float) -> float:
 def _strongest(data: Data, curve: Curve, axes: dict[int, Hats], free: Places, most: int) -> list[Two]:
     """Return the pairs with most to say: half of them at first, the rest by what these leave over."""
     columns = [int(k) for k in free[:_MOST_COLUMNS]]
-    chosen = rank_pairs(data, curve, axes, columns)[: -(-most // 2)]
+    chosen = rank_pairs(data, curve, axes, columns)[: -(-most // 2)] if len(columns) > 1 else []
     if not chosen or len(chosen) == most:
         return chosen
     grown = _growth(axes, chosen)

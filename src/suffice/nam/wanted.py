@@ -31,7 +31,7 @@ def read_pairs(
             if name in monotone:
                 raise DataError(f"column {name!r} shall be monotone, and a pair term could make it rise and fall")
             if is_flat(columns[names.index(name)]):
-                raise DataError(f"column {name!r} does not vary, so that it can be in no pair")
+                raise DataError(f"the numbers of column {name!r} do not vary, so that it can be in no pair")
         ends = sorted(names.index(name) for name in pair)
         if (ends[0], ends[1]) in found:
             raise DataError(f"the pair {pair!r} is listed twice")
@@ -60,7 +60,7 @@ def read_directions(monotone: Any, columns: Sequence[Column], classes: int) -> d
 
 
 def is_flat(column: Column) -> bool:
-    """Whether a column has but one value to tell rows apart by."""
+    """Whether a column holds numbers that do not vary, codes and missing cells aside."""
     return isinstance(column, Numeric) and column.is_flat
 
 
