@@ -254,6 +254,7 @@ def test_a_removed_term_leaves_a_feature_that_does_nothing(ebms):
     assert model.compile()[1][0].knots == ()
 
 
+@pytest.mark.filterwarnings("ignore:JSON formats are in beta")
 @pytest.mark.parametrize("excluded", [["a"], ["b"]])
 def test_a_feature_that_no_term_may_use_does_nothing(excluded, tmp_path):
     random = np.random.default_rng(0)

@@ -111,8 +111,23 @@ FAR = 2**53
         # Places of fine cells are no floats so far away.
         (line_of(Domain.integers(FAR, FAR + 8), 64), [float(FAR), float(FAR + 8)], 512),
         (line_of(Domain.points(FAR, FAR + 8), 64), [float(FAR), float(FAR + 8)], 512),
+        # Counted in cells that are wide, the least floats are 0, and yet they are on one side of it.
+        (line_of(Domain.reals(), 2**40), [0.0, 5e-324, -5e-324, 1e-310, -1e-310], 5e-324),
+        (line_of(Domain.interval(-1, 1), 2**40), [0.0, 5e-324, -5e-324, 1e-310, -1e-310], 5e-324),
+        (line_of(Domain.reals(), 2**40), [5e-324, -5e-324, 1e-310, -1e-310], 0),
     ],
-    ids=["constant", "category", "below 3", "below 64", "below 1", "far integers", "far points"],
+    ids=[
+        "constant",
+        "category",
+        "below 3",
+        "below 64",
+        "below 1",
+        "far integers",
+        "far points",
+        "tiny",
+        "cut",
+        "point",
+    ],
 )
 @pytest.mark.parametrize("arithmetic", ["float32", "float64"])
 def test_charges_at_the_limits_of_floats(made, cells, radius, arithmetic):

@@ -154,7 +154,8 @@ def test_an_error_of_ours_is_raised_and_ends_all_processes(started, monkeypatch)
 
 
 SCRIPT = """
-    import sys, time
+    import signal, sys, time
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may have had it ignored
     import numpy as np
     import suffice
     from suffice.batch import open_rows

@@ -147,7 +147,8 @@ def _categories(question: Question, model: AdditiveModel, *, has_distance: bool)
     near = [
         (name, domain, radius)
         for i, (name, domain, radius, reach) in enumerate(each)
-        if domain.categories_ and (radius or (radius == 0 and domain.is_ordered and reach and i not in question.immutable))
+        if domain.categories_
+        and (radius or (radius == 0 and domain.is_ordered and reach and i not in question.immutable))
     ]
     ranks = [(name, radius) for name, domain, radius in near if domain.is_ordered]
     others = {

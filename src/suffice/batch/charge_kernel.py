@@ -17,7 +17,7 @@ from suffice.batch.kernel import compiled, inlined
 
 LAYERS = 7  # the largest of 1, 2, 4, ... 64 cells from each on: two of them make the largest of up to 127
 FIELDS = 4  # of a cell: above, below, count, error
-TINY = 2.0**-1060  # more than all underflow in the end of a region
+TINY = 2.0**-100  # more than all underflow in the end of a region, and still above 0 when it is counted in cells
 ENDS_OFF = 2.0**-51  # share of |x| + radius that the end of a region is off by: x, the radius, their sum
 
 
@@ -159,8 +159,8 @@ def cells_met(grid: Any, s: int, a: float, b: float, c: float, d: float) -> Any:
         state = NONE
     elif level >= 0:
         rate, start, count = grid.rates[level], grid.first[level], grid.count[level]
-        begin, begin_late = np.floor(a * rate), np.floor(b * rate)
-        end, end_late = max(begin, np.ceil(c * rate) - 1.0), max(begin_late, np.ceil(d * rate) - 1.0)
+        begin, begin_late = cell_from(a, rate), cell_from(b, rate)
+        end, end_late = max(begin, cell_up_to(c, rate)), max(begin_late, cell_up_to(d, rate))
         if begin >= start and end_late < start + count and end_late - begin < 2**LAYERS - 1:
             at = grid.of_integers if is_whole else 0
             for k in range(level):
@@ -177,6 +177,20 @@ def cells_met(grid: Any, s: int, a: float, b: float, c: float, d: float) -> Any:
                 sure_one, sure_other = at + layer * count + first, at + layer * count + last + 1 - (1 << layer)
                 state = SOME
     return state, one, other, sure_one, sure_other
+
+
+@inlined
+def cell_from(x: float, rate: float) -> float:
+    """Return the cell that begins at a number or holds it; a number below 0 is never in cell 0, however small it is."""
+    place = x * rate
+    return -1.0 if place == 0.0 and x < 0.0 else np.floor(place)
+
+
+@inlined
+def cell_up_to(x: float, rate: float) -> float:
+    """Return the cell that ends at a number or holds it."""
+    place = x * rate
+    return 0.0 if place == 0.0 and x > 0.0 else np.ceil(place) - 1.0
 
 
 @inlined
