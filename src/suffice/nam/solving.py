@@ -240,9 +240,8 @@ class Fit:
         size = self.lines.size
         diagonal = self.squares @ bend + stiff.diagonal()
         whole = LinearOperator((size, size), lambda v: self.back @ (bend * (self.matrix @ v)) + stiff @ v)
-        found, _ = cg(
-            whole, right, rtol=self.tolerance, maxiter=100, M=LinearOperator((size, size), lambda v: v / diagonal)
-        )
+        ahead = LinearOperator((size, size), lambda v: v / diagonal)
+        found, _ = cg(whole, right, atol=self.tolerance * float(np.linalg.norm(right)), maxiter=100, M=ahead)
         return np.asarray(found)
 
     def _step(self, values: Floats, move: Floats, rough: scipy.sparse.csr_matrix) -> tuple[Floats, bool]:
