@@ -60,7 +60,7 @@ def test_pygam_refusals(pygam):
     X, score = data()
     s, te = pygam.s, pygam.te
     cases = [
-        (pygam.LinearGAM(s(0, spline_order=4)).fit(X, score), r"of order 4.*spline_order=3 or less"),
+        (pygam.LinearGAM(s(0, spline_order=4)).fit(X, score), None),
         (pygam.LinearGAM(s(0, spline_order=1, basis="cp", n_splines=8)).fit(X, score), "basis 'cp'"),
         (pygam.LinearGAM(s(0, spline_order=1) + te(1, 3)).fit(X, score), "TensorTerm"),
         (pygam.LinearGAM(s(0, spline_order=1, by=1)).fit(X, score), "a term with by="),

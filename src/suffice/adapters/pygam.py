@@ -1,4 +1,4 @@
-"""pyGAM: lines, factors, and splines of order 0 (steps), 1 (broken lines), 2 and 3 (curves)."""
+"""pyGAM: lines, factors, and splines: of order 0 steps, of order 1 broken lines, of higher orders curves."""
 
 from __future__ import annotations
 
