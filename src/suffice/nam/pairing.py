@@ -99,11 +99,11 @@ def rank_pairs(
     _, slope, bend = curve(data.scores, data.targets)
     places = {k: axes[k].locate(data.numbers[:, k], data.slots[:, k])[0] for k in columns}
     found: list[tuple[float, Two]] = []
-    total, rows = np.zeros((len(columns),) * 2), np.arange(len(data.targets))
+    total = np.zeros((len(columns),) * 2)
     offsets = np.concatenate([[0], np.cumsum([axes[k].size for k in columns])])
     flat = np.stack([places[k] + start for k, start in zip(columns, offsets, strict=False)], axis=1)
     one_hot = scipy.sparse.csr_matrix(
-        (np.ones(flat.size), flat.ravel(), np.arange(0, flat.size + 1, len(columns))), shape=(len(rows), offsets[-1])
+        (np.ones(flat.size), flat.ravel(), np.arange(0, flat.size + 1, len(columns))), shape=(len(flat), offsets[-1])
     )
     for output in range(slope.shape[1]):
         pull, weight = -data.weights * slope[:, output], data.weights * np.maximum(bend[:, output], 1e-4)

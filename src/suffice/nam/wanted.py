@@ -29,9 +29,11 @@ def read_pairs(
             if name not in names:
                 raise DataError(f"pairs names the column {name!r}, which the table does not have")
             if name in monotone:
-                raise DataError(f"column {name!r} shall be monotone, and a pair term could make it rise and fall")
+                raise DataError(
+                    f"column {name!r} shall be monotone, and a pair term could make it rise and fall; leave it out"
+                )
             if is_flat(columns[names.index(name)]):
-                raise DataError(f"the numbers of column {name!r} do not vary, so that it can be in no pair")
+                raise DataError(f"the numbers of column {name!r} do not vary, so it cannot be part of a pair")
         ends = sorted(names.index(name) for name in pair)
         if (ends[0], ends[1]) in found:
             raise DataError(f"the pair {pair!r} is listed twice")
