@@ -236,7 +236,8 @@ def test_that_features_do_not_suffice_in_a_ball_is_certified():
                 certificate = explainer.sufficiency(
                     row, ["c", "p"], 2, unit="raw", claim=Within(1), norm=norm
                 ).certificate()
-            except suffice.UnsettledError:
+            except suffice.CertificateError as error:
+                assert "the difference between the ball and its box" in str(error)
                 continue
             said = suffice_check.check(to_bytes(ZOO), certificate.text.encode())
             assert f"all changes in the ball of the {norm}-norm" in said

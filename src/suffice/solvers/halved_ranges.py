@@ -23,10 +23,6 @@ _CLOSE = fmpq(1, 2**32)  # how closely an end is enclosed, relative to how far a
 _FARTHEST = 24  # doublings of the distance before a domain without end is given up
 
 
-class OpenEndError(Exception):
-    """Whether constraints hold further out is not known, and may be once numbers are enclosed more closely."""
-
-
 @dataclass(frozen=True)
 class HalvedRoom:
     """What is left for a fixed feature beside the free ones, and beside those that were let go before.
@@ -56,33 +52,31 @@ class HalvedRoom:
         return replace(self, taken=taken, spared=spared)
 
     def widest(self, i: int) -> tuple[AllowedRange, tuple[Drop, ...]]:
-        """Return the values around a feature's own for which every constraint holds, and its floors over them.
+        """Return values around a feature's own for which every constraint holds, and its floors over them.
 
-        Raises
-        ------
-        OpenEndError
-            If an end is not known to lie before that of the domain, and the constraints not to hold up to there.
+        The range is open where the constraints are known neither to hold nor to break further out.
         """
         value, domain = self.row[i], self.domains[i]
         if not isinstance(value, fmpq) or value in (*domain.categories_, *domain.codes_):
             return self._labels(i)
-        low, high = (self._end(i, side) for side in (-1, 1))
+        (low, is_low_open), (high, is_high_open) = (self._end(i, side) for side in (-1, 1))
         reach = _part(domain, low.at, high.at)
         ceilings, floors = self._drops(i, reach)
-        return AllowedRange(low, high, all(span.is_integers for span in reach.spans), (), ceilings), floors
+        is_integers = all(span.is_integers for span in reach.spans)
+        return AllowedRange(low, high, is_integers, (), ceilings, is_low_open or is_high_open), floors
 
     def _labels(self, i: int) -> tuple[AllowedRange, tuple[Drop, ...]]:
         value, domain = self.row[i], self.domains[i]
         others = domain.categories_ if value in domain.categories_ else (value,)
-        allowed = []
+        allowed, is_open = [], False
         for label in others:
             only = Domain(categories_=(label,))
             if label == value or self._holds(i, only):
                 allowed.append(label)
-            elif not self._breaks(i, only):
-                raise OpenEndError
+            else:
+                is_open |= not self._breaks(i, only)
         ceilings, floors = self._drops(i, Domain(categories_=tuple(allowed)))
-        return AllowedRange(End(None, False), End(None, False), False, tuple(allowed), ceilings), floors
+        return AllowedRange(End(None, False), End(None, False), False, tuple(allowed), ceilings, is_open), floors
 
     def _drops(self, i: int, reach: Domain) -> tuple[tuple[Drop, ...], tuple[Drop, ...]]:
         """Return how far a feature lowers each score at most, and at least, within a part of its domain."""
@@ -107,8 +101,8 @@ class HalvedRoom:
         each = zip(self.outer, self.spared, floors, strict=True)
         return any(not constraint.allows(total((spared, drop))) for constraint, spared, drop in each)
 
-    def _end(self, i: int, side: int) -> End:
-        """Return how far a feature may go towards a side."""
+    def _end(self, i: int, side: int) -> tuple[End, bool]:
+        """Return how far a feature may go towards a side, and whether that leaves open how much further."""
         value, domain = self.row[i], self.domains[i]
         assert isinstance(value, fmpq)
         limit = _limit(domain, side)
@@ -117,30 +111,29 @@ class HalvedRoom:
         def within(at: Rational | None) -> Domain:
             return _part(domain, *_sided(value, at, side))
 
+        is_endless = limit is None
         if limit is None:
             limit = self._far(i, value, side, within)
-            if limit is None:
-                return End(None, is_included=False)
-        elif self._holds(i, within(limit)):
-            return End(limit, is_included=True)
+            if not self._breaks(i, within(limit)) and self._holds(i, within(None)):
+                return End(None, is_included=False), False
+        if self._holds(i, within(limit)):
+            return End(limit, is_included=True), is_endless
         safe, bad = _halved(lambda at: self._holds(i, within(at)), value, limit, is_integers=is_integers)
         if not self._breaks(i, within(limit)):
-            raise OpenEndError
+            return End(safe, is_included=True), True
         _, broken = _halved(lambda at: not self._breaks(i, within(at)), safe, limit, is_integers=is_integers)
-        if is_integers and broken != bad:
-            raise OpenEndError
-        return End(safe, is_included=True, more=ZERO if is_integers else abs(broken - safe))
+        if is_integers:
+            return End(safe, is_included=True), broken != bad
+        return End(safe, is_included=True, more=abs(broken - safe)), False
 
-    def _far(self, i: int, value: Rational, side: int, within: Callable[[Rational | None], Domain]) -> Rational | None:
-        """Return a number at which some constraint is known to break; None if all hold however far it goes."""
+    def _far(self, i: int, value: Rational, side: int, within: Callable[[Rational | None], Domain]) -> Rational:
+        """Return a number at which some constraint is known to break, or one far away."""
         step = ONE
         for _ in range(_FARTHEST):
             if self._breaks(i, within(value + side * step)):
-                return value + side * step
+                break
             step *= 2
-        if self._holds(i, within(None)):
-            return None
-        raise OpenEndError
+        return value + side * step
 
 
 def _halved(
