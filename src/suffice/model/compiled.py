@@ -106,19 +106,11 @@ class Compiled:
 
     def refuse_smooth(self, what: str, error: type[SufficeError] = ModelError) -> None:
         """Raise an error if values or worst cases are only enclosed, with which something cannot deal yet."""
-        self.refuse_tangents(what, error)
         if self.is_enclosed:
-            raise error(
-                f"{what} cannot deal yet with smooth shapes, whose values are only enclosed, and this model has some"
-            )
-
-    def refuse_tangents(self, what: str, error: type[SufficeError] = ModelError) -> None:
-        """Raise an error if there are curves beside terms over two features, with which something cannot deal yet."""
-        if self.has_tangents:
-            raise error(
-                f"{what} cannot deal yet with curves beside terms over two features, whose worst cases are only "
-                "enclosed, and this model has some"
-            )
+            shapes = "smooth shapes, whose values are only enclosed"
+            if self.has_tangents:
+                shapes = "curves beside terms over two features, whose worst cases are only enclosed"
+            raise error(f"{what} cannot deal yet with {shapes}, and this model has some")
 
     @property
     def pieces_by_name(self) -> Mapping[str, tuple[Function, ...]]:
