@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from suffice.answers.explanations import Explanations
@@ -21,7 +22,6 @@ from suffice.solvers.proofs import Cover
 )
 def explanations(case: Case, minimal: Literal["size", "subset"]) -> Explanations:
     """Return all minimal explanations, to be iterated over: each comes as soon as it is found."""
-    case.compiled.refuse_tangents("`explanations`")
     check_free(case)
     problem = Problem(case.constraints, case.question.choices)
     cover, bound = _smallest(case) if minimal == "size" else (None, None)
@@ -40,4 +40,4 @@ def _smallest(case: Case) -> tuple[Cover, Cover]:
             f"the least cost is only known to lie between {low} and {high}; raise max_nodes or max_seconds"
         )
     case.settle(bound.cost == cover.cost)
-    return cover, bound
+    return replace(cover, proof=bound.proof), bound  # what it rules out is ruled out for certain
