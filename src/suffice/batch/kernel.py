@@ -156,8 +156,8 @@ _LOCAL = threading.local()
 def scratch_of(features: int, rows: int, items: int = 0) -> tuple[Any, ...]:
     """Return arrays for entries, drops, errors and keys of a chunk, the same memory at each call from a thread.
 
-    For items there are four more: two of floats, two of integers. Fresh memory would be cleared by the system first, which
-    takes as long as all look-ups.
+    For items there are four more: two of floats, two of integers. Fresh memory would be cleared by the system first,
+    which takes as long as all look-ups.
     """
     size, more = rows * features, rows * items
     kept = getattr(_LOCAL, "kept", None)

@@ -215,9 +215,9 @@ def choose(
 ) -> None:
     """Write the first best choice of items to free, by shares that are rounded down.
 
-    Items are freed by their rate as long as they fit. The rate at which one no longer does is the multiplier that bounds
-    the cost of every choice, as in `cover_kernel`; an item whose other way is bounded below what is reached is decided.
-    `least[j, v]` is the least weight of items that cost `v` together, of the first `j` that are left, from the lightest.
+    Items are freed by their rate as long as they fit. The rate at which one no longer does is the multiplier that
+    bounds the cost of every choice, as in `cover_kernel`; an item whose other way is bounded below what is reached is
+    decided. `least[j, v]` is the least weight of items that cost `v`, of the `j` lightest that are left.
     """
     rest, total, reached, middle = PARTS, 0, 0, -1
     for k in by_rate:  # no branches here and below: they would be missed as often as not
