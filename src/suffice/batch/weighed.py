@@ -37,7 +37,8 @@ TOO_HEAVY = 2**61  # above all weights together
 def decide_weighed(tables: Tables, sides: Sides, cells: Any, vague: Any, slack: Slack, items: Any) -> Any:
     """Answer rows whose claim has one part: the same as `decide_one`."""
     first, members, costs, decided = items
-    entry, drops, bounds, _, low, high, keys, rates = scratch_of(*cells.shape, items=len(costs))
+    features, rows = cells.shape
+    entry, drops, bounds, _, low, high, keys, rates = scratch_of(features, rows, len(costs))
     sums, off, margins, errors = measure(tables, sides, cells, vague, entry, drops, bounds)
     weigh_items(drops, bounds, first, members, costs, low, high, keys, rates)
     keys.sort(axis=1)
