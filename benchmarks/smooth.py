@@ -179,8 +179,9 @@ def deep(inputs: np.ndarray, y: np.ndarray, count: int) -> None:
         found[name] = [(why.features, why.status, why.margin, why.slack) for _, why in asked]
         kinds = {type(one).__name__ for functions in explainer.compiled.pieces for one in functions}
         print(
-            f"5 networks of 4 x 256 ReLU, {right:.1%} right, {name:6} ({', '.join(sorted(kinds))}): made {made:6.2f} s, "
-            f"first row {times[0]:6.2f} s, each of {len(times) - 1} more {np.mean(times[1:]) * 1e3:7.1f} ms"
+            f"5 networks of 4 x 256 ReLU, {right:.1%} right, {name:6} ({', '.join(sorted(kinds))}): "
+            f"made {made:6.2f} s, first row {times[0]:6.2f} s, "
+            f"each of {len(times) - 1} more {np.mean(times[1:]) * 1e3:7.1f} ms"
         )
     print(f"  the same sets, margins and slack in all {len(rows)} rows: {found['whole'] == found['lazily']}")
     weights = [weight[0].detach().numpy() for weight in stack.weights]

@@ -235,7 +235,9 @@ def attack(tried: Tried, count: int, row: Row, rng: np.random.Generator) -> None
         row.above += lowest.low is not None and lowest.low > lowest.high
         if lowest.low is not None:
             row.apart = max(row.apart, float(lowest.high - lowest.low) / max(1.0, abs(float(lowest.high))))
-        points = [rational(place) for place in places(low, high, float(lowest.at), count // INTERVALS + 1, rng).tolist()]
+        points = [
+            rational(place) for place in places(low, high, float(lowest.at), count // INTERVALS + 1, rng).tolist()
+        ]
         ctx.prec = MANY
         true = tried.balls([arb(point) for point in [*points, lowest.at]])
         row.above += bool(true.pop() > arb(lowest.high))

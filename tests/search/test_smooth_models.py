@@ -304,8 +304,8 @@ def waves(*others):
 
 
 def test_lists_and_counts_hold_the_true_ones_at_a_tie():
-    # The score is 2; a, b, c and d lower it by 1, 1 - 1/e, 1 and 3. So two of a, b and c can be free, not all three, and
-    # never d. That a and c together use it up exactly, which is allowed, balls cannot tell.
+    # The score is 2; a, b, c and d lower it by 1, 1 - 1/e, 1 and 3. So two of a, b and c can be free, not all
+    # three, and never d. That a and c together use it up exactly, which is allowed, balls cannot tell.
     explainer = waves(Smooth("exp"), PiecewiseLinear([0], [0], 1, 1), PiecewiseLinear([0], [0], 3, 3))
     asked = {"radius": [4, 1, 1, 1], "unit": "raw"}
     every = explainer.explanations([0, 0, 0, 0], minimal="subset", **asked)

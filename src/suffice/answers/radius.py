@@ -228,7 +228,8 @@ class Curve(Answer):
         """
         if any(step.lower_bound < step.cost for step in self.steps):
             raise CertificateError(
-                f"that no smaller sets are enough has no certificate, for {self.caveat}; explanations at single radii do"
+                f"that no smaller sets are enough has no certificate, for {self.caveat}; "
+                "explanations at single radii have one"
             )
         return certify_curve(self.case, self.stretches, model_file)
 

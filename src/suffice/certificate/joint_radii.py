@@ -115,7 +115,7 @@ def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike
     steps: list[Json] = []
     proofs: list[Json] = []
     start: tuple[Rational | None, int] = (ZERO, 0)
-    for reach, cover, proof in stretches:
+    for reach, cover, proof, _ in stretches:
         if start[0] is not None and reach.radius is not None and start[0] > reach.radius:
             start = reach.radius, 0  # the curve ends before what is surely beyond the last stretch
         radius, edge = start

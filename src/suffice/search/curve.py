@@ -41,7 +41,11 @@ def curve(case: Case, until: Rational | None) -> Curve:
             case.settle(not is_tie)
             be, every = "be" if len(freed) == 1 else "all be", "at every radius of the curve"
             named = listed([names[i] for i in freed])
-            what = f"whether {named} can {be} free {every} is {tie(case)}" if is_tie else f"{named} cannot {be} free {every}"
+            what = (
+                f"whether {named} can {be} free {every} is {tie(case)}"
+                if is_tie
+                else f"{named} cannot {be} free {every}"
+            )
             raise PreferenceError(f"{what}; free fewer, or choose a smaller `until`")
         cover = smallest_cover(inner, choices, **clock.budget)
         if not (case.compiled.is_enclosed and cover.is_best):

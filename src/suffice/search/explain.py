@@ -48,8 +48,8 @@ def check_free(case: Case) -> None:
             if case.compiled.is_enclosed and outer.admits(freed):
                 case.settle(False)
                 raise PreferenceError(
-                    f"whether {listed([case.model.names[i] for i in freed])} can be free is {tie(case)}; free fewer, or "
-                    "make the radius smaller"
+                    f"whether {listed([case.model.names[i] for i in freed])} can be free is {tie(case)}; free fewer, "
+                    "or make the radius smaller"
                 )
             fall, is_exact = constraint.known_fall(freed)
             by = f"by {format_value(fall.value)}" if is_exact else "by more than that"

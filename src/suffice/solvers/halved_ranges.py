@@ -21,7 +21,7 @@ from suffice.core.room import no_range, only
 from suffice.core.tangents import Tangents
 from suffice.errors import RadiusError
 from suffice.model.domain import Domain, Span
-from suffice.numbers.exact import ONE, ZERO, Rational
+from suffice.numbers.exact import ONE, Rational
 from suffice.numbers.values import Value
 from suffice.question.row import Row
 from suffice.solvers.ranges import AllowedRange, End
