@@ -576,7 +576,7 @@ def test_a_class_is_only_taken_for_known_where_both_ends_of_the_scores_say_so():
 
 
 def test_what_is_known_of_the_row_between_two_numbers_counts_against_the_claim():
-    """A feature's largest fall is counted from the upper end of its value at the row, a fall at a place from the lower."""
+    """A feature's largest fall is counted from the upper end of its value at the row, one at a place from the lower."""
     table, domain = Table({MISSING: -3}, Smooth("tanh")), Domain.interval(-2, 2) | Domain.codes(MISSING)
     feature = Feature("a", domain=domain)
     (feature,) = Checker(to_bytes(AdditiveModel([table], features=[feature]))).model.features

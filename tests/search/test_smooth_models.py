@@ -472,3 +472,31 @@ def test_a_domain_needs_ends_or_the_question_a_radius():
     with pytest.raises(ModelError) as error:
         explainer.explain([1], radius="inf", unit="raw")
     assert "give the feature a domain" in sentence(error)
+
+
+def test_domains_without_ends_are_answered():
+    """Networks are near lines far out: what rises there, or has a limit, is bounded; what falls, has no bound."""
+    pairs = [network(kind, seed) for kind, seed in (("tanh", 3), ("gelu", 4), ("elu", 5), ("sigmoid", 6))]
+    shapes, plains = zip(*pairs, strict=True)
+    row = [Fraction(1, 2), Fraction(1, 10), Fraction(-1, 5), Fraction(3, 10)]
+    here = [exactly(plain, x) for plain, x in zip(plains, row, strict=True)]
+    explainer = Explainer(AdditiveModel(shapes, Fraction(round(2 - sum(here))), features=list("abcd")))
+    steps = [*(Fraction(k, 16) for k in range(1, 160)), *(Fraction(k**4, 1000) for k in range(10, 60))]
+    far = [side * step for step in steps for side in (-1, 1)]
+    why = explainer.explain(row, "inf")
+    assert why.status is Status.PROVEN
+    for name, plain, x, own in zip("abcd", plains, row, here, strict=True):
+        lowest = min(exactly(plain, x + step) for step in far)
+        assert own - lowest <= why.drops[name] + CLOSE
+        if why.drops[name] != math.inf:
+            assert why.drops[name] <= own - lowest + Fraction(1, 1000)
+    for fixed in ([], ["a"], ["b", "c"]):
+        found = explainer.radius(row, fixed, unit="raw")
+        if found.radius == math.inf:
+            assert bool(explainer.sufficiency(row, fixed, "inf")) == found.is_attained
+        else:
+            assert explainer.is_sufficient(row, fixed, found.radius, unit="raw")
+            assert not explainer.is_sufficient(row, fixed, found.radius + Fraction(1, 100), unit="raw")
+    with pytest.raises(CertificateError) as error:
+        why.certificate()
+    assert "over regions with ends only" in sentence(error)
