@@ -1,5 +1,7 @@
 """Questions about models with smooth shapes, against sampled minima and evaluation in another library."""
 
+import copy
+import json
 import math
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -9,6 +11,7 @@ import pytest
 from builders import sentence
 from oracles.smooth import CLOSE, FUNCTIONS, PlainNetwork, exactly, samples
 
+import suffice_check
 from suffice import (
     AdditiveModel,
     AtLeast,
@@ -31,6 +34,7 @@ from suffice import (
     Within,
     load,
 )
+from suffice.model.writing import to_bytes
 
 KINDS = ["tanh", "gelu", "silu", "elu", "softplus", "sine", "selu", "mish"]
 
@@ -235,6 +239,16 @@ def test_ranges_hold_and_end_where_the_claim_breaks(seed):
                 assert here[k] - exactly(scene.plains[k], beyond) > room - Fraction(1, 10**4)
         room -= here[k] - inside
     assert found.status is (Status.BOUNDED if found.caveat else Status.PROVEN)
+    certificate, content = found.certificate(), to_bytes(scene.model)
+    assert suffice_check.check(content, certificate.text.encode()).startswith("Proven: ")
+    assert certificate.document["result"]["is_widest"] is False
+    for k, one in enumerate(certificate.document["result"]["ranges"]):  # a little wider, it is no longer true
+        for side, end, step in (("low", "-3", -1), ("high", "3", 1)):
+            if one[side] != end:
+                forged = copy.deepcopy(certificate.document)
+                forged["result"]["ranges"][k][side] = str(Fraction(one[side]) + step * Fraction(1, 10**4))
+                with pytest.raises(suffice_check.RejectedError):
+                    suffice_check.check(content, json.dumps(forged).encode())
 
 
 def test_ranges_of_integers_and_categories():
