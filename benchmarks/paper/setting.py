@@ -31,11 +31,11 @@ from suffice.question.row import read_row
 DELTA = 0.5  # of a regression; ours, as the paper gives none
 HIDDEN = (64, 64, 32)
 
-# What is claimed of a row, given its score and δ in the target's own unit.
+# What is claimed of a row, given its exact score (a function, for that takes time) and δ in the target's own unit.
 CLAIMS = {
     "same": lambda score, delta: suffice.Same(),
-    "at_least": lambda score, delta: suffice.AtLeast(score - delta),
-    "at_most": lambda score, delta: suffice.AtMost(score + delta),
+    "at_least": lambda score, delta: suffice.AtLeast(score() - delta),
+    "at_most": lambda score, delta: suffice.AtMost(score() + delta),
     "within": lambda score, delta: suffice.Within(delta),  # two-sided: ours, the paper's method has none
 }
 _LOADERS = {
@@ -107,9 +107,8 @@ class Setting:
     @cache  # noqa: B019  settings live as long as the program
     def claim(self, place):
         """Return what is claimed of a row, given by its place."""
-        (score,) = self.model.problem.scores(read_row(self.model.problem.model, self.rows[place]))
-        delta = rational(self.benchmark.delta or 0.0) * rational(self.model.deviation)
-        return CLAIMS[self.benchmark.claim](score, delta)
+        problem, delta = self.model.problem, rational(self.benchmark.delta or 0.0) * rational(self.model.deviation)
+        return CLAIMS[self.benchmark.claim](lambda: problem.scores(read_row(problem.model, self.rows[place]))[0], delta)
 
     def instance(self, place, epsilon):
         """Return a row as the paper's method takes it."""
