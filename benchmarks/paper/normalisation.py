@@ -256,13 +256,46 @@ def _near(mean, count):
 
 
 def mean_table():
-    """Return which numbers of rows a published mean and deviation of sizes can come from."""
-    rows = []
+    """Return which numbers of rows a published mean of sizes can come from, and the fewest with its deviation too."""
+    fewest, rows = _fewest_rows(), []
     for what, (mean, spread) in PUBLISHED.items():
-        counts = [n for n in range(1, 61) if any(f"{total / n:.2f}" == f"{mean:.2f}" for total in _near(mean, n))]
-        fifty = "yes" if 50 in counts else "no"
-        rows.append([what, f"{mean:.2f} ± {spread:.2f}", fifty, "yes" if 51 in counts else "no", counts[0]])
-    return _markdown(["published", "size", "mean of 50 rows?", "of 51?", "fewest rows"], rows)
+        answers = ["yes" if _is_mean(mean, count) else "no" for count in (50, 51)]
+        rows.append([what, f"{mean:.2f} ± {spread:.2f}", *answers, fewest[what]])
+    return _markdown(
+        ["published", "size", "mean of 50 sizes?", "of 51?", "fewest rows of that mean and deviation"], rows
+    )
+
+
+def _is_mean(mean, count):
+    return any(f"{total / count:.2f}" == f"{mean:.2f}" for total in _near(mean, count))
+
+
+def _fewest_rows(largest=29, most=24):
+    """Return for each published mean and deviation the fewest sizes from 1 to 29 that have them, by trying all sums."""
+    found = {}
+    reach = np.zeros((most * largest + 1, most * largest**2 + 1), dtype=bool)  # by sum, and by sum of squares
+    reach[0, 0] = True
+    for count in range(1, most + 1):
+        following = np.zeros_like(reach)
+        for size in range(1, largest + 1):
+            following[size:, size**2 :] |= reach[:-size, : -(size**2)]
+        reach = following
+        for what, (mean, spread) in PUBLISHED.items():
+            totals = [total for total in _near(mean, count) if f"{total / count:.2f}" == f"{mean:.2f}"]
+            if what not in found and any(_has_spread(reach[total], total, count, spread) for total in totals):
+                found[what] = count
+    return {what: found.get(what, f"more than {most}") for what in PUBLISHED}
+
+
+def _has_spread(squares, total, count, spread):
+    """Whether some sum of squares gives the deviation, of a sample or of all."""
+    variation = np.flatnonzero(squares) - total**2 / count
+    return any(
+        f"{value:.2f}" == f"{spread:.2f}"
+        for divisor in {count, max(count - 1, 1)}
+        for value in np.sqrt(np.maximum(variation, 0) / divisor)
+        if abs(value - spread) < 0.01
+    )
 
 
 def _markdown(header, rows):
