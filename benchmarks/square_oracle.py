@@ -275,6 +275,7 @@ class Trial(pair_oracle.Trial):
             self.counts["inflate, not settled"] += 1
             return
         self.told("inflate", found.status)
+        self.certify(found, "inflation")
         if any(not (one.has_low and one.has_high) for one in found.ranges.values() if not one.values):
             self.counts["inflate, ends left out, not compared"] += 1  # only where the draw has no curve at all
             return

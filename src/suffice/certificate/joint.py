@@ -67,14 +67,17 @@ def _grounds(case: Case, factors: tuple[int, ...]) -> tuple[Ground, Ground]:
     return ground, ground
 
 
-def touched(case: Case, constraints: Sequence[Joint], *others: Sequence[Domain]) -> tuple[Joint, ...]:
+def touched(
+    case: Case, constraints: Sequence[Joint], *others: Sequence[Domain], within: Sequence[Domain] | None = None
+) -> tuple[Joint, ...]:
     """Return what must hold, with tangents of curves at the same places for all inequalities, as the checker has it.
 
-    Those of other regions are taken too, about which the same certificate speaks.
+    They are about their own region, or one that is given. Tangents of other regions are taken too, about which the same
+    certificate speaks.
     """
     if not case.compiled.has_tangents:
         return tuple(constraints)
-    region = constraints[0].ground.region
+    region = constraints[0].ground.region if within is None else within
     each = [case.tangents(inequality.factors) for inequality in case.inequalities]
     listed = zip(*(one.touching(some) for one in each for some in (region, *others)), strict=True)
     places = [set[Rational]().union(*some) for some in listed]
