@@ -36,13 +36,23 @@ from suffice.shapes.pieces import Pieces
 
 
 def quick_table(
-    domain: Domain, radius: Rational | None, values: Sequence[Pieces], drops: Sequence[Pieces], terms: int
+    domain: Domain,
+    radius: Rational | None,
+    values: Sequence[Pieces],
+    drops: Sequence[Pieces],
+    terms: int,
+    *,
+    is_rough: bool = False,
 ) -> FeatureTable | None:
-    """Return the table of a feature; None where the domain or the numbers ask for exact arithmetic throughout."""
+    """Return the table of a feature; None where the domain or the numbers ask for exact arithmetic throughout.
+
+    Where functions are rough, that is off by more than rounding, nothing that is told of a break is exact: if they are
+    continuous, a row at a break has the line of the stretch beside it.
+    """
     if len(domain.spans) != 1 or domain.spans[0].low == domain.spans[0].high is not None:
         return None
     table = _Table(domain, radius, values, drops)
-    return table.made(terms) if table.is_in_reach else None
+    return table.made(terms, is_rough) if table.is_in_reach else None
 
 
 class _Source(NamedTuple):
@@ -63,6 +73,8 @@ class _Breaks(NamedTuple):
     is_exact: Mask  # all breaks of the place are this float
     is_kept: Mask
     is_far: Mask  # nothing happens there: the place only cuts a long stretch
+    is_before: Mask  # all breaks of the place are below this float
+    is_after: Mask  # or above it
     first: Indices  # of the breaks of each place, in the order of all
     last: Indices
     order: Indices  # from this order to the sources, end to end
@@ -86,17 +98,23 @@ class _Table:
         is_around = bool(self.far) and (not met or self.far[0] < min(met) <= max(met) < self.far[-1])
         self.is_in_reach = is_around and all(shape.has_sure_signs for shape in self.shapes)
 
-    def made(self, terms: int) -> FeatureTable:
+    def made(self, terms: int, is_rough: bool) -> FeatureTable:
         """Return the table."""
         with np.errstate(all="ignore"):
-            return self._made(terms)
+            return self._made(terms, is_rough and not any(shape.jumps.any() for shape in self.shapes))
 
-    def _made(self, terms: int) -> FeatureTable:
+    def _made(self, terms: int, is_rough: bool) -> FeatureTable:
         moves = [Shifted.of(shape, self.radius) if self.radius else None for shape in self.shapes[len(self.values) :]]
         sources = self._sources(moves)
         lines = self._lines(_breaks(sources), sources, moves)
         cuts = [
-            _Source(Twofold.exact(one.cuts), one.cuts, one.is_exact, np.zeros(len(one.cuts), np.bool_), lambda _: ZERO)
+            _Source(
+                Twofold(one.cuts, np.zeros(len(one.cuts)), np.where(one.is_exact, 0.0, np.nan)),
+                one.cuts,
+                one.is_exact,
+                np.zeros(len(one.cuts), np.bool_),
+                lambda _: ZERO,
+            )
             for one in lines
         ]
         breaks = _breaks([*sources, *cuts])
@@ -115,8 +133,16 @@ class _Table:
         entries[::2] = self._stretches(places, columns, [at[kept] for at in where], sums)
         # At a place where nothing happens the row has the line on either side of it.
         entries[1::2] = entries[2::2]
-        special = np.flatnonzero(~breaks.is_far[kept])
+        is_special = ~breaks.is_far[kept]
+        if is_rough:  # the stretch after it, or before it where the span ends
+            is_last = np.isnan(entries[2::2, 1])
+            entries[1::2][is_last] = entries[0:-1:2][is_last]
+            is_special &= ~breaks.is_exact[kept] | np.isin(places, [nearest_float(one) for one in self.numbers])
+        special = np.flatnonzero(is_special)
         entries[1 + 2 * special] = self._points(places[special], breaks.is_exact[kept][special], moves, sums)
+        # A float is on one side of a break that is not a float.
+        for is_beside, stretches in ((breaks.is_before[kept], entries[2::2]), (breaks.is_after[kept], entries[0:-1:2])):
+            entries[1::2][is_beside] = stretches[is_beside]
         outer = {nearest_float(point) for point in self.far}
         inner = [place for place in places.tolist() if place not in outer] or [0.0]
         return with_labels(
@@ -309,11 +335,14 @@ def _breaks(sources: Sequence[_Source]) -> _Breaks:
     is_exact = np.concatenate([one.is_exact for one in sources])[order]
     is_kept = np.concatenate([one.is_kept for one in sources])[order]
     is_far = np.concatenate([np.full(len(one.floats), one.is_far) for one in sources])[order]
+    low, error = (np.concatenate([getattr(one.numbers, part) for one in sources])[order] for part in ("low", "error"))
     return _Breaks(
         ordered[first],
         np.logical_and.reduceat(is_exact, first),
         np.logical_or.reduceat(is_kept, first),
         np.logical_and.reduceat(is_far, first),
+        np.logical_and.reduceat(low < -error, first),
+        np.logical_and.reduceat(low > error, first),
         first,
         last,
         order,

@@ -67,12 +67,13 @@ class Compiled:
         self.landscapes: dict[tuple[int, ...], Any] = {}  # what `core` makes of features that act together, by factors
         self._hashes: set[str] = set()
         self.plans: OrderedDict[Any, Any] = OrderedDict()  # questions compiled for many rows, kept by `batch.run`
+        self.chords: dict[Any, Any] = {}  # broken lines in place of curves, by radii, kept by `batch.chords`
         self.asked: dict[int, Any] = {}  # questions asked of single rows, kept by `batch.one_row`
         self.roundings: dict[str, Any] = {}  # bounds on rounding by float type, kept by `core.case`
 
     def __getstate__(self) -> dict[str, Any]:
         # Plans hold functions and locks; another process makes its own.
-        return self.__dict__ | {"plans": OrderedDict(), "asked": {}}
+        return self.__dict__ | {"plans": OrderedDict(), "chords": {}, "asked": {}}
 
     @classmethod
     def of(cls, model: Any, *, max_pieces: int = 10_000, predicts: Any = None) -> Compiled:
