@@ -26,7 +26,7 @@ from suffice import (
 from suffice.batch import kernel, run
 from suffice.batch.chords import Chord, chords_of
 from suffice.batch.lookup import flatten
-from suffice.batch.tabulate import tabulate
+from suffice.batch.tabulate import FeatureChords, tabulate
 from suffice.numbers.exact import rational
 from suffice.search.explain import explain
 
@@ -180,7 +180,7 @@ def test_drops_of_a_table_are_as_near_as_is_said(seed):
             rng.choice([Fraction(1, 3), Fraction(0.5), Fraction(20)]),
         )
         (chord,) = chords_of([curve], [domain], [rational(reach)])
-        tables = flatten([tabulate(domain, rational(reach), values=[chord], drops=[chord], terms=1)])
+        tables = flatten(tabulate([FeatureChords(domain, rational(reach), [chord], [chord])], terms=1))
         for at in sorted({float(at) for at in places(rng, chord, domain)} | {float(low), float(high)}):
             x = Fraction(at)
             if not low <= x <= high:

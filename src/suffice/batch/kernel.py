@@ -10,31 +10,16 @@ Rows do not touch each other, so results do not depend on how rows are shared ou
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from suffice.batch.lookup import ROUNDING, WIDER, Tables
 from suffice.errors import DataError
+from suffice.numbers.compiling import compiled, has_compiler, inlined
 
-try:
-    from numba import njit
-except ImportError as error:  # pragma: no cover - the extra is installed wherever tests run
-    raise DataError(f"explaining many rows needs numba ({error}): pip install 'suffice[batch]'") from None
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def compiled(function: Function) -> Function:
-    """Compile a function at its first call, or take it from the cache on disk; it runs beside other threads."""
-    return cast(Function, njit(nogil=True, cache=True)(function))
-
-
-def inlined(function: Function) -> Function:
-    """Put a function's body where it is called: a call counts references to every array, which takes longer."""
-    return cast(Function, njit(inline="always")(function))
-
+if not has_compiler():  # pragma: no cover - the extra is installed wherever tests run
+    raise DataError("explaining many rows needs numba: pip install 'suffice[batch]'")
 
 OPEN = -1  # size of a row that is left to exact arithmetic
 REFUSED = -2  # and of one at which features that are free in any case surely break the claim
@@ -153,18 +138,25 @@ def decide_single(tables: Tables, sides: Sides, cells: Any, vague: Any, charge: 
 _LOCAL = threading.local()
 
 
-def scratch_of(features: int, rows: int) -> tuple[Any, Any, Any, Any]:
-    """Return arrays for entries, drops, errors and keys of a chunk, the same ones at each call from a thread.
+def scratch_of(features: int, rows: int, items: int = 0) -> tuple[Any, ...]:
+    """Return arrays for entries, drops, errors and keys of a chunk, the same memory at each call from a thread.
 
-    Fresh memory would be cleared by the system first, which takes as long as all look-ups.
+    For items there are four more: two of floats, two of integers. Fresh memory would be cleared by the system first,
+    which takes as long as all look-ups.
     """
-    size = features * rows
-    if getattr(_LOCAL, "size", -1) < size:  # also for no rows at all, in a thread that had none yet
-        _LOCAL.arrays = np.empty(size, np.int32), np.empty(size), np.empty(size), np.empty(size, np.int64)
-        _LOCAL.size = size
-    entry, *others = (one[:size] for one in _LOCAL.arrays)
-    drops, bounds, keys = (one.reshape(rows, features) for one in others)
-    return entry.reshape(features, rows), drops, bounds, keys
+    size, more = rows * features, rows * items
+    kept = getattr(_LOCAL, "kept", None)
+    if kept is None or len(kept) < 4 * size + 4 * more:
+        kept = _LOCAL.kept = np.empty(4 * size + 4 * more)
+    drops, bounds, keys, entry = (kept[k * size : (k + 1) * size] for k in range(4))
+    entry = entry.view(np.int32)[:size].reshape(features, rows)
+    by_row = drops.reshape(rows, features), bounds.reshape(rows, features), keys.view(np.int64).reshape(rows, features)
+    if not items:
+        return entry, *by_row
+    low, high, first, second = (kept[4 * size + k * more : 4 * size + (k + 1) * more] for k in range(4))
+    shape = rows, items
+    others = low.reshape(shape), high.reshape(shape), first.view(np.int64).reshape(shape)
+    return entry, *by_row, *others, second.view(np.int64).reshape(shape)
 
 
 @compiled

@@ -31,8 +31,8 @@ from suffice.batch.chords import Chords
 from suffice.batch.covers import cover_rows
 from suffice.batch.limits import decide_limited
 from suffice.batch.lookup import ROUNDING, TINY, WIDER, Floats, Tables, flatten
-from suffice.batch.tabulate import tabulate
-from suffice.batch.weighed import decide_weighed, odd_items
+from suffice.batch.tabulate import FeatureChords, tabulate
+from suffice.batch.weighed import decide_weighed
 from suffice.errors import ClaimError
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
@@ -62,10 +62,9 @@ def make_plan(compiled: Compiled, question: Question) -> Plan:
         return _Limited(compiled, question, parts)
     if question.given & limits:
         return LeaveOpen()
-    _, _, costs, decided = _items(choices)
-    if is_simple and sum(choices.costs) <= MOST_COST and odd_items(costs, decided) is not None:
-        return _Weighed(compiled, question, parts)
-    return LeaveOpen() if sum(question.choices.costs) > MOST_COST else _SeveralParts(compiled, question, parts)
+    if sum(choices.costs) > MOST_COST:
+        return LeaveOpen()
+    return _Weighed(compiled, question, parts) if is_simple else _SeveralParts(compiled, question, parts)
 
 
 Parts = Mapping[int, tuple[Part, ...]]
@@ -161,10 +160,13 @@ class _OnePart(_Charged):
         chords, terms = Chords.kept(compiled, question.radii), len(self.model.features)
         values, drops = chords.of((1,)), [chords.of((sign,)) for sign, *_ in sides]
         self.tables = flatten(
-            [
-                tabulate(domain, question.radii[i], values=[values[i]], drops=[part[i] for part in drops], terms=terms)
-                for i, domain in enumerate(question.domains(self.model))
-            ]
+            tabulate(
+                [
+                    FeatureChords(domain, question.radii[i], [values[i]], [part[i] for part in drops])
+                    for i, domain in enumerate(question.domains(self.model))
+                ],
+                terms,
+            )
         )
         constants = [_rounded(sign * self.model.intercept[0] + constant, terms, gap) for sign, constant, gap in sides]
         self.sides = kernel.Sides(
@@ -243,15 +245,14 @@ class _Limited(_OnePart):
 
 
 class _Weighed(_OnePart):
-    """The same with groups, and features of which few cost more or less than the others."""
+    """The same with costs and groups."""
 
     def __init__(self, compiled: Compiled, question: Question, parts: Parts) -> None:
         super().__init__(compiled, question, parts)
         self.items = _items(question.choices)
-        self.is_odd = odd_items(*self.items[2:])
 
     def _decided(self, cells: Floats, vague: Mask, slack: kernel.Slack) -> Any:
-        return decide_weighed(self.tables, self.sides, cells, vague, slack, self.items, self.is_odd)
+        return decide_weighed(self.tables, self.sides, cells, vague, slack, self.items)
 
     def single(self, cells: Floats) -> Single | None:
         return ManyRows.single(self, cells)
@@ -266,10 +267,15 @@ class _SeveralParts(_Charged):
         self.domains = question.domains(compiled.model)
         self.terms = len(self.model.features)
         self.values = flatten(
-            [
-                tabulate(domain, ZERO, values=values, terms=self.terms)
-                for domain, *values in zip(self.model.domains, *map(self.chords.of, _units(self.model)), strict=True)
-            ]
+            tabulate(
+                [
+                    FeatureChords(domain, ZERO, values)
+                    for domain, *values in zip(
+                        self.model.domains, *map(self.chords.of, _units(self.model)), strict=True
+                    )
+                ],
+                self.terms,
+            )
         )
         self.intercept = [_rounded(value, self.terms) for value in self.model.intercept]
         self.is_plain, self.items = question.choices.is_plain, _items(question.choices)
@@ -333,8 +339,8 @@ class _SeveralParts(_Charged):
         with self._lock:
             if factors not in self._tables:
                 each = zip(self.domains, self.radii, self.chords.of(factors), strict=True)
-                features = [tabulate(domain, radius, drops=[one], terms=self.terms) for domain, radius, one in each]
-                self._tables[factors] = flatten(features)
+                asked = [FeatureChords(domain, radius, drops=[one]) for domain, radius, one in each]
+                self._tables[factors] = flatten(tabulate(asked, self.terms))
             return self._tables[factors]
 
 

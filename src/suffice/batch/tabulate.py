@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from flint import fmpq
@@ -10,33 +11,43 @@ from flint import fmpq
 from suffice.batch.chords import Chord
 from suffice.batch.drop_lines import is_integral
 from suffice.batch.lookup import WIDER, FeatureTable, Floats, exact_table, place_of_label
-from suffice.batch.quick_tables import quick_table
+from suffice.batch.quick_tables import FeatureAsked, quick_tables
 from suffice.model.domain import Domain
 from suffice.numbers.exact import Rational, nearest_float
 
 
-def tabulate(
-    domain: Domain,
-    radius: Rational | None,
-    *,
-    values: Sequence[Chord] = (),
-    drops: Sequence[Chord] = (),
-    terms: int,
-) -> FeatureTable:
-    """Return the table of one feature; the arguments are those of `exact_table`, as chords.
+class FeatureChords(NamedTuple):
+    """A feature of which a table is to be made: values and drops of these lines, as `exact_table` takes them."""
+
+    domain: Domain
+    radius: Rational | None
+    values: Sequence[Chord] = ()
+    drops: Sequence[Chord] = ()
+
+    @property
+    def lines(self) -> FeatureAsked:
+        """The lines alone."""
+        values, drops = [one.pieces for one in self.values], [one.pieces for one in self.drops]
+        is_rough = not any(one.is_exact for one in (*self.values, *self.drops))
+        return FeatureAsked(self.domain, self.radius, values, drops, is_rough)
+
+
+def tabulate(features: Sequence[FeatureChords], terms: int) -> list[FeatureTable]:
+    """Return the table of each feature; see `exact_table`.
 
     What chords are off by is added to the errors: of a value, once; of a drop, at the row and at most as much again
     anywhere in its region. For `|f - line| ≤ e` at every number of a region, the infima of both are within `e`.
     """
-    lines, falls = [one.pieces for one in values], [one.pieces for one in drops]
-    is_rough = not any(one.is_exact for one in (*values, *drops))
-    table = quick_table(domain, radius, lines, falls, terms, is_rough=is_rough)
-    if table is None:
-        table = exact_table(domain, radius, values=lines, drops=falls, terms=terms)
-    for c, chord in enumerate((*values, *drops)):
-        if not chord.is_exact:
-            _widen(table, domain, radius, chord, 1 + 3 * c, is_drop=c >= len(values))
-    return table
+    asked, found = [one.lines for one in features], []
+    for one, lines, quick in zip(features, asked, quick_tables(asked, terms), strict=True):
+        table = quick
+        if table is None:
+            table = exact_table(one.domain, one.radius, values=lines.values, drops=lines.drops, terms=terms)
+        for c, chord in enumerate((*one.values, *one.drops)):
+            if not chord.is_exact:
+                _widen(table, one.domain, one.radius, chord, 1 + 3 * c, is_drop=c >= len(one.values))
+        found.append(table)
+    return found
 
 
 def _widen(

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,6 +15,7 @@ from flint import fmpq
 
 from suffice.errors import ModelError, ModelFileError, SufficeError
 from suffice.model.additive import AdditiveModel
+from suffice.model.compile_cache import CompileCache
 from suffice.model.reading import load_model
 from suffice.model.writing import to_bytes
 from suffice.numbers.enclosure import FIRST_BITS, Real, exactly
@@ -40,6 +42,8 @@ class Compiled:
         Budget of affine pieces of one network, after each of its layers.
     float_predict : callable, optional
         What the estimator behind the model predicts in its own float arithmetic, for the cells of a row.
+    cache : CompileCache, optional
+        A folder of compiled models, in which this one is looked up, and kept for the next time.
 
     Raises
     ------
@@ -49,19 +53,33 @@ class Compiled:
     """
 
     def __init__(
-        self, model: AdditiveModel, *, max_pieces: int = 10_000, float_predict: FloatPredict | None = None
+        self,
+        model: AdditiveModel,
+        *,
+        max_pieces: int = 10_000,
+        float_predict: FloatPredict | None = None,
+        cache: CompileCache | None = None,
     ) -> None:
         self.model = model
         self.float_predict = float_predict
-        self.pieces = model.compile(max_pieces, lazily=True)
+        self.pieces = (
+            model.compile(max_pieces, lazily=True)
+            if cache is None
+            else cache.features(model, self.content, max_pieces, lambda: model.compile(max_pieces, lazily=True))
+        )
         self.pairs = model.compile_pairs(max_pieces)
-        self.is_curved = straight(one for functions in self.pieces for one in functions) is None
-        if not all(isinstance(one, Pieces | Curves) for functions in self.pieces for one in functions):
-            model.refuse_pairs("models with smooth shapes, or with networks of more than max_pieces pieces,")
-        self.is_rational = all(isinstance(one, Pieces | Lazy) for functions in self.pieces for one in functions)
+        self.is_bounded = False  # whether networks are enclosed by bisection that have too many pieces
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Note what kinds of functions there are, and that nothing is known of them yet."""
+        every = [one for functions in self.pieces for one in functions]
+        self.is_curved = straight(every) is None
+        if not all(isinstance(one, Pieces | Curves) for one in every):
+            self.model.refuse_pairs("models with smooth shapes, or with networks of more than max_pieces pieces,")
+        self.is_rational = all(isinstance(one, Pieces | Lazy) for one in every)
         self.has_tangents = self.is_curved and bool(self.pairs)  # worst cases lie between places of curves and tangents
-        is_exact = all(one.is_exact for functions in self.pieces for one in functions)
-        self.is_enclosed = self.has_tangents or not is_exact
+        self.is_enclosed = self.has_tangents or not all(one.is_exact for one in every)
         self._oriented: dict[tuple[int, ...], tuple[Function, ...]] = {}
         self._oriented_pairs: dict[tuple[int, ...], tuple[OrientedPair, ...]] = {}
         self.landscapes: dict[tuple[int, ...], Any] = {}  # what `core` makes of features that act together, by factors
@@ -71,12 +89,30 @@ class Compiled:
         self.asked: dict[int, Any] = {}  # questions asked of single rows, kept by `batch.one_row`
         self.roundings: dict[str, Any] = {}  # bounds on rounding by float type, kept by `core.case`
 
+    @cached_property
+    def bounded(self) -> Compiled | None:
+        """The same with networks enclosed by bisection that are not tabulated as a whole; None if there are none.
+
+        It takes the place of this one where a region has too many of their pieces.
+        """
+        lazy = {i for i, functions in enumerate(self.pieces) if any(isinstance(one, Lazy) for one in functions)}
+        if not lazy:
+            return None
+        found = copy(self)
+        each = enumerate(self.pieces)
+        found.pieces = tuple(self.model.enclosed_feature(i) if i in lazy else one for i, one in each)
+        found.is_bounded = True
+        found._prepare()
+        return found
+
     def __getstate__(self) -> dict[str, Any]:
         # Plans hold functions and locks; another process makes its own.
         return self.__dict__ | {"plans": OrderedDict(), "chords": {}, "asked": {}}
 
     @classmethod
-    def of(cls, model: Any, *, max_pieces: int = 10_000, predicts: Any = None) -> Compiled:
+    def of(
+        cls, model: Any, *, max_pieces: int = 10_000, predicts: Any = None, cache: CompileCache | None = None
+    ) -> Compiled:
         """Return the compiled form of a model, or of an estimator with `to_additive()`.
 
         `predicts` is the estimator that the model was made of, for its predictions in float arithmetic.
@@ -88,23 +124,16 @@ class Compiled:
                 "for a fitted model of another package: suffice.from_model(model)"
             )
         estimator = model if predicts is None else predicts
-        return cls(additive, max_pieces=max_pieces, float_predict=getattr(estimator, "predict_cells", None))
+        own = getattr(estimator, "predict_cells", None)
+        return cls(additive, max_pieces=max_pieces, float_predict=own, cache=cache)
 
     def refuse_smooth(self, what: str, error: type[SufficeError] = ModelError) -> None:
         """Raise an error if values or worst cases are only enclosed, with which something cannot deal yet."""
-        self.refuse_tangents(what, error)
         if self.is_enclosed:
-            raise error(
-                f"{what} cannot deal yet with smooth shapes, whose values are only enclosed, and this model has some"
-            )
-
-    def refuse_tangents(self, what: str, error: type[SufficeError] = ModelError) -> None:
-        """Raise an error if there are curves beside terms over two features, with which something cannot deal yet."""
-        if self.has_tangents:
-            raise error(
-                f"{what} cannot deal yet with curves beside terms over two features, whose worst cases are only "
-                "enclosed, and this model has some"
-            )
+            shapes = "smooth shapes, whose values are only enclosed"
+            if self.has_tangents:
+                shapes = "curves beside terms over two features, whose worst cases are only enclosed"
+            raise error(f"{what} cannot deal yet with {shapes}, and this model has some")
 
     @property
     def pieces_by_name(self) -> Mapping[str, tuple[Function, ...]]:
