@@ -309,11 +309,11 @@ def test_few_rows_go_alone_whatever_was_asked_before():
     features = [Feature(f"x{i}", Domain.interval(-4, 4), deviation=1) for i in range(2)]
     explainer = Explainer(AdditiveModel([square, square], -2, features=features))
     rows = np.random.default_rng(0).uniform(-4, 4, size=(run._WORTH_ROWS, 2))
-    few = explainer.explain_batch(rows[:-1], radius=0.25)
-    many = explainer.explain_batch(rows, radius=0.25)
+    few = explainer.explain_batch(rows[:-1], radius=0.25, threads=1)
+    many = explainer.explain_batch(rows, radius=0.25, threads=1)
     assert few.was_exact.all()
     assert many.was_exact.mean() < 0.05
-    assert explainer.explain_batch(rows[:-1], radius=0.25).to_arrow().equals(few.to_arrow())
+    assert explainer.explain_batch(rows[:-1], radius=0.25, threads=1).to_arrow().equals(few.to_arrow())
     assert [many.fixed_of(k) for k in range(len(few))] == [few.fixed_of(k) for k in range(len(few))]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -126,6 +127,14 @@ class Compiled:
         estimator = model if predicts is None else predicts
         own = getattr(estimator, "predict_cells", None)
         return cls(additive, max_pieces=max_pieces, float_predict=own, cache=cache)
+
+    @classmethod
+    def of_content(cls, content: bytes) -> Compiled:
+        """Return a model from the content of its file, as another process gets it."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.safetensors"
+            path.write_bytes(content)
+            return cls(load_model(path))
 
     def refuse_smooth(self, what: str, error: type[SufficeError] = ModelError) -> None:
         """Raise an error if values or worst cases are only enclosed, with which something cannot deal yet."""
