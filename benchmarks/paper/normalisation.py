@@ -218,12 +218,11 @@ def size_table(records):
 
 
 def _cell(group, epsilon):
-    """Return the mean size of each seed, from lowest to highest, and the share of rows worth explaining."""
+    """Return the mean size of each seed, lowest and highest, and how many of the rows tried are worth explaining."""
     found = [one["sizes"][str(epsilon)] for one in group]
-    means = sorted(statistics.mean(each) for _, each in found if each)
-    share = 100 * sum(len(each) for _, each in found) / sum(tried for tried, _ in found)
-    shown = "-" if not means else f"{means[0]:.2f}" if means[0] == means[-1] else f"{means[0]:.2f} to {means[-1]:.2f}"
-    return f"{shown} ({share:.0f} %)"
+    means = sorted({f"{statistics.mean(each):.2f}" for _, each in found if each}, key=float)
+    worth, tried = sum(len(each) for _, each in found), sum(tried for tried, _ in found)
+    return f"{' to '.join(dict.fromkeys((means[0], means[-1]))) if means else '-'} ({worth} of {tried})"
 
 
 def share_table():
