@@ -7,7 +7,6 @@ another process; there it compiles the model at its first call, and keeps it for
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +23,6 @@ from suffice.model.compile_cache import CompileCache
 from suffice.model.compiled import Compiled
 from suffice.model.fields import first_twice
 from suffice.model.reading import file_hash
-from suffice.model.reading import load_model as load_own
 from suffice.question.question import HALF, Options, Question
 from suffice.question.region import Radius
 
@@ -94,15 +92,19 @@ class ArrowExplainer:
         source = Source(self.model, tuple(np.empty(0) for _ in self.model.features), 0)
         return self.question.answer(source).to_arrow().schema
 
-    def __call__(self, table: Any) -> Any:
-        """Return the explanations of a table's rows; columns that are not features are left out."""
+    def __call__(self, table: Any, *, encoded: bool = False) -> Any:
+        """Return the explanations of a table's rows; columns that are not features are left out.
+
+        Encoded, as `BatchResult.to_arrow` says.
+        """
         names = list(table.schema.names)
         for name in self.carry:
             if name not in names:
                 raise DataError(f"the table has no column {name!r} to carry over")
         features = set(self.model.names)
         wanted = table.select([name for name in names if name in features])
-        found = self.question.answer(read_source(self.model, wanted), threads=self.threads).to_arrow()
+        answers = self.question.answer(read_source(self.model, wanted), threads=self.threads)
+        found = answers.to_arrow(encoded=encoded)
         for place, name in enumerate(self.carry):
             found = found.add_column(place, name, table.column(name))
         return found
@@ -110,8 +112,5 @@ class ArrowExplainer:
 
 @lru_cache(maxsize=4)
 def _compiled(content: bytes, document: str) -> BatchQuestion:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.safetensors"
-        path.write_bytes(content)
-        compiled = Compiled(load_own(path))
+    compiled = Compiled.of_content(content)
     return batch_question(compiled, Question.from_document(compiled.model, json.loads(document)))
