@@ -90,7 +90,7 @@ def table1(options):
 def _accuracies(options):
     said = []
     for name in options.sets:
-        where = setting.load(name, options.data, options.store, options.hidden)
+        where = setting.load(name, options.data, options.store, options.hidden, options.training)
         paper = f" (paper: {PAPER_ACCURACY[name]})" if name in PAPER_ACCURACY else ""
         said.append(f"{setting.TITLES[name]} {where.model.quality}{paper}")
     return f"The models on their test rows: {'; '.join(said)}."
@@ -181,7 +181,7 @@ def table3(options):
     runs, rows = Runs(options), []
     for epsilon in (0.01, 0.1, 0.2, 0.5):
         for name in options.sets:
-            where = setting.load(name, options.data, options.store, options.hidden)
+            where = setting.load(name, options.data, options.store, options.hidden, options.training)
             chosen, tried = where.chosen(epsilon, options.rows)
             found = runs.measure(name, epsilon, "ours", options.verifier, options.rows)
             size, seconds = PAPER_RADIUS.get((name, epsilon), (math.nan, math.nan))
@@ -221,7 +221,7 @@ def regression(options):
 def _deviation_row(options, runs, claim, delta):
     """Return a row of the table of deviations: by the paper's method, or by ours alone where it has none."""
     name, epsilon = claim if delta == setting.DELTA else f"{claim}:{delta}", setting.EPSILON[claim]
-    where = setting.load(name, options.data, options.store, options.hidden)
+    where = setting.load(name, options.data, options.store, options.hidden, options.training)
     chosen, tried = where.chosen(epsilon, options.rows)
     if where.benchmark.claim == "within":
         sizes, spent, method = [where.explain(place, epsilon).size for place in chosen], [], "Explainer.explain"

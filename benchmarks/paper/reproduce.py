@@ -40,6 +40,7 @@ def parse():
     parser.add_argument("--store", default=".cache/paper")
     parser.add_argument("--sets", default=",".join(setting.DEFAULT))
     parser.add_argument("--hidden", default="64,64,32", help="units of each hidden layer; the paper's by default")
+    parser.add_argument("--training", choices=setting.TRAININGS, default="own", help="our NAM estimators, or plain Adam")
     parser.add_argument("--verifier", choices=VERIFIERS, default="bisection")
     parser.add_argument("--rows", type=int, default=50)
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one query")
@@ -72,6 +73,8 @@ def about(options, item):
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("suffice", "numpy"))
     command = f"python benchmarks/paper/reproduce.py {item} --verifier {options.verifier} --rows {options.rows}"
     command += f" --timeout {options.timeout:g} --limit {options.limit:g} --sets {','.join(options.sets)} --data FOLDER"
+    if options.training != "own":
+        command += f" --training {options.training}"
     if options.hidden != setting.HIDDEN:
         command += f" --hidden {','.join(map(str, options.hidden))}"
     if item == "verifiers":

@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import plain
 
 import suffice
 from suffice import datasets
@@ -147,14 +148,14 @@ class Setting:
 
 
 @cache
-def load(name, folder, store, hidden=HIDDEN):
+def load(name, folder, store, hidden=HIDDEN, training="own"):
     """Return a setting; its model is trained on the first call and kept in the folder `store`."""
     benchmark = named(name)
-    return Setting(_model(benchmark.data, folder, store, hidden), benchmark)
+    return Setting(_model(benchmark.data, folder, store, hidden, training), benchmark)
 
 
 @cache
-def _model(name, folder, store, hidden):
+def _model(name, folder, store, hidden, training):
     import pandas
     from sklearn.model_selection import train_test_split
 
@@ -167,9 +168,10 @@ def _model(name, folder, store, hidden):
         frame, np.asarray(target), test_size=0.2, random_state=0, stratify=None if data.task == "regression" else target
     )
     layers = "" if hidden == HIDDEN else "-" + "-".join(map(str, hidden))
-    file = Path(store) / f"{name}{layers}.safetensors"
+    file = Path(store) / f"{name}{'' if training == 'own' else '-' + training}{layers}.safetensors"
     if not file.exists():
-        _train(train, train_target, file, hidden, data.task)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        TRAININGS[training](train, train_target, hidden, data.task).save(file)
     model = suffice.load(file)
     explainer = suffice.Explainer(model)
     table = test.to_numpy()
@@ -183,7 +185,7 @@ def _model(name, folder, store, hidden):
     return Model(explainer, Problem(model), rows, quality, deviation)
 
 
-def _train(table, target, file, hidden, task):
+def _train(table, target, hidden, task):
     import torch
 
     from suffice.nam import NAMClassifier, NAMRegressor
@@ -191,8 +193,10 @@ def _train(table, target, file, hidden, task):
     torch.set_num_threads(1)
     kind = NAMRegressor if task == "regression" else NAMClassifier
     nam = kind(hidden, random_state=0).fit(table, target)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    nam.to_additive("model").save(file)  # a free feature may be any number, as in the paper
+    return nam.to_additive("model")  # a free feature may be any number, as in the paper
+
+
+TRAININGS = {"own": _train, "plain": plain.train}
 
 
 def available(name, folder):
