@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from suffice.answers.explanations import Explanations
@@ -22,7 +23,6 @@ from suffice.solvers.proofs import Cover
 )
 def explanations(case: Case, minimal: Literal["size", "subset"]) -> Explanations:
     """Return all minimal explanations, to be iterated over: each comes as soon as it is found."""
-    case.compiled.refuse_tangents("`explanations`")
     check_free(case)
     problem = Problem(case.constraints, case.question.choices)
     cover = _smallest(case) if minimal == "size" else None
@@ -41,4 +41,4 @@ def _smallest(case: Case) -> Cover:
     if bound.cost < cover.cost:
         case.settle(False)
         raise UnsettledError(f"whether a set smaller than {cost_of(cover.cost, choices.unit)} is enough is {tie(case)}")
-    return cover
+    return replace(cover, proof=bound.proof)  # what it rules out is ruled out for certain
