@@ -46,6 +46,7 @@ def parse():
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one query")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for one explanation")
     parser.add_argument("--compare", default="exact,bisection", help="verifiers of the item `verifiers`")
+    parser.add_argument("--methods", default="ours", help="methods of the item `verifiers`")
     parser.add_argument("--compare-rows", type=int, default=3)
     parser.add_argument("--workers", default="1,2")
     parser.add_argument("--machine", default=f"{os.cpu_count()} cores, {platform.machine()}")
@@ -55,6 +56,7 @@ def parse():
         options.rows, options.compare_rows, options.timeout, options.limit = 2, 1, 10.0, 60.0
     options.sets = [name for name in options.sets.split(",") if setting.available(name, options.data)]
     options.compare = [name for name in options.compare.split(",") if _is_there(name)]
+    options.methods = options.methods.split(",")
     options.hidden = tuple(int(units) for units in options.hidden.split(","))
     options.workers = [int(count) for count in options.workers.split(",")]
     return options
@@ -79,6 +81,7 @@ def about(options, item):
         command += f" --hidden {','.join(map(str, options.hidden))}"
     if item == "verifiers":
         command += f" --compare {','.join(options.compare)} --compare-rows {options.compare_rows}"
+        command += f" --methods {','.join(options.methods)}"
     left_out = [setting.TITLES[name] for name in setting.DEFAULT if name not in options.sets]
     missing = f" Not measured: {', '.join(left_out)}." if left_out else ""
     return (
