@@ -5,9 +5,10 @@
     python benchmarks/paper/reproduce.py table1 ...
 
 Items: table1 (sizes and times), size-over-time, table2 (sampling against proof), table3 (radius), regression (one- and
-two-sided claims), features-over-time, processors, xi-histogram, xi-time, table4 (near-identical features), verifiers
-(all of them on the same rows, and their time over that of `Explainer.explain`). Each writes CSV, a picture where the
-paper has one (PNG and PDF), and a Markdown page with the paper's numbers beside ours.
+two-sided claims), deployed (Table 1 on ensembles, with categories), features-over-time, processors, xi-histogram,
+xi-time, table4 (near-identical features), verifiers (all of them on the same rows, and their time over that of
+`Explainer.explain`). Each writes CSV, a picture where the paper has one (PNG and PDF), and a Markdown page with the
+paper's numbers beside ours.
 
 FOLDER holds the CSV files that `suffice.datasets` reads; sets that are not there are left out, and the pages say so.
 Models and measured runs are kept in `--store` (default: .cache/paper): a run that was killed goes on where it stopped.
@@ -40,7 +41,9 @@ def parse():
     parser.add_argument("--store", default=".cache/paper")
     parser.add_argument("--sets", default=",".join(setting.DEFAULT))
     parser.add_argument("--hidden", default="64,64,32", help="units of each hidden layer; the paper's by default")
-    parser.add_argument("--training", choices=setting.TRAININGS, default="own", help="our NAM estimators, or plain Adam")
+    parser.add_argument(
+        "--training", choices=setting.TRAININGS, default="own", help="our NAM estimators, or plain Adam"
+    )
     parser.add_argument("--verifier", choices=VERIFIERS, default="bisection")
     parser.add_argument("--rows", type=int, default=50)
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one query")

@@ -218,17 +218,15 @@ class Explainer(Predictions, Desk):
     ) -> Sufficiency:
         """Return whether fixing these features keeps the claim true, with a counterexample if it does not.
 
+        Where rounding, the difference between a ball and its box, or a tie of smooth shapes leaves it open, the answer
+        says so, and its `bool()` raises `UnsettledError`.
+
         Parameters
         ----------
         features : names of features
             The set to test.
         x, radius, **options
             As `explain` takes them, without preferences and budgets.
-
-        Raises
-        ------
-        UnsettledError
-            If rounding, or the difference between a ball and its box, decides.
         """
         return sufficiency(self.compiled, self.question(radius, **options), x, self._indices(features))
 
@@ -241,6 +239,11 @@ class Explainer(Predictions, Desk):
         ----------
         x, features, radius, **options
             As `sufficiency` takes them.
+
+        Raises
+        ------
+        UnsettledError
+            If it is neither proven nor refuted.
         """
         return bool(self.sufficiency(x, features, radius, **options))
 

@@ -8,11 +8,11 @@ from suffice.answers.inflated import Inflated, Range
 from suffice.answers.words import listed, tie, true_end
 from suffice.core.case import Case
 from suffice.core.joint import Joint
-from suffice.errors import ClaimError, OptionError, UnsettledError
+from suffice.errors import ClaimError, OptionError
 from suffice.numbers.exact import ZERO
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, SET_IS_GIVEN, search
 from suffice.search.explain import explain
-from suffice.solvers.halved_ranges import HalvedRoom, JointHalvedRoom, OpenEndError, SeparableHalvedRoom
+from suffice.solvers.halved_ranges import HalvedRoom, JointHalvedRoom, SeparableHalvedRoom
 from suffice.solvers.ranges import AllowedRange, widest_range
 
 
@@ -36,15 +36,21 @@ def inflate(case: Case, fixed: Sequence[int] | None) -> Inflated:
 
 def _inflated(case: Case, fixed: Sequence[int]) -> Inflated:
     names, freed = case.model.names, [i for i in case.features if i not in set(fixed)]
-    for constraint in case.constraints:
-        if not constraint.admits(freed):
-            what = listed([names[i] for i in fixed]) if fixed else "fixing nothing"
-            do = "do" if len(fixed) > 1 else "does"
-            raise ClaimError(f"{what} {do} not suffice at this radius, so there are no ranges to find")
+    what = listed([names[i] for i in fixed]) if fixed else "fixing nothing"
+    for inner, outer in zip(case.inner, case.outer, strict=True):
+        if not inner.admits(freed):
+            is_tie = case.compiled.is_enclosed and outer.admits(freed)
+            case.settle(not is_tie)
+            do, suffice = ("do", "suffice") if len(fixed) > 1 else ("does", "suffices")
+            told = f"that {what} {suffice} at this radius is {tie(case)}" if is_tie else ""
+            raise ClaimError(f"{told or f'{what} {do} not suffice at this radius'}, so there are no ranges to find")
     allowed = tuple((_halved if case.compiled.is_curved else _walked)(case, fixed, freed))
     ranges = {names[i]: Range.of(found, case.model.domains[i]) for i, found in allowed}
     more = max((end.more for _, found in allowed for end in (found.low, found.high)), default=ZERO)
-    return Inflated(case, ranges, tuple(names[i] for i in freed), allowed, true_end(case, more))
+    open_ = [names[i] for i, found in allowed if found.is_open]
+    caveats = [f"whether {listed(open_)} may go further is {tie(case)}"] if open_ else []
+    caveats += [end] if (end := true_end(case, more)) else []
+    return Inflated(case, ranges, tuple(names[i] for i in freed), allowed, "; ".join(caveats) or None)
 
 
 def _walked(case: Case, fixed: Sequence[int], freed: Sequence[int]) -> Iterator[tuple[int, AllowedRange]]:
@@ -61,11 +67,8 @@ def _halved(case: Case, fixed: Sequence[int], freed: Sequence[int]) -> Iterator[
     """Yield the ranges of features of other functions, with ends between two numbers."""
     room = _room(case, freed)
     for i in fixed:
-        try:
-            found, reach = room.widest(i)
-        except OpenEndError:
-            case.settle(False)
-            raise UnsettledError(f"up to where {case.model.names[i]} may go is {tie(case)}") from None
+        found, reach = room.widest(i)
+        case.settle(not found.is_open)
         room = room.without(i, reach)
         yield i, found
 

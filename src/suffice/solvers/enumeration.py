@@ -98,7 +98,7 @@ class Count(NamedTuple):
     Parameters
     ----------
     low, high : int
-        Proven bounds, equal unless a budget ended.
+        Proven bounds, equal unless a budget ended, or a tie left some open.
 
     Examples
     --------
@@ -140,9 +140,29 @@ def count_minimal(problem: Problem, *, max_nodes: int = 100_000) -> Count:
             low += found is not None
         if next(nodes, False) is False:
             return Count(low, low)
-    # No set holds another, and of subsets of n items at most the middle binomial coefficient are such.
+    return Count(low, most_sets(problem))
+
+
+def count_between(problem: Problem, *, max_nodes: int = 100_000) -> Count:
+    """Return bounds on how many minimal sets there are where numbers that are only enclosed leave some sets open.
+
+    Those count that are enough for certain, and no longer, for certain, without any one of their items.
+    """
+    inner = Problem([one.inner for one in problem.constraints], problem.choices)
+    order, nodes, low = set(problem.open), _minimal_nodes(inner), 0
+    for found in islice(nodes, max_nodes):
+        if found is None:
+            continue
+        freed = [k for k in problem.open if k not in set(found)]
+        low += not any(problem.outer.admits([*freed, k]) for k in order.intersection(found))
+    return Count(max(low, 1), most_sets(problem))  # some set is minimal, for all items together are enough
+
+
+def most_sets(problem: Problem) -> int:
+    """Return a bound on how many sets there can be of which none holds another."""
+    # Of the subsets of n items at most the middle binomial coefficient are such.
     count = len(problem.open)
-    return Count(low, math.comb(count, count // 2))
+    return math.comb(count, count // 2)
 
 
 class _Smallest:

@@ -21,7 +21,7 @@ from suffice.core.room import no_range, only
 from suffice.core.tangents import Tangents
 from suffice.errors import RadiusError
 from suffice.model.domain import Domain, Span
-from suffice.numbers.exact import ONE, ZERO, Rational
+from suffice.numbers.exact import ONE, Rational
 from suffice.numbers.values import Value
 from suffice.question.row import Row
 from suffice.solvers.ranges import AllowedRange, End
@@ -29,10 +29,6 @@ from suffice.solvers.ranges import AllowedRange, End
 _CLOSE = fmpq(1, 2**32)  # how closely an end is enclosed, relative to how far away it is
 _MOST_ROUNDS = 6  # how often tangents are taken to tell whether constraints hold within a part of a domain
 _FARTHEST = 24  # doublings of the distance before a domain without end is given up
-
-
-class OpenEndError(Exception):
-    """Whether constraints hold further out is not known, and may be once numbers are enclosed more closely."""
 
 
 @dataclass(frozen=True)
@@ -60,34 +56,34 @@ class HalvedRoom(ABC):
         """Return what is left once a feature is let go within a part of its domain."""
 
     def widest(self, i: int) -> tuple[AllowedRange, Domain]:
-        """Return the values around a feature's own for which every constraint holds, as a range and as a domain.
+        """Return values around a feature's own for which every constraint holds, as a range and as a domain.
 
-        Raises
-        ------
-        OpenEndError
-            If an end is not known to lie before that of the domain, and the constraints not to hold up to there.
+        The range is open where the constraints are known neither to hold nor to break further out.
         """
         value, domain = self.row[i], self.domains[i]
         if not isinstance(value, fmpq) or value in (*domain.categories_, *domain.codes_):
-            labels = self._labels(i)
-            return AllowedRange(End(None, False), End(None, False), False, labels, ()), Domain(categories_=labels)
-        low, high = (self._end(i, side) for side in (-1, 1))
+            labels, is_open = self._labels(i)
+            none = End(None, False)
+            return AllowedRange(none, none, False, labels, (), is_open), Domain(categories_=labels)
+        (low, is_low_open), (high, is_high_open) = (self._end(i, side) for side in (-1, 1))
         reach = _part(domain, low.at, high.at)
-        return AllowedRange(low, high, all(span.is_integers for span in reach.spans), (), ()), reach
+        is_integers = all(span.is_integers for span in reach.spans)
+        return AllowedRange(low, high, is_integers, (), (), is_low_open or is_high_open), reach
 
-    def _labels(self, i: int) -> tuple[Value, ...]:
+    def _labels(self, i: int) -> tuple[tuple[Value, ...], bool]:
+        """Return labels that a feature may take, and whether that leaves others open."""
         value, domain = self.row[i], self.domains[i]
-        allowed = []
+        allowed, is_open = [], False
         for label in domain.categories_ if value in domain.categories_ else (value,):
             only = Domain(categories_=(label,))
             if label == value or self.holds(i, only):
                 allowed.append(label)
-            elif not self.breaks(i, only):
-                raise OpenEndError
-        return tuple(allowed)
+            else:
+                is_open |= not self.breaks(i, only)
+        return tuple(allowed), is_open
 
-    def _end(self, i: int, side: int) -> End:
-        """Return how far a feature may go towards a side."""
+    def _end(self, i: int, side: int) -> tuple[End, bool]:
+        """Return how far a feature may go towards a side, and whether that leaves open how much further."""
         value, domain = self.row[i], self.domains[i]
         assert isinstance(value, fmpq)
         limit = _limit(domain, side)
@@ -96,13 +92,14 @@ class HalvedRoom(ABC):
         def within(at: Rational | None) -> Domain:
             return _part(domain, *_sided(value, at, side))
 
+        is_endless = limit is None
         if limit is None:
             limit = self._far(i, value, side, within)
-            if limit is None:
-                return End(None, is_included=False)
-        elif self.holds(i, within(limit)):
-            return End(limit, is_included=True)
         broken = limit if self.breaks(i, within(limit)) else None
+        if is_endless and broken is None and self.holds(i, within(None)):
+            return End(None, is_included=False), False
+        if broken is None and self.holds(i, within(limit)):
+            return End(limit, is_included=True), is_endless
 
         def is_safe(at: Rational) -> bool:
             nonlocal broken
@@ -113,23 +110,21 @@ class HalvedRoom(ABC):
 
         safe, bad = _halved(is_safe, value, limit, is_integers=is_integers)
         if broken is None:
-            raise OpenEndError
+            return End(safe, is_included=True), True
         if broken != bad:
             _, broken = _halved(lambda at: not self.breaks(i, within(at)), safe, broken, is_integers=is_integers)
-        if is_integers and broken != bad:
-            raise OpenEndError
-        return End(safe, is_included=True, more=ZERO if is_integers else abs(broken - safe))
+        if is_integers:
+            return End(safe, is_included=True), broken != bad
+        return End(safe, is_included=True, more=abs(broken - safe)), False
 
-    def _far(self, i: int, value: Rational, side: int, within: Callable[[Rational | None], Domain]) -> Rational | None:
-        """Return a number at which some constraint is known to break; None if all hold however far it goes."""
+    def _far(self, i: int, value: Rational, side: int, within: Callable[[Rational | None], Domain]) -> Rational:
+        """Return a number at which some constraint is known to break, or one far away."""
         step = ONE
         for _ in range(_FARTHEST):
             if self.breaks(i, within(value + side * step)):
-                return value + side * step
+                break
             step *= 2
-        if self.holds(i, within(None)):
-            return None
-        raise OpenEndError
+        return value + side * step
 
 
 @dataclass(frozen=True)

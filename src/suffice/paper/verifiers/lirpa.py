@@ -147,7 +147,7 @@ def solve(question: Any) -> tuple[str, list[float] | None]:
         return "started", None
     parts, constant, precision, device = question
     kind = getattr(torch, precision)
-    model = _sequential(_block_diagonal([arrays for arrays, _, _ in parts], constant), kind)
+    model = _joint([arrays for arrays, _, _ in parts], constant, kind)
     low, high = (torch.tensor([part[k] for part in parts], dtype=kind) for k in (1, 2))
     x, y = input_vars(len(parts)), output_vars(1)
     spec = VerificationSpec.build_spec(
@@ -169,6 +169,15 @@ def solve(question: Any) -> tuple[str, list[float] | None]:
         text = file.read_text() if status.startswith("unsafe") and file.exists() else ""
     found = dict(re.findall(r"\(\s*X_(\d+)\s+([^\s()]+)\s*\)", text))
     return status, [float(found[str(k)]) for k in range(len(parts))] if len(found) == len(parts) else None
+
+
+def joint_module(query: Query, kind: Any) -> Any:
+    """Return a query's left side as one PyTorch module of the free features, as α,β-CROWN is asked about it."""
+    return _joint([_arrays(part) for part in query.parts], nearest_float(query.constant), kind)
+
+
+def _joint(networks: list[Arrays], constant: float, kind: Any) -> Any:
+    return _sequential(_block_diagonal(networks, constant), kind)
 
 
 def _arrays(part: Part) -> Arrays:
