@@ -371,7 +371,7 @@ def table4(options):
 
 
 def verifiers(options):
-    page = Page(options, "verifiers", "Verifiers on the same rows, and their time over `Explainer.explain`")
+    page = Page(options, options.page, "Verifiers on the same rows, and their time over `Explainer.explain`")
     runs, rows, wrong, queries, unsettled = Runs(options), [], [], {}, []
     for name in options.sets:
         title = setting.TITLES[name]

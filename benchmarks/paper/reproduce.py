@@ -50,6 +50,7 @@ def parse():
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for one explanation")
     parser.add_argument("--compare", default="exact,bisection", help="verifiers of the item `verifiers`")
     parser.add_argument("--methods", default="ours", help="methods of the item `verifiers`")
+    parser.add_argument("--page", default="verifiers", help="name of the page of the item `verifiers`")
     parser.add_argument("--compare-rows", type=int, default=3)
     parser.add_argument("--workers", default="1,2")
     parser.add_argument("--machine", default=f"{os.cpu_count()} cores, {platform.machine()}")
@@ -84,7 +85,7 @@ def about(options, item):
         command += f" --hidden {','.join(map(str, options.hidden))}"
     if item == "verifiers":
         command += f" --compare {','.join(options.compare)} --compare-rows {options.compare_rows}"
-        command += f" --methods {','.join(options.methods)}"
+        command += f" --methods {','.join(options.methods)} --page {options.page}"
     left_out = [setting.TITLES[name] for name in setting.DEFAULT if name not in options.sets]
     missing = f" Not measured: {', '.join(left_out)}." if left_out else ""
     return (
