@@ -1,5 +1,7 @@
 """Questions about models with smooth shapes, against sampled minima and evaluation in another library."""
 
+import copy
+import json
 import math
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -9,7 +11,9 @@ import pytest
 from builders import sentence
 from oracles.smooth import CLOSE, FUNCTIONS, PlainNetwork, exactly, samples
 
+import suffice_check
 from suffice import (
+    MISSING,
     AdditiveModel,
     AtLeast,
     CertificateError,
@@ -27,10 +31,12 @@ from suffice import (
     SmoothNetwork,
     Status,
     Steps,
+    Table,
     UnsettledError,
     Within,
     load,
 )
+from suffice.model.writing import to_bytes
 
 KINDS = ["tanh", "gelu", "silu", "elu", "softplus", "sine", "selu", "mish"]
 
@@ -235,6 +241,16 @@ def test_ranges_hold_and_end_where_the_claim_breaks(seed):
                 assert here[k] - exactly(scene.plains[k], beyond) > room - Fraction(1, 10**4)
         room -= here[k] - inside
     assert found.status is (Status.BOUNDED if found.caveat else Status.PROVEN)
+    certificate, content = found.certificate(), to_bytes(scene.model)
+    assert suffice_check.check(content, certificate.text.encode()).startswith("Proven: ")
+    assert certificate.document["result"]["is_widest"] is False
+    for k, one in enumerate(certificate.document["result"]["ranges"]):  # a little wider, it is no longer true
+        for side, end, step in (("low", "-3", -1), ("high", "3", 1)):
+            if one[side] != end:
+                forged = copy.deepcopy(certificate.document)
+                forged["result"]["ranges"][k][side] = str(Fraction(one[side]) + step * Fraction(1, 10**4))
+                with pytest.raises(suffice_check.RejectedError):
+                    suffice_check.check(content, json.dumps(forged).encode())
 
 
 def test_ranges_of_integers_and_categories():
@@ -467,8 +483,58 @@ def test_what_cannot_be_asked_yet_is_refused():
 
 
 def test_a_domain_needs_ends_or_the_question_a_radius():
-    explainer = Explainer(AdditiveModel([Smooth("tanh")], 1))
-    assert explainer.explain([1], radius=1, unit="raw").status is Status.PROVEN
+    explainer = Explainer(AdditiveModel([-1 * Smooth("box_cox", -0.5)], 3))  # falls, and nears a limit
+    assert explainer.explain([1], radius="1/2", unit="raw").status is Status.PROVEN
     with pytest.raises(ModelError) as error:
         explainer.explain([1], radius="inf", unit="raw")
     assert "give the feature a domain" in sentence(error)
+
+
+def test_domains_without_ends_are_answered():
+    """Networks are near lines far out: what rises there, or has a limit, is bounded; what falls, has no bound."""
+    pairs = [network(kind, seed) for kind, seed in (("tanh", 3), ("gelu", 4), ("elu", 5), ("sigmoid", 6))]
+    shapes, plains = zip(*pairs, strict=True)
+    row = [Fraction(1, 2), Fraction(1, 10), Fraction(-1, 5), Fraction(3, 10)]
+    here = [exactly(plain, x) for plain, x in zip(plains, row, strict=True)]
+    explainer = Explainer(AdditiveModel(shapes, Fraction(round(2 - sum(here))), features=list("abcd")))
+    steps = [*(Fraction(k, 16) for k in range(1, 160)), *(Fraction(k**4, 1000) for k in range(10, 60))]
+    far = [side * step for step in steps for side in (-1, 1)]
+    why = explainer.explain(row, "inf")
+    assert why.status is Status.PROVEN
+    for name, plain, x, own in zip("abcd", plains, row, here, strict=True):
+        lowest = min(exactly(plain, x + step) for step in far)
+        assert own - lowest <= why.drops[name] + CLOSE
+        if why.drops[name] != math.inf:
+            assert why.drops[name] <= own - lowest + Fraction(1, 1000)
+    for fixed in ([], ["a"], ["b", "c"]):
+        found = explainer.radius(row, fixed, unit="raw")
+        if found.radius == math.inf:
+            assert bool(explainer.sufficiency(row, fixed, "inf")) == found.is_attained
+        else:
+            assert explainer.is_sufficient(row, fixed, found.radius, unit="raw")
+            assert not explainer.is_sufficient(row, fixed, found.radius + Fraction(1, 100), unit="raw")
+    with pytest.raises(CertificateError) as error:
+        why.certificate()
+    assert "over regions with ends only" in sentence(error)
+
+
+@pytest.mark.parametrize(("intercept", "least", "most"), [
+    (Fraction(1, 2), math.atanh(0.5), math.atanh(0.5)),  # it falls to -1/2, where tanh is
+    (1, 100, math.inf),  # towards 0, which it never reaches: no enclosure tells
+    (Fraction(3, 2), math.inf, math.inf),
+])  # fmt: skip
+def test_how_far_a_function_may_go_that_nears_its_limit(intercept, least, most):
+    found = Explainer(AdditiveModel([Smooth("tanh")], intercept, features=["a"])).radius([1], [], unit="raw")
+    assert least + 1 - 1e-6 <= found.radius <= most + 1
+    assert found.status is (Status.PROVEN if least == math.inf else Status.BOUNDED)
+    assert ("a tie" in str(found)) == (intercept == 1)
+
+
+def test_special_codes_are_reached_on_the_whole_domain_only():
+    features = [Feature("a", domain=Domain.reals() | Domain.codes(MISSING)), Feature("b")]
+    for code, intercept, row in ((-9, 2, [1, 0]), (9, -1, [MISSING, 0])):
+        shapes = [Table({MISSING: code}, Smooth("tanh")), Smooth("sigmoid")]
+        explainer = Explainer(AdditiveModel(shapes, intercept, features=features))
+        found = explainer.radius(row, [], unit="raw")
+        assert (found.radius, found.is_attained, found.status) == (math.inf, False, Status.PROVEN)
+        assert explainer.explain(row, "inf").features == ("a",)

@@ -386,9 +386,7 @@ class RadiusPath:
 
     def _grows_for_ever(self, i: int) -> bool:
         """Whether some drop of a feature grows without end with the radius."""
-        to_left = any(span.low is None for span in self.domains[i].spans)
-        to_right = any(span.high is None for span in self.domains[i].spans)
-        return any(functions[i].falls_for_ever(to_left, to_right) for functions in self.functions)
+        return any(functions[i].falls_for_ever(*self.domains[i].has_no_end) for functions in self.functions)
 
     def _overtaken(self, freed: Collection[int], cell: Cell) -> list[Rational]:
         """Return the radii at which one drop overtakes another, where only the largest few count."""

@@ -23,6 +23,7 @@ from suffice.numbers.values import is_writable
 from suffice.shapes import Function, PairPieces, PairShape, PieceBudget, Shape
 from suffice.shapes.lazy import Lazy
 from suffice.shapes.pair_shape import sum_pairs
+from suffice.shapes.smooth import SmoothNetwork
 
 Pair: TypeAlias = tuple[tuple[int, int], tuple[PairPieces, ...]]  # two features, and their pieces for each output
 
@@ -298,6 +299,12 @@ class AdditiveModel:
         """Return one feature as functions that are compiled where they are asked about."""
         feature, shape = self.features[i], self.mains[i].shape
         return Lazy.outputs(shape, feature.center, feature.scale, PieceBudget(checked_pieces(max_pieces), feature.name))
+
+    def enclosed_feature(self, i: int) -> tuple[Function, ...]:
+        """Return one feature with its networks as functions that are known between two numbers, by bisection."""
+        feature, shape = self.features[i], self.mains[i].shape
+        pieces = shape.compile(PieceBudget(feature=feature.name, enclose=SmoothNetwork.like))
+        return tuple(one.rescaled(feature.center, feature.scale) for one in pieces)
 
     def compile_pairs(self, max_pieces: int = 10_000) -> tuple[Pair, ...]:
         """Return the exact pieces of each pair of features for each output, in the user's units.

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suffice.errors import ShapeError
+from suffice.errors import PieceBudgetError, ShapeError
 from suffice.shapes.activations import Activation
+from suffice.shapes.function import Function
 from suffice.shapes.parameters import as_integers, as_whole, exact_array, rounded_exp
-from suffice.shapes.pieces import Pieces
 from suffice.shapes.shape import DEFAULT_BUDGET, PieceBudget, Shape, Support
 from suffice.shapes.tabulate import IntegerLayer, Lines, propagate, tabulate, to_pieces
 
@@ -168,8 +168,17 @@ class ReluNetwork(Network):
     def _activation(given: Any) -> Activation:
         return Activation.of(given)
 
-    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
-        return to_pieces(self.lines(budget))
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
+        if budget.enclose is None:
+            return to_pieces(self.lines(budget))
+        found: tuple[Function, ...] = self.enclosed(budget).compile(budget)
+        return found
+
+    def enclosed(self, budget: PieceBudget) -> Any:
+        """Return the same network as one whose values are found by bisection."""
+        if self.exu or budget.enclose is None:
+            raise PieceBudgetError(budget.feature, budget.most, len(self.weights))
+        return budget.enclose(self)
 
     def lines(self, budget: PieceBudget) -> Lines:
         """Return the outputs as exact lines; made once and kept, for shapes that share this network and for proofs.
@@ -247,7 +256,10 @@ class Readout(Shape):
     def support(self) -> Support:
         return Support(is_everywhere=True)
 
-    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
+        if budget.enclose is not None:
+            found: tuple[Function, ...] = self.basis.enclosed(budget).read_by(self.weights).compile(budget)
+            return found
         whole, scale = as_whole(self.weights)
         none, _ = as_integers(np.zeros(self.outputs))
         layer = IntegerLayer(whole, scale, none, 0, Activation.identity())
