@@ -395,8 +395,8 @@ def verifiers(options):
     page.say(
         "CPU seconds of the method, of the verifier's own process included, beside those of `Explainer.explain` on the "
         "same row (median of 21 calls on a question that is kept) and of a row in `explain_batch` (500 rows), one "
-        "after the other in one run. None of them counts loading or tabulating the model. α,β-CROWN's first query of a row "
-        "includes the start of its process, some 8 s of imports."
+        "after the other in one run. None of them counts loading or tabulating the model. α,β-CROWN's first query of a "
+        "row includes the start of its process, some 8 s of imports."
     )
     page.say("How the queries were settled, and how far the exact lowest value of the left side is from 0:")
     header = ["verifier", "query about", "verdict", "how", "queries", "median distance", "least distance"]
