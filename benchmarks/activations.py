@@ -65,9 +65,7 @@ def measured(data: object, rows: np.ndarray, activation: str, folds: int, explai
     for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(frame, y):
         with networks_of(activation):
             start = time.process_time()
-            model = NAMClassifier(random_state=0).fit(
-                frame.iloc[train], y[train]
-            )
+            model = NAMClassifier(random_state=0).fit(frame.iloc[train], y[train])
             fitted = time.process_time() - start
             score = roc_auc_score(y[test] == model.classes_[1], model.predict_proba(frame.iloc[test])[:, 1])
             explainer = Explainer(model)
