@@ -402,6 +402,38 @@ add(
 )
 add(
     SK,
+    "VotingRegressor of models with and without missing cells",
+    lambda: make(
+        f"{ENS}.VotingRegressor",
+        [
+            ("filled", pipe(make("sklearn.impute.SimpleImputer"), make(f"{LINEAR}.Ridge"))),
+            ("gaps", make(f"{ENS}.HistGradientBoostingRegressor", interaction_cst="no_interactions", max_iter=20)),
+        ],
+    ),
+    table="number gaps",
+    target="number",
+)
+add(
+    SK,
+    "VotingRegressor of pipelines over different columns",
+    lambda: make(
+        f"{ENS}.VotingRegressor",
+        [
+            ("all", pipe(columns(), make(f"{LINEAR}.Ridge"))),
+            (
+                "some",
+                pipe(
+                    make("sklearn.compose.ColumnTransformer", [("age", "passthrough", ["age"])]),
+                    make(f"{LINEAR}.Ridge"),
+                ),
+            ),
+        ],
+    ),
+    table="mixed",
+    target="number",
+)
+add(
+    SK,
     "BaggingRegressor(Ridge)",
     lambda: make(f"{ENS}.BaggingRegressor", make(f"{LINEAR}.Ridge"), max_features=2),
     target="number",
@@ -455,6 +487,20 @@ add(
     EBM,
     "EBM(), regression",
     lambda: ebm("Regressor", interactions="5x"),
+    target="number",
+)
+add(
+    EBM,
+    "VotingRegressor(EBM with interactions, Ridge)",
+    lambda: make(
+        f"{ENS}.VotingRegressor", [("a", ebm("Regressor", interactions="2x")), ("b", make(f"{LINEAR}.Ridge"))]
+    ),
+    target="number",
+)
+add(
+    EBM,
+    "TransformedTargetRegressor(EBM with interactions)",
+    lambda: make(TARGET, ebm("Regressor", interactions="2x"), transformer=make(f"{PRE}.StandardScaler")),
     target="number",
 )
 add(EBM, "Pipeline(StandardScaler, EBM)", lambda: scaled(ebm()))
@@ -590,6 +636,30 @@ add(
     target="bits",
     precision=1e-4,
 )
+FOREST = {"boosting_type": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}
+for name, target in (("binary", "bits"), ("3 classes", "three")):
+    add(LGB, f"random forest of stumps, {name}", lambda: lgb(**FOREST), target=target, table="number gaps")
+add(
+    LGB,
+    "CalibratedClassifierCV(random forest of stumps, ensemble=False)",
+    lambda: make(CAL, lgb(**FOREST), ensemble=False, cv=2),
+    target="bits",
+)
+add(
+    LGB,
+    "FixedThresholdClassifier(model(sigmoid=0.7), response_method='decision_function')",
+    lambda: make(
+        f"{SEARCH}.FixedThresholdClassifier", lgb(sigmoid=0.7), threshold=0.4, response_method="decision_function"
+    ),
+    target="bits",
+)
+add(
+    LGB,
+    "OneVsRestClassifier(random forest of stumps)",
+    lambda: make(f"{MULTI}.OneVsRestClassifier", lgb(**FOREST)),
+    target="three",
+)
+add(LGB, "dart", lambda: lgb(boosting_type="dart"), target="bits")
 add(LGB, "categories", lgb, table="categories", target="bits")
 add(LGB, "poisson", lambda: lgb("Regressor", objective="poisson"), target="count", means=np.exp)
 add(CAT, "cat_features", lambda: cat(cat_features=["job"]), table="mixed", target="bits")
@@ -783,6 +853,45 @@ add(
     lambda: pipe(make("optbinning.BinningProcess", list(data()["gaps"]), categorical_variables=["job"]), lr()),
     table="gaps",
     target="bits",
+)
+
+# scorecardpy does not run with pandas 3, so it is installed beside dnamite: scripts/test-dnamite.
+PY_CARD = "scorecardpy"
+
+
+def woe_card(table="gaps", binning=(), scaling=(), returned="dict"):
+    """A card of scorecardpy, with the points that its own `scorecard_ply` gives."""
+    import scorecardpy
+
+    X, quiet = data()[table], {"no_cores": 1, "print_info": False}
+    rows = X.assign(y=data()["bits"])
+    bins = scorecardpy.woebin(rows, "y", **quiet, **dict(binning))
+    if returned == "card and probabilities":
+        given = scorecardpy.scorecard2(bins, rows, "y", return_prob=True, **dict(scaling))
+        card = given["card"]
+    else:
+        weights = scorecardpy.woebin_ply(rows, bins, **quiet).drop(columns="y")
+        card = scorecardpy.scorecard(bins, lr().fit(weights, rows.y), weights.columns, **dict(scaling))
+        given = pandas.concat(card, ignore_index=True) if returned == "table" else card
+    return Original(given, X, predict=lambda t: scorecardpy.scorecard_ply(t, card).score)
+
+
+MERGED = {"age": [26, 35.5, "inf%,%missing"], "income": [20 / 3, 30.1], "job": ["clerk%,%nurse", "smith"]}
+for name, options in (
+    ("scorecard", {}),
+    ("scorecard without missing cells", {"table": "mixed"}),
+    ("scorecard, one table", {"returned": "table"}),
+    ("scorecard(basepoints_eq0=True)", {"scaling": {"basepoints_eq0": True}}),
+    ("scorecard(digits=3, pdo=20)", {"scaling": {"digits": 3, "pdo": 20}}),
+    ("woebin(breaks_list=...)", {"binning": {"breaks_list": MERGED}}),
+    ("scorecard2(return_prob=True)", {"returned": "card and probabilities"}),
+):
+    add_fit(PY_CARD, name, lambda options=options: woe_card(**options))
+add_fit(
+    PY_CARD,
+    "woebin(special_values=...)",
+    lambda: woe_card("codes", {"special_values": {"age": [-9]}}),
+    refused="finds only in columns of some types",
 )
 
 # --- other packages ---------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from suffice.adapters.probes import probes
 from suffice.errors import AdapterError, RowError
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
-from suffice.model.domain import Domain
+from suffice.model.domain import Domain, format_value
 from suffice.numbers.enclosure import FIRST_BITS, middle
 from suffice.numbers.exact import nearest_float
 from suffice.numbers.values import Value
@@ -303,7 +303,7 @@ def _scale(draft: Draft) -> str:
     """Return a hint where scores and predictions are on different scales."""
     if "exp" in (draft.link, draft.predicts):
         return " (its link is the logarithm: a score is the logarithm of what it predicts)"
-    return " (a score is the logit, the raw score times sigmoid)" if draft.is_scaled else ""
+    return f" (a score is the raw score times {format_value(draft.raw)})" if draft.raw != 1 else ""
 
 
 def _check_is_function(
