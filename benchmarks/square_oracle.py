@@ -220,21 +220,85 @@ class Trial:
                 need(min(sizes) == step.cost, "curve", at, step, min(sizes))
             before = r
 
-    def refused(self):
-        for ask in (
-            lambda: self.explainer.relevance(self.world.row, self.given, **self.options),
-            lambda: self.explainer.explanations(self.world.row, self.given, **self.options),
-            lambda: self.explainer.inflate(self.world.row, self.given, **self.options),
-        ):
+    def minimal(self):
+        """Return all freed sets beyond which nothing more can be freed."""
+        most = []
+        for freed, is_so in self.admitted.items():
+            more = (tuple(sorted({*freed, k})) for k in self.able if k not in freed)
+            if is_so and not any(self.admitted[one] for one in more):
+                most.append(freed)
+        return most
+
+    def relevance(self):
+        found = self.explainer.relevance(self.world.row, self.given, **self.options)
+        self.told("relevance", found.status)
+        kept = [set(self.able) - set(freed) for freed in self.minimal()]
+        for i in self.able:
+            in_all, in_some = all(i in one for one in kept), any(i in one for one in kept)
+            role = "necessary" if in_all else "relevant" if in_some else "irrelevant"
+            name = self.names[i]
+            need(name in getattr(found, role) or name in found.undecided, "relevance", name, role, found)
+        need(not any(self.names[i] in found.necessary + found.relevant for i in self.still), "roles of what stays")
+
+    def explanations(self):
+        for minimal in ("subset", "size"):
+            sets = self.minimal()
+            if minimal == "size":
+                sets = [freed for freed in sets if len(freed) == max(map(len, sets))]
+            wanted = {self.others(freed) for freed in sets}
             try:
-                ask()
-            except suffice.SufficeError as error:
-                need(str(error).strip(), "no words")
-            else:
-                self.counts["not refused"] += 1
+                found = self.explainer.explanations(self.world.row, self.given, minimal=minimal, **self.options)
+                each = [self.index(names) for names in found]
+                number = found.count()
+            except suffice.UnsettledError:
+                self.counts[f"explanations by {minimal}, not settled"] += 1
+                continue
+            self.counts[f"explanations by {minimal}, settled"] += 1
+            need(len(each) == len(set(each)) and set(each) == wanted, "explanations", minimal, each, wanted)
+            need(number.low <= len(wanted) <= number.high, "count", number, len(wanted))
+
+    def inflate(self):
+        try:
+            found = self.explainer.inflate(self.world.row, self.given, **self.options)
+        except suffice.UnsettledError:
+            self.counts["inflate, not settled"] += 1
+            return
+        self.told("inflate", found.status)
+        fixed = self.index(found.ranges)
+        free = self.others(fixed)
+        before, all_radii = {}, self.world.radii
+        for i in map(self.names.index, found.ranges):
+            one, own = found.ranges[self.names[i]], self.world.row[i]
+            need(own in one, "inflate: the row is outside", i)
+            inside, beyond = self.stretch(i, one)
+            reach = {**before, i: inside}
+            need(self.world.admits(free, all_radii, self.most, reach), "inflate: not so far", i, one)
+            for more in beyond:
+                if self.world.admits(free, all_radii, self.most, {**before, i: [*inside, more]}):
+                    self.counts["inflate, not close"] += 1
+                    need(found.caveat, "inflate: further", i, one, more)
+            before = reach
+
+    def stretch(self, i, one):
+        """Return what a range holds, as places and intervals, and a little more on each side."""
+        world, own = self.world, self.world.row[i]
+        if one.values:
+            every = world.labels[i] if world.kinds[i] == "category" else [own]
+            return list(one.values), [label for label in every if label not in one.values]
+        (start, stop), (low, high) = world.ends[i], (Fraction(one.low), Fraction(one.high))
+        if world.kinds[i] == "integer":
+            inside = [Fraction(n) for n in range(int(start), int(stop) + 1) if low <= n <= high]
+            return inside, [n for n in (inside[0] - 1, inside[-1] + 1) if start <= n <= stop]
+        wide = [(low - NEAR, low)] if low > start + NEAR else []
+        wide += [(high, high + NEAR)] if high < stop - NEAR else []
+        need(start <= low <= own <= high <= stop, "inflate: outside the domain")
+        # An end that is left out, which only models without curves have, is come close to.
+        left, right = (Fraction(0) if has else (high - low) / 2**20 for has in (one.has_low, one.has_high))
+        return [(low + left, high - right)], wide
 
 
-QUESTIONS = ("explain", "batch", "sufficiency", "contrast", "counterfactual", "radius", "curve", "refused")
+QUESTIONS = ("explain", "batch", "sufficiency", "contrast", "counterfactual", "radius", "curve", "relevance",
+             "explanations", "inflate")  # fmt: skip
 
 
 def main():

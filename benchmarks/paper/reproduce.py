@@ -4,10 +4,10 @@
                                              [--timeout 60] [--limit 600] [--quick]
     python benchmarks/paper/reproduce.py table1 ...
 
-Items: table1 (sizes and times), size-over-time, table2 (sampling against proof), table3 (radius), features-over-time,
-processors, xi-histogram, xi-time, table4 (near-identical features), verifiers (all of them on the same rows, and their
-time over that of `Explainer.explain`). Each writes CSV, a picture where the paper has one (PNG and PDF), and a
-Markdown page with the paper's numbers beside ours.
+Items: table1 (sizes and times), size-over-time, table2 (sampling against proof), table3 (radius), regression (one- and
+two-sided claims), features-over-time, processors, xi-histogram, xi-time, table4 (near-identical features), verifiers
+(all of them on the same rows, and their time over that of `Explainer.explain`). Each writes CSV, a picture where the
+paper has one (PNG and PDF), and a Markdown page with the paper's numbers beside ours.
 
 FOLDER holds the CSV files that `suffice.datasets` reads; sets that are not there are left out, and the pages say so.
 Models and measured runs are kept in `--store` (default: .cache/paper): a run that was killed goes on where it stopped.
@@ -38,7 +38,7 @@ def parse():
     parser.add_argument("--data", default=None, help="folder with the CSV files")
     parser.add_argument("--output", default="build/paper")
     parser.add_argument("--store", default=".cache/paper")
-    parser.add_argument("--sets", default="breast_cancer,german_credit,heloc")
+    parser.add_argument("--sets", default=",".join(setting.DEFAULT))
     parser.add_argument("--hidden", default="64,64,32", help="units of each hidden layer; the paper's by default")
     parser.add_argument("--verifier", choices=VERIFIERS, default="bisection")
     parser.add_argument("--rows", type=int, default=50)
@@ -76,7 +76,7 @@ def about(options, item):
         command += f" --hidden {','.join(map(str, options.hidden))}"
     if item == "verifiers":
         command += f" --compare {','.join(options.compare)} --compare-rows {options.compare_rows}"
-    left_out = [setting.TITLES[name] for name in setting.TITLES if name not in options.sets]
+    left_out = [setting.TITLES[name] for name in setting.DEFAULT if name not in options.sets]
     missing = f" Not measured: {', '.join(left_out)}." if left_out else ""
     return (
         f"Measured {datetime.date.today():%Y-%m-%d} with `{command}` on {options.machine}, "

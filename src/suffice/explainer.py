@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -23,6 +24,7 @@ from suffice.decisions.desk import Desk
 from suffice.decisions.predictions import Predictions
 from suffice.errors import OptionError, PreferenceError, RadiusError
 from suffice.model.additive import AdditiveModel
+from suffice.model.compile_cache import CompileCache
 from suffice.model.compiled import Compiled
 from suffice.model.domain import Domain
 from suffice.numbers.exact import Number, brief
@@ -63,11 +65,16 @@ class Explainer(Predictions, Desk):
     max_pieces : int
         Budget of affine pieces of one network, after each of its layers. One with more is tabulated over the regions
         asked about.
+    cache : path, optional
+        A folder to keep compiled models in, so that the next process need not compile the same model again. Whoever may
+        write to it decides what is said of the models; see SECURITY.md.
 
     Raises
     ------
     AdapterError
         If the model cannot be taken over exactly, or is no model at all.
+    OptionError
+        If the cache is no folder, or one that every user of the machine may write to.
 
     Examples
     --------
@@ -90,11 +97,13 @@ class Explainer(Predictions, Desk):
         *,
         domains: Mapping[str, Domain] | Literal["reference", "model"] | None = None,
         max_pieces: int = 10_000,
+        cache: str | os.PathLike[str] | None = None,
     ) -> None:
+        kept = None if cache is None else CompileCache(cache)
         is_exact = isinstance(model, AdditiveModel) or (hasattr(model, "to_additive") and not isinstance(model, type))
         is_ready = is_exact and reference is None and domains is None
         additive = model if is_ready else from_model(model, reference, domains=domains)
-        self.compiled = Compiled.of(additive, max_pieces=max_pieces, predicts=model)
+        self.compiled = Compiled.of(additive, max_pieces=max_pieces, predicts=model, cache=kept)
 
     def __repr__(self) -> str:
         return f"<Explainer of {repr(self.model)[1:-1]}>"
@@ -209,17 +218,15 @@ class Explainer(Predictions, Desk):
     ) -> Sufficiency:
         """Return whether fixing these features keeps the claim true, with a counterexample if it does not.
 
+        Where rounding, the difference between a ball and its box, or a tie of smooth shapes leaves it open, the answer
+        says so, and its `bool()` raises `UnsettledError`.
+
         Parameters
         ----------
         features : names of features
             The set to test.
         x, radius, **options
             As `explain` takes them, without preferences and budgets.
-
-        Raises
-        ------
-        UnsettledError
-            If rounding, or the difference between a ball and its box, decides.
         """
         return sufficiency(self.compiled, self.question(radius, **options), x, self._indices(features))
 
@@ -232,6 +239,11 @@ class Explainer(Predictions, Desk):
         ----------
         x, features, radius, **options
             As `sufficiency` takes them.
+
+        Raises
+        ------
+        UnsettledError
+            If it is neither proven nor refuted.
         """
         return bool(self.sufficiency(x, features, radius, **options))
 

@@ -95,12 +95,14 @@ def test_shares_of_a_margin_are_rounded_to_the_safe_side(seed):
         room = bad(rng)
         more = room * (1 + 2.0**-30)
         drops, bounds = np.array([[total]]), np.array([[doubt]])
-        low, high, keys = np.empty((1, 1)), np.empty((1, 1)), np.empty((1, 1), np.int64)
-        plain(weighed.weigh_items)(drops, bounds, np.array([0, 1]), np.array([0]), low, high, keys)
+        low, high = np.empty((1, 1)), np.empty((1, 1))
+        keys, rates = np.empty((1, 1), np.int64), np.empty((1, 1), np.int64)
+        items = np.array([0, 1]), np.array([0]), np.array([1])
+        plain(weighed.weigh_items)(drops, bounds, *items, low, high, keys, rates)
         assert Fraction(low[0, 0]) <= Fraction(total) - Fraction(doubt) or low[0, 0] == 0
         assert Fraction(high[0, 0]) >= Fraction(total) + Fraction(doubt)
         light, heavy = np.zeros(1, np.int64), np.zeros(1, np.int64)
-        plain(weighed.weigh)(low, high, 0, room, more, np.array([0]), light, heavy)
+        plain(weighed.weigh)(low, high, 0, room, more, np.array([0]), np.zeros(1, np.int8), light, heavy)
         least = (Fraction(total) - Fraction(doubt)) / Fraction(more)
         most = (Fraction(total) + Fraction(doubt)) / Fraction(room)
         assert Fraction(int(light[0]), PARTS) <= max(least, 0) or light[0] == 0

@@ -9,7 +9,11 @@ import pytest
 import suffice
 from suffice import Explainer, PiecewiseLinear, Steps
 from suffice.batch.plan import make_plan
-from suffice.batch.weighed import MOST_ODD
+from suffice.batch.weighed import choose
+from suffice.solvers.cover_kernel import KEPT
+from suffice.solvers.covers import PARTS
+
+plain_choose = choose.py_func
 
 SLOPES = [1, 1, 2, Fraction(1, 2), 3, Fraction(1, 3), 1, Fraction(5, 4)]
 
@@ -42,8 +46,9 @@ def test_the_first_of_the_best_sets_is_chosen(seed):
     items = [members if name == members[0] else [name] for name in names if name not in members[1:]]
     if seed % 2:
         members, items = [], [[name] for name in names]
-    few = rng.permutation(len(items))[: rng.integers(0, MOST_ODD + 1)]
-    costs = [Fraction(int(rng.integers(1, 5)), 2) if k in few else Fraction(1) for k in range(len(items))]
+    few = rng.permutation(len(items))[: rng.integers(0, len(items) + 1)]
+    dearest = int(rng.choice([5, 40]))
+    costs = [Fraction(int(rng.integers(1, dearest)), 2) if k in few else Fraction(1) for k in range(len(items))]
     free = {int(rng.integers(len(items)))} if seed % 4 == 1 else set()
     drops = [sum(Fraction(SLOPES[names.index(name)]) for name in item) / 2 for item in items]
     group_names = {"+".join(members): members} if members else {}
@@ -68,6 +73,26 @@ def test_the_first_of_the_best_sets_is_chosen(seed):
             assert "cannot" in result.messages[k]
         else:
             assert result.features_of(k) == tuple(name for item in expected for name in items[item])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_knapsack_of_whole_numbers_gets_its_first_best_choice(seed):
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(1, 9))
+    unit = [PARTS // 8, PARTS // 7, 1][seed % 3]  # many ties; the last: all fit, or none
+    light = np.sort(rng.integers(0, 9, size=count) * unit + rng.integers(0, 2, size=count) * (seed % 2))
+    costs = rng.integers(1, [3, 9, 200][seed % 3], size=count)
+    decided = np.where(rng.random(count) < 0.1, KEPT, 0).astype(np.int8)
+    light[decided == KEPT] = 2 * PARTS
+    by_rate, is_free = np.argsort(light / costs), np.zeros(count, bool)
+    gains, some = np.empty(count, np.int64), np.empty(count, np.int64)
+    least = np.empty((count + 1, costs.sum() + 1), np.int64)
+    plain_choose(light, costs, decided, np.arange(count), by_rate, gains, some, least, is_free)
+    heaviest_first = range(count - 1, -1, -1)
+    sets = [freed for size in range(count + 1) for freed in combinations(range(count), size)]
+    sets = [freed for freed in sets if light[list(freed)].sum() <= PARTS]
+    best = min(sets, key=lambda freed: (-costs[list(freed)].sum(), [k in freed for k in heaviest_first]))
+    assert np.flatnonzero(is_free).tolist() == sorted(best)
 
 
 def test_rows_that_what_is_free_breaks_are_refused_with_the_words_of_one_row():

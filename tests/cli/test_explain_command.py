@@ -3,6 +3,7 @@
 import json
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from cli.commands import EXPLAINER, LINE, ROWS, answer, call, check_answer, document, explain, value, words
@@ -153,3 +154,18 @@ def test_contrast_of_classes(folder):
     explainer = suffice.Explainer(suffice.load("model.safetensors"))
     point = {name: value(entry) for name, entry in one["point"].items()}
     assert explainer.predict(point) != one["prediction"]
+
+
+def test_a_compiled_model_is_kept_and_a_damaged_one_is_told(folder, monkeypatch):
+    plain = answer(*explain("--row", 0)).stdout
+    for _ in range(2):
+        shown = answer(*explain("--row", 0, "--cache", "kept"))
+        assert (shown.stdout, shown.stderr) == (plain, "")
+    (path,) = Path("kept").iterdir()
+    path.write_bytes(path.read_bytes()[:-1])
+    monkeypatch.setenv("SUFFICE_CACHE", "kept")
+    told = call(*explain("--row", 0))
+    assert (told.exit_code, told.stdout) == (0, plain)
+    assert told.stderr.startswith(f"{path}: is not as it was written")
+    assert "compiled anew" in told.stderr
+    assert answer(*explain("--row", 0)).stderr == ""

@@ -157,10 +157,13 @@ class World:
             return [Fraction(n) for n in range(-(-ends[0] // 1), ends[1] // 1 + 1)], None
         return ([*self.labels[i]] if radius is None else []), ends
 
-    def lowest(self, part, freed, radii):
-        """Return the least value of a part of the claim where some features may move."""
+    def lowest(self, part, freed, radii, reach=()):
+        """Return the least value of a part of the claim where some features may move; of some it is said where to."""
         choices = []
         for i in range(self.count):
+            if i in reach:
+                choices.append(reach[i])
+                continue
             if i not in freed:
                 choices.append([self.row[i]])
                 continue
@@ -209,11 +212,11 @@ class World:
             best = now if best is None or now < best else best
         return best
 
-    def admits(self, freed, radii, most=None):
+    def admits(self, freed, radii, most=None, reach=()):
         sets = [freed] if most is None or len(freed) <= most else combinations(freed, most)
         for some in sets:
             for part in self.inequalities():
-                least = self.lowest(part, some, radii)
+                least = self.lowest(part, some, radii, reach)
                 if least < 0 or (least == 0 and part[2]):
                     return False
         return True

@@ -58,7 +58,7 @@ def test_exponential_units_and_readouts_are_the_same_function():
 def test_shapes_that_are_no_network_are_refused_by_name():
     model = suffice.AdditiveModel([suffice.Steps([0], [-1, 1])], 0, features=["age"])
     instance = Problem(model).instance([1], radius=2)
-    with pytest.raises(VerifierError, match="'age' is a Steps, not a single network"):
+    with pytest.raises(VerifierError, match="'age' is a Steps, not a network"):
         BisectionVerifier().ask(instance.sides, PATIENCE)
     assert ExactVerifier().ask(instance.sides, PATIENCE).verdict is Verdict.COUNTEREXAMPLE
 

@@ -81,7 +81,7 @@ def test_a_curve_may_end_within_the_enclosure_of_a_stretch():
     first, last = Explainer(model).curve([0, 0], until=1, unit="raw").steps
     assert (first.cost, first.limit.is_attained) == (0, True)
     assert 1 - TINY < first.limit.radius < 1
-    assert last == ((1, True), 1, ("a",))
+    assert last == ((1, True), 1, ("a",), 1)
 
 
 def test_right_after_a_stretch_pair_terms_count_with_own_parts():

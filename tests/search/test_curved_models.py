@@ -18,8 +18,6 @@ from suffice import (
     Domain,
     Explainer,
     Feature,
-    ModelError,
-    PairSteps,
     PiecewisePolynomial,
     ProbabilityAtLeast,
     Product,
@@ -312,7 +310,6 @@ def test_what_is_not_there_yet_is_refused_in_one_sentence():
     asked = Explainer(AdditiveModel([SURD, CUBIC], 3))
     refused = [
         (ClaimError, lambda: asked.explain([0, 0], 1, unit="raw", arithmetic="float32")),
-        (ModelError, lambda: Explainer(_with_pairs(PairSteps([0], [0], [[0, 1], [1, 0]]))).relevance([0, 0], "inf")),
         (Exception, lambda: Explainer(_with_pairs(Product(SURD, CUBIC)))),
     ]
     for kind, ask in refused:

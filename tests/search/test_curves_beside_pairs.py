@@ -16,7 +16,6 @@ from suffice import (
     Domain,
     Explainer,
     Feature,
-    ModelError,
     PairSteps,
     PiecewisePolynomial,
     Product,
@@ -137,8 +136,11 @@ def test_a_tie_that_tangents_do_not_tell_is_bounded_and_said():
     why = explainer.explain(row, "inf", claim=claim)
     assert (why.lower_bound, why.size, why.status) == (0, 1, Status.BOUNDED)
     assert "not told by the tangents" in str(why)
+    found = explainer.sufficiency(row, [], "inf", claim=claim)
+    assert found.status is Status.BOUNDED
+    assert "not told by the tangents" in str(found)
     with pytest.raises(suffice.UnsettledError, match="not told by the tangents"):
-        explainer.sufficiency(row, [], "inf", claim=claim)
+        bool(found)
     assert explainer.contrast(row, "inf", claim=claim).status is not Status.PROVEN
 
 
@@ -178,11 +180,99 @@ def test_curves_whose_pair_terms_are_steps_need_no_end():
         Explainer(endless).explain([1, 1], "inf")
 
 
+def minimal(world, admitted):
+    """All sets that suffice while none of their proper subsets does, as the oracle has them."""
+    every = set(range(world.count))
+    free = [freed for freed, is_so in admitted.items() if is_so]
+    most = [one for one in free if not any(set(one) < set(other) for other in free)]
+    return {tuple(sorted(every.difference(freed))) for freed in most}
+
+
+def test_roles_are_those_of_all_minimal_sets():
+    for world, explainer, radii, options, admitted in worlds(400, 8):
+        found = explainer.relevance(world.row, radii, **options)
+        sets = minimal(world, admitted)
+        assert found.status is Status.PROVEN
+        for i, name in enumerate(world.names):
+            held = [i in one for one in sets]
+            role = found.necessary if all(held) else found.relevant if any(held) else found.irrelevant
+            assert name in role
+
+
+def test_all_minimal_sets_are_listed_and_counted():
+    for world, explainer, radii, options, admitted in worlds(500, 8):
+        every = minimal(world, admitted)
+        smallest = {one for one in every if len(one) == min(map(len, every))}
+        for kind, sets in (("subset", every), ("size", smallest)):
+            found = explainer.explanations(world.row, radii, minimal=kind, **options)
+            each = [tuple(sorted(world.names.index(name) for name in names)) for names in found]
+            assert len(each) == len(sets)
+            assert set(each) == sets
+            assert found.count() == (len(sets), len(sets))
+
+
+def test_scenarios_that_no_input_attains_rule_out_no_set():
+    """What the tangents below a curve break may not be broken: only places on it rule a smallest set out."""
+    box = Domain.interval(-2, 2)
+    model = AdditiveModel(
+        [PiecewisePolynomial([], [[0, 0, 1]]), Steps([0], [0, "1.2"]), Steps([0], [0, "0.5"]), Steps([0], [0, 0])],
+        "-1.185",
+        "binary",
+        [Feature(name, box) for name in "xyvw"],
+        pairs={("x", "w"): Product(PiecewisePolynomial([], [[0, "0.2"]]), LINE)},
+    )
+    # Of a margin of 1.715, x² + x/5 takes 1.21 (its tangents 1.225), y takes 1.2 and v 0.5.
+    options = {"unit": "raw", "immutable": ["w"], "claim": AtLeast(0), "minimal": "size"}
+    assert sorted(Explainer(model).explanations([1, 1, 1, 1], 2, **options)) == [("x",), ("y",)]
+
+
+def reached(world, i, one):
+    """What a range holds, for the oracle; and intervals, or values, just beyond it."""
+    if one.values:
+        every = world.labels[i] if world.kinds[i] == "category" else one.values
+        return list(one.values), [label for label in every if label not in one.values]
+    (start, stop), low, high, near = world.ends[i], one.low, one.high, Fraction(1, 2**20)
+    if world.kinds[i] == "integer":
+        inside = [Fraction(n) for n in range(int(low), int(high) + 1)]
+        return inside, [n for n in (inside[0] - 1, inside[-1] + 1) if start <= n <= stop]
+    beyond = [(low - near, low)] if low - near >= start else []
+    return [(low, high)], beyond + ([(high, high + near)] if high + near <= stop else [])
+
+
+def test_ranges_hold_together_and_are_as_wide_as_those_before_allow():
+    for world, explainer, radii, options, _ in worlds(602, 8):
+        found = explainer.inflate(world.row, radii, **options)
+        free, before = tuple(map(world.names.index, found.free)), {}
+        for name, one in found.ranges.items():
+            i = world.names.index(name)
+            inside, beyond = reached(world, i, one)
+            assert world.admits(free, world.radii, reach={**before, i: inside})
+            for more in beyond:
+                assert not world.admits(free, world.radii, reach={**before, i: [*inside, more]})
+            before[i] = inside
+
+
+def test_ranges_do_not_count_among_the_changes():
+    explainer = Explainer(squares(1, 1, 1, -1))
+    # x² + y² + x·y - 1 at 2 and 2 is 11. With x fixed, y may go anywhere: then 4 + y² + 2·y - 1 is 2 or more.
+    found = explainer.inflate([2, 2], features=["x"], radius="inf", max_changed=1)
+    # x may go down to where x² - 1 - x²/4 is 0, the least over y.
+    low = found.ranges["x"].low
+    assert low**2 * Fraction(3, 4) >= 1
+    assert (low - Fraction(1, 2**20)) ** 2 * Fraction(3, 4) < 1
+
+
+def test_a_range_without_end_along_a_product_is_refused():
+    model = AdditiveModel(
+        [PiecewisePolynomial([], [[0, 0, 1]]), LINE], 3, "binary", [Feature("x"), Feature("y")],
+        pairs={("x", "y"): Product(LINE, LINE)},
+    )  # fmt: skip
+    with pytest.raises(suffice.ClaimError, match=r"no range for 'x'.* a domain with ends"):
+        Explainer(model).inflate([1, 1], features=["x"], radius="0.1", unit="raw")
+
+
 def test_what_is_not_answered_yet_is_refused_with_a_sentence():
     explainer = Explainer(squares(1, 1, 1, 1))
-    for ask in (explainer.relevance, explainer.explanations, explainer.inflate):
-        with pytest.raises(ModelError, match="curves beside terms over two features"):
-            ask([1, 1], 1, unit="raw")
     with pytest.raises(CertificateError, match="no certificates yet"):
         explainer.explain([1, 1], 1, unit="raw").certificate()
 

@@ -78,7 +78,7 @@ def outcome(search, **options):
     """What is answered, without what repeats the question; or why it is not."""
     try:
         document = ASK[search](ROW, **options).document()
-    except (suffice.UnsettledError, suffice.PreferenceError) as error:
+    except suffice.PreferenceError as error:
         return type(error)
     return {name: value for name, value in document.items() if name not in ("facts", "claim")}
 

@@ -1,5 +1,6 @@
 """Questions about models with smooth shapes, against sampled minima and evaluation in another library."""
 
+import math
 from fractions import Fraction
 from itertools import combinations, pairwise
 
@@ -11,12 +12,16 @@ from oracles.smooth import CLOSE, FUNCTIONS, PlainNetwork, exactly, samples
 from suffice import (
     AdditiveModel,
     AtLeast,
+    CertificateError,
+    ClaimError,
     Domain,
     Enclosure,
     Explainer,
     Feature,
     ModelError,
+    PiecewiseLinear,
     PiecewisePolynomial,
+    PreferenceError,
     ProbabilityAtLeast,
     Smooth,
     SmoothNetwork,
@@ -188,10 +193,6 @@ def test_a_tie_leaves_a_role_open():
     matter = Explainer(TIE).relevance([1, 0], radius={"a": 1, "b": 0}, unit="raw")
     assert (matter.undecided, matter.irrelevant, matter.status) == (("a",), ("b",), Status.BOUNDED)
     assert "a tie, as far as 512 bits" in str(matter)
-    for minimal in ("size", "subset"):
-        with pytest.raises(UnsettledError) as error:
-            list(Explainer(TIE).explanations([1, 0], radius={"a": 1, "b": 0}, unit="raw", minimal=minimal))
-        assert "a tie" in sentence(error)
 
 
 def test_sets_come_once_though_numbers_are_enclosed_more_closely():
@@ -268,9 +269,91 @@ def test_a_tie_is_bounded_and_said():
     assert "a tie, as far as 512 bits" in str(why)
     contrast = Explainer(TIE).contrast([1, 0], radius={"a": 1, "b": 0}, unit="raw")
     assert contrast.status is Status.BOUNDED
+    found = Explainer(TIE).sufficiency([1, 0], ["b"], radius={"a": 1, "b": 0}, unit="raw")
+    assert (found.status, found.counterexample, found.document()["is_sufficient"]) == (Status.BOUNDED, None, None)
+    assert "Open: that fixing b is enough is neither proven nor refuted: it is a tie" in str(found)
     with pytest.raises(UnsettledError) as error:
-        Explainer(TIE).sufficiency([1, 0], ["b"], radius={"a": 1, "b": 0}, unit="raw")
+        bool(found)
     assert "a tie" in sentence(error)
+    with pytest.raises(CertificateError) as error:
+        found.certificate()
+    assert "nothing to certify" in sentence(error)
+
+
+def test_all_sets_at_a_tie_are_those_that_are_known_to_be_enough():
+    # The empty set is enough: a uses up the score exactly, and at 0 the class stays. Balls cannot tell.
+    for minimal in ("size", "subset"):
+        every = Explainer(TIE).explanations([1, 0], radius={"a": 1, "b": 0}, unit="raw", minimal=minimal)
+        assert list(every) == [("a",)]
+        assert every.count() == (1, 2)
+        for told in (every.listing(), every.counted()):
+            assert (told.status, told.document()["status"]) == (Status.BOUNDED, "bounded")
+            assert "a tie, as far as 512 bits" in str(told)
+        assert "Proven: each of these sets is enough.\n" in str(every.listing())
+        with pytest.raises(CertificateError) as error:
+            every.certificate()
+        assert "`sufficiency` certifies each" in sentence(error)
+    by_size = Explainer(TIE).explanations([1, 0], radius={"a": 1, "b": 0}, unit="raw", minimal="size")
+    assert "whether a set of a size below 1 is enough, down to 0, is a tie" in str(by_size.listing())
+
+
+def waves(*others):
+    """1 + sin(a) is lowest at exactly 0, where the class stays: a tie at every radius from π/2 on."""
+    features = [Feature(name, domain=Domain.interval(-20, 20)) for name in "abcd"[: 1 + len(others)]]
+    return Explainer(AdditiveModel([Smooth("sine"), *others], 1, features=features))
+
+
+def test_lists_and_counts_hold_the_true_ones_at_a_tie():
+    # The score is 2; a, b, c and d lower it by 1, 1 - 1/e, 1 and 3. So two of a, b and c can be free, not all
+    # three, and never d. That a and c together use it up exactly, which is allowed, balls cannot tell.
+    explainer = waves(Smooth("exp"), PiecewiseLinear([0], [0], 1, 1), PiecewiseLinear([0], [0], 3, 3))
+    asked = {"radius": [4, 1, 1, 1], "unit": "raw"}
+    every = explainer.explanations([0, 0, 0, 0], minimal="subset", **asked)
+    assert set(every) == {("a", "d"), ("c", "d")}  # and ("b", "d"), which is tied
+    assert every.count() == (2, 6)
+    by_size = explainer.explanations([0, 0, 0, 0], minimal="size", **asked)
+    assert set(by_size) == {("a", "d"), ("c", "d")}
+    assert by_size.count() == (2, 3)
+    assert "and none smaller is" in str(by_size.listing())
+    assert "whether more sets of this size are enough is a tie" in str(by_size.listing())
+
+
+def test_radii_curves_and_ranges_at_a_tie_have_proven_ends():
+    explainer, asked = waves(Smooth("tanh")), {"unit": "raw", "immutable": ["b"]}
+    found = explainer.radius([0, 0], [], **asked)
+    assert found.status is Status.BOUNDED
+    assert Fraction(157079, 100000) < found.radius <= Fraction(math.pi / 2)
+    assert "how much further is a tie, as far as 512 bits" in str(found)
+    assert found.certificate().document["result"]["fails_at"] is None
+    curve = explainer.curve([0, 0], until=10, **asked)
+    assert [(step.lower_bound, step.cost) for step in curve.steps] == [(0, 0), (0, 1)]
+    assert curve.steps[0].limit.radius <= Fraction(math.pi / 2)
+    assert "0 to 1 feature  a" in str(curve)
+    assert "the true end lies less than" not in str(curve)  # for that is open, too
+    with pytest.raises(CertificateError) as error:
+        curve.certificate()
+    assert "a tie" in sentence(error)
+    ranges = explainer.inflate([0, 0], radius=0, features=["a"], unit="raw")
+    assert ranges.status is Status.BOUNDED
+    low, high = ranges.ranges["a"].low, ranges.ranges["a"].high
+    assert -Fraction(math.pi / 2) <= low < Fraction(-157079, 100000)
+    assert Fraction(471238, 100000) < high <= Fraction(3 * math.pi / 2)
+    assert "whether 'a' may go further is a tie" in str(ranges)
+
+
+def test_what_a_tie_keeps_from_being_free_is_said():
+    explainer = waves(Smooth("tanh"))
+    for ask in (
+        lambda: explainer.explain([0, 0], radius=[10, 0], unit="raw", free=["a"]),
+        lambda: explainer.curve([0, 0], unit="raw", free=["a"]),
+    ):
+        with pytest.raises(PreferenceError) as error:
+            ask()
+        assert "a tie, as far as 512 bits" in sentence(error)
+        assert "free fewer" in sentence(error)
+    with pytest.raises(ClaimError) as error:
+        explainer.inflate([0, 0], radius=[10, 0], features=["b"], unit="raw")
+    assert "that 'b' suffices at this radius is a tie" in sentence(error)
 
 
 def test_next_to_a_tie_all_is_proven():

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from suffice.shapes.limbs import Limbs, concatenate, join, scattered
+from suffice.shapes.limbs import Limbs, concatenate, interleaved, join, scattered
 
 SIZES = [0, 1, 2**21, 2**22 - 1, 2**22, 2**43, 2**61, 2**63, 2**64 + 1, 2**200, 3**150]
 
@@ -52,6 +52,24 @@ def test_matrix_products_are_exact_however_many_terms_they_have(inner):
     assert (plain(Limbs.of(one) @ Limbs.of(other)) == one @ other).all()
     one, other = drawn(rng, 2, min(inner, 50)), drawn(rng, min(inner, 50), 3)
     assert (plain(Limbs.of(one) @ Limbs.of(other)) == one @ other).all()
+
+
+def test_matrices_larger_than_one_block_multiply_exactly():
+    rng = np.random.default_rng(0)
+    one, other = rng.integers(-(2**62), 2**62, (70, 140)), rng.integers(-(2**62), 2**62, (140, 130))
+    expected = one.astype(object) @ other.astype(object)
+    assert (plain(Limbs.of(one) @ Limbs.of(other)) == expected).all()
+
+
+def test_columns_of_two_arrays_are_put_in_their_places():
+    first = Limbs.of(np.array([[1, 2**70], [2, -3]], dtype=object))
+    second = Limbs.of(np.array([[10, 20, 30], [2**90, 5, 6]], dtype=object))
+    found = interleaved(first, np.array([1, 2]), second, np.array([0, 3, 3]), 4)
+    assert plain(found).tolist() == [[10, 1, 2**70, 50], [2**90, 2, -3, 11]]
+    apart = interleaved(first, np.array([0, 3]), second, np.array([1, 2, 4]), 5)
+    assert plain(apart).tolist() == [[1, 10, 20, 2**70, 30], [2, 2**90, 5, -3, 6]]
+    alone = interleaved(first, np.array([0, 1]), Limbs.zeros(2, 0), np.zeros(0, np.int64), 2)
+    assert plain(alone).tolist() == plain(first).tolist()
 
 
 def test_parts_with_one_place_add_up():

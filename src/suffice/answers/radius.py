@@ -16,7 +16,7 @@ from suffice.certificate.document import Certificate
 from suffice.certificate.radii import certify_curve, certify_radius
 from suffice.core.case import Case
 from suffice.core.extent import Extent
-from suffice.errors import RadiusError
+from suffice.errors import CertificateError, RadiusError
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.numbers.exact import Number, to_fraction
 from suffice.question.documents import Json
@@ -156,16 +156,19 @@ class Step(NamedTuple):
         How many features are fixed, or what they cost.
     features : tuple of str
         A set of that cost which suffices on all of the stretch.
+    lower_bound : int or Fraction
+        No set that suffices there costs less; below `cost` only where a tie leaves that open.
 
     Examples
     --------
-    >>> Step(Limit(Fraction(1), is_attained=True), 1, ("age",)).features
+    >>> Step(Limit(Fraction(1), is_attained=True), 1, ("age",), 1).features
     ('age',)
     """
 
     limit: Limit
     cost: int | Fraction  # how many features, if nothing else is said
     features: tuple[str, ...]  # suffices at the end of the stretch, so on all of it
+    lower_bound: int | Fraction
 
 
 @dataclass(frozen=True, repr=False)
@@ -181,7 +184,7 @@ class Curve(Answer):
     stretches : tuple of Stretch
         The same as the search found them, with their proofs.
     caveat : str, optional
-        How much further a stretch may reach, where its true end is not a rational number.
+        How much further a stretch may reach, where its true end is not a rational number; what a tie leaves open.
     is_complete : bool
         Whether the curve goes as far as was asked; not where the budget ended before.
 
@@ -216,7 +219,18 @@ class Curve(Answer):
         )
 
     def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
-        """Return the proof: each set suffices to the end of its stretch, and no cheaper one from its start on."""
+        """Return the proof: each set suffices to the end of its stretch, and no cheaper one from its start on.
+
+        Raises
+        ------
+        CertificateError
+            If a tie leaves open whether a cheaper one does.
+        """
+        if any(step.lower_bound < step.cost for step in self.steps):
+            raise CertificateError(
+                f"that no smaller sets are enough has no certificate, for {self.caveat}; "
+                "explanations at single radii have one"
+            )
         return certify_curve(self.case, self.stretches, model_file)
 
     def at(self, radius: Number) -> Step:
@@ -265,7 +279,8 @@ class Curve(Answer):
         rows = []
         for before, step in zip((None, *self.steps), self.steps, strict=False):
             noun = "feature" if step.cost == 1 else "features"
-            size = f"cost {step.cost}" if has_costs else f"{step.cost} {noun}"
+            number = str(step.cost) if step.lower_bound == step.cost else f"{step.lower_bound} to {step.cost}"
+            size = f"cost {number}" if has_costs else f"{number} {noun}"
             end = f"radius {step.limit}"
             if step.limit.radius == math.inf:
                 end = str(step.limit) if before is None else str(step.limit).replace("any", "any larger", 1)
@@ -285,7 +300,12 @@ class Curve(Answer):
 
     def _document(self) -> Json:
         steps = [
-            {**step.limit.document(), "cost": cost_document(step.cost), "features": list(step.features)}
+            {
+                **step.limit.document(),
+                "cost": cost_document(step.cost),
+                "lower_bound": cost_document(step.lower_bound),
+                "features": list(step.features),
+            }
             for step in self.steps
         ]
         return {"steps": steps, "status": self.status.value, "caveat": self.caveat or self._ended}

@@ -20,6 +20,7 @@ from suffice.batch.cells import Source, read_source
 from suffice.batch.run import BatchQuestion, batch_question
 from suffice.errors import DataError
 from suffice.model.additive import AdditiveModel
+from suffice.model.compile_cache import CompileCache
 from suffice.model.compiled import Compiled
 from suffice.model.fields import first_twice
 from suffice.model.reading import file_hash
@@ -41,6 +42,8 @@ class ArrowExplainer:
         Columns to carry over into the result, such as an id.
     threads : int, optional
         How many to use in each process; all by default.
+    cache : path, optional
+        A folder to keep compiled models in, as for `Explainer`; processes that this is sent to do without.
 
     Raises
     ------
@@ -55,6 +58,7 @@ class ArrowExplainer:
         *,
         carry: Sequence[str] = (),
         threads: int | None = None,
+        cache: str | Path | None = None,
         **options: Unpack[Options],
     ) -> None:
         twice = first_twice(carry)
@@ -62,7 +66,7 @@ class ArrowExplainer:
             raise DataError(f"carry names the column {twice!r} twice; name it once")
         self.path = Path(model)
         self.carry, self.threads = tuple(carry), threads
-        compiled = Compiled(load_model(model))
+        compiled = Compiled(load_model(model), cache=None if cache is None else CompileCache(cache))
         question = Question.read(compiled.model, radius, **options)
         self._question: BatchQuestion | None = batch_question(compiled, question)
         self.model_hash = file_hash(model)

@@ -153,18 +153,25 @@ def decide_single(tables: Tables, sides: Sides, cells: Any, vague: Any, charge: 
 _LOCAL = threading.local()
 
 
-def scratch_of(features: int, rows: int) -> tuple[Any, Any, Any, Any]:
-    """Return arrays for entries, drops, errors and keys of a chunk, the same ones at each call from a thread.
+def scratch_of(features: int, rows: int, items: int = 0) -> tuple[Any, ...]:
+    """Return arrays for entries, drops, errors and keys of a chunk, the same memory at each call from a thread.
 
-    Fresh memory would be cleared by the system first, which takes as long as all look-ups.
+    For items there are four more: two of floats, two of integers. Fresh memory would be cleared by the system first,
+    which takes as long as all look-ups.
     """
-    size = features * rows
-    if getattr(_LOCAL, "size", -1) < size:  # also for no rows at all, in a thread that had none yet
-        _LOCAL.arrays = np.empty(size, np.int32), np.empty(size), np.empty(size), np.empty(size, np.int64)
-        _LOCAL.size = size
-    entry, *others = (one[:size] for one in _LOCAL.arrays)
-    drops, bounds, keys = (one.reshape(rows, features) for one in others)
-    return entry.reshape(features, rows), drops, bounds, keys
+    size, more = rows * features, rows * items
+    kept = getattr(_LOCAL, "kept", None)
+    if kept is None or len(kept) < 4 * size + 4 * more:
+        kept = _LOCAL.kept = np.empty(4 * size + 4 * more)
+    drops, bounds, keys, entry = (kept[k * size : (k + 1) * size] for k in range(4))
+    entry = entry.view(np.int32)[:size].reshape(features, rows)
+    by_row = drops.reshape(rows, features), bounds.reshape(rows, features), keys.view(np.int64).reshape(rows, features)
+    if not items:
+        return entry, *by_row
+    low, high, first, second = (kept[4 * size + k * more : 4 * size + (k + 1) * more] for k in range(4))
+    shape = rows, items
+    others = low.reshape(shape), high.reshape(shape), first.view(np.int64).reshape(shape)
+    return entry, *by_row, *others, second.view(np.int64).reshape(shape)
 
 
 @compiled

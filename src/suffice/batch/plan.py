@@ -31,7 +31,7 @@ from suffice.batch.covers import cover_rows
 from suffice.batch.limits import decide_limited
 from suffice.batch.lookup import ROUNDING, TINY, WIDER, Floats, Tables, flatten
 from suffice.batch.tabulate import tabulate
-from suffice.batch.weighed import decide_weighed, odd_items
+from suffice.batch.weighed import decide_weighed
 from suffice.errors import ClaimError
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
@@ -60,10 +60,9 @@ def make_plan(compiled: Compiled, question: Question) -> Plan:
         return _Limited(compiled, question, parts)
     if question.given & limits:
         return LeaveOpen()
-    _, _, costs, decided = _items(choices)
-    if is_simple and sum(choices.costs) <= MOST_COST and odd_items(costs, decided) is not None:
-        return _Weighed(compiled, question, parts)
-    return LeaveOpen() if sum(question.choices.costs) > MOST_COST else _SeveralParts(compiled, question, parts)
+    if sum(choices.costs) > MOST_COST:
+        return LeaveOpen()
+    return _Weighed(compiled, question, parts) if is_simple else _SeveralParts(compiled, question, parts)
 
 
 Parts = Mapping[int, tuple[Part, ...]]
@@ -241,15 +240,14 @@ class _Limited(_OnePart):
 
 
 class _Weighed(_OnePart):
-    """The same with groups, and features of which few cost more or less than the others."""
+    """The same with costs and groups."""
 
     def __init__(self, compiled: Compiled, question: Question, parts: Parts) -> None:
         super().__init__(compiled, question, parts)
         self.items = _items(question.choices)
-        self.is_odd = odd_items(*self.items[2:])
 
     def _decided(self, cells: Floats, vague: Mask, slack: kernel.Slack) -> Any:
-        return decide_weighed(self.tables, self.sides, cells, vague, slack, self.items, self.is_odd)
+        return decide_weighed(self.tables, self.sides, cells, vague, slack, self.items)
 
     def single(self, cells: Floats) -> Single | None:
         return ManyRows.single(self, cells)

@@ -1,10 +1,9 @@
-"""Claims of one part where few features or groups cost more or less than the others, which all cost the same.
+"""Claims of one part where features have costs or stand in groups: a knapsack for each row.
 
 In: drops and margins of many rows with bounds on their errors, and the items. Out: what each row fixes; a size of -1
 where the error bounds leave anything open.
-Guaranteed: as in `covers`, whose argument this is. Only how the first best choice is found is simpler. Whichever of the
-few odd items are freed, of the others the lightest are freed as far as they fit: no choice with the same odd items
-frees more, and none that frees as many keeps heavier items. So each set of odd items is tried in turn.
+Guaranteed: as in `covers`, whose argument this is. Only how the first best choice is found is simpler, for there is one
+knapsack: one multiplier decides nearly all items, and a table of the least weight for each cost the rest.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from suffice.batch.kernel import (
     compiled,
     exceeds,
     holds,
+    inlined,
     measure,
     scratch_of,
     slack_error,
@@ -28,67 +28,88 @@ from suffice.batch.kernel import (
 from suffice.batch.lookup import ROUNDING, WIDER, Tables
 from suffice.solvers.cover_kernel import FREED
 from suffice.solvers.cover_kernel import OPEN as UNDECIDED
-from suffice.solvers.covers import PARTS
+from suffice.solvers.covers import PARTS, UNIT
 
-MOST_ODD = 6  # items of another cost: 64 sets of them
 LEAST, MOST = 1e-250, 1e250  # what is left of a margin lies between, far from the ends of floats
+TOO_HEAVY = 2**61  # above all weights together
 
 
-def odd_items(costs: Any, decided: Any) -> Any:
-    """Return which of the items that are not decided cost something else than most of them; None if too many do."""
-    is_open = decided == UNDECIDED
-    values, counts = np.unique(costs[is_open], return_counts=True)
-    is_odd = is_open & (costs != (values[np.argmax(counts)] if len(values) else 1))
-    return is_odd if is_odd.sum() <= MOST_ODD else None
-
-
-def decide_weighed(tables: Tables, sides: Sides, cells: Any, vague: Any, slack: Slack, items: Any, is_odd: Any) -> Any:
+def decide_weighed(tables: Tables, sides: Sides, cells: Any, vague: Any, slack: Slack, items: Any) -> Any:
     """Answer rows whose claim has one part: the same as `decide_one`."""
-    entry, drops, bounds, _ = scratch_of(*cells.shape)
-    sums, off, margins, errors = measure(tables, sides, cells, vague, entry, drops, bounds)
     first, members, costs, decided = items
-    low, high = np.empty((len(drops), len(costs))), np.empty((len(drops), len(costs)))
-    keys = np.empty(low.shape, np.int64)
-    weigh_items(drops, bounds, first, members, low, high, keys)
+    features, rows = cells.shape
+    entry, drops, bounds, _, low, high, keys, rates = scratch_of(features, rows, len(costs))
+    sums, off, margins, errors = measure(tables, sides, cells, vague, entry, drops, bounds)
+    weigh_items(drops, bounds, first, members, costs, low, high, keys, rates)
     keys.sort(axis=1)
+    rates.sort(axis=1)
     charged = slack.on(margins, errors)
-    sizes, fixed = cut_weighed(keys, low, high, drops, bounds, *charged, first, members, costs, decided, is_odd)
+    sizes, fixed = cut_weighed(keys, rates, low, high, drops, bounds, *charged, first, members, costs, decided)
     return sums, off, sizes, margins, errors, fixed
 
 
 @compiled
-def weigh_items(drops: Any, bounds: Any, first: Any, members: Any, low: Any, high: Any, keys: Any) -> None:
-    """Write between what the drop of each item lies (NaN where that is not known), and integers that order them."""
+def weigh_items(
+    drops: Any, bounds: Any, first: Any, members: Any, costs: Any, low: Any, high: Any, keys: Any, rates: Any
+) -> None:
+    """Write between what the drop of each item lies (NaN where that is not known), and integers that order them.
+
+    The second integers order items by what they weigh for their cost, about.
+    """
     rows, items = low.shape
     mask = np.int64(1)
     while mask < items:
         mask *= 2
     for r in range(rows):
         for k in range(items):
-            total, doubt, largest = 0.0, 0.0, 0.0
-            count = first[k + 1] - first[k]
-            for i in members[first[k] : first[k + 1]]:
-                drop = drops[r, i] if not drops[r, i] < 0.0 else 0.0  # below 0 by rounding alone: no drop is
-                total += drop
-                doubt += bounds[r, i]
-                largest = max(largest, drop)
-            if total < np.inf and count > 1:
-                doubt = (doubt + count * ROUNDING * total) * WIDER
-            is_exact = doubt == 0.0 or total == np.inf
-            low[r, k] = total if is_exact else max(total - doubt, 0.0) * (1.0 - 2.0**-50)
-            high[r, k] = total if is_exact else (total + doubt) * (1.0 + 2.0**-50)
-            is_beyond = total == np.inf and largest < np.inf  # finite, but not as a float
-            if is_beyond or not (total >= 0.0 and doubt >= 0.0):
-                low[r, k], high[r, k] = np.nan, np.nan
+            i = members[first[k]]
+            low[r, k] = drops[r, i] if not drops[r, i] < 0.0 else 0.0  # below 0 by rounding alone: no drop is
+            high[r, k] = bounds[r, i]
+    for k in range(items):
+        if first[k + 1] - first[k] > 1:
+            add_members(drops, bounds, members[first[k] : first[k + 1]], low[:, k], high[:, k])
+    for r in range(rows):
+        for k in range(items):
+            total, doubt = low[r, k], high[r, k]
+            is_exact = (doubt == 0.0) | (total == np.inf)
+            is_known = (total >= 0.0) & (doubt >= 0.0)
+            least = total if is_exact else max(total - doubt, 0.0) * (1.0 - 2.0**-50)
+            most = total if is_exact else (total + doubt) * (1.0 + 2.0**-50)
+            low[r, k] = least if is_known else np.nan
+            high[r, k] = most if is_known else np.nan
     bits = low.view(np.int64)
     for r in range(rows):
         for k in range(items):
             keys[r, k] = (bits[r, k] & -mask) | (items - 1 - k)
+    each = rates.view(np.float64)
+    for r in range(rows):
+        for k in range(items):
+            each[r, k] = low[r, k] / costs[k]
+    for r in range(rows):
+        for k in range(items):
+            rates[r, k] = (rates[r, k] & -mask) | k
+
+
+@compiled
+def add_members(drops: Any, bounds: Any, members: Any, totals: Any, doubts: Any) -> None:
+    """Write what the features of a group do together at each row, and how far off that may be; NaN beyond floats."""
+    for r in range(len(totals)):
+        total, doubt, largest = 0.0, 0.0, 0.0
+        for i in members:
+            drop = drops[r, i] if not drops[r, i] < 0.0 else 0.0
+            total += drop
+            doubt += bounds[r, i]
+            largest = max(largest, drop)
+        if total < np.inf:
+            doubt = (doubt + len(members) * ROUNDING * total) * WIDER
+        is_beyond = total == np.inf and largest < np.inf  # finite, but not as a float
+        totals[r], doubts[r] = np.nan if is_beyond else total, doubt
 
 
 @compiled
 def cut_weighed(
     keys: Any,
+    rates: Any,
     low: Any,
     high: Any,
     drops: Any,
@@ -99,24 +120,22 @@ def cut_weighed(
     members: Any,
     costs: Any,
     decided: Any,
-    is_odd: Any,
 ) -> Any:
     """Return how many features each row fixes, and which."""
     rows, features = drops.shape
     items = len(costs)
     sizes = np.full(rows, OPEN, np.int32)
-    fixed = np.empty(rows * features, np.int32)
+    fixed = np.empty(rows * features + 1, np.int32)
     mask = np.int64(1)
     while mask < items:
         mask *= 2
     order = np.empty(items, np.int64)  # from the lightest item
-    usual = 1  # what an item costs that is not odd
-    for k in range(items):
-        if decided[k] == UNDECIDED and not is_odd[k]:
-            usual = costs[k]
+    by_rate = np.empty(items, np.int64)  # from the least weight for its cost
     light, heavy = np.empty(items, np.int64), np.empty(items, np.int64)
-    sums = np.empty(items + 1, np.int64)
+    gains, some = np.empty(items, np.int64), np.empty(items, np.int64)
+    least = np.empty((items + 1, costs.sum() + 1), np.int64)
     is_free, lowest = np.empty(items, np.bool_), np.empty(items)
+    is_some_free = (decided == FREED).any()
     used = 0
     for r in range(rows):
         margin, error = margins[r], errors[r]
@@ -125,6 +144,7 @@ def cut_weighed(
         total, doubt, is_known = 0.0, 0.0, True
         for k in range(items):
             is_known &= low[r, k] >= 0.0
+        for k in range(items if is_some_free else 0):
             if decided[k] == FREED:
                 for i in members[first[k] : first[k + 1]]:
                     total += max(drops[r, i], 0.0)
@@ -140,8 +160,9 @@ def cut_weighed(
             continue
         for place in range(items):
             order[place] = items - 1 - (keys[r, place] & (mask - 1))
-        weigh(low, high, r, room, more, order, light, heavy)
-        choose(light, costs, decided, is_odd, usual, order, sums, is_free)
+            by_rate[place] = rates[r, place] & (mask - 1)
+        weigh(low, high, r, room, more, order, decided, light, heavy)
+        choose(light, costs, decided, order, by_rate, gains, some, least, is_free)
         taken = 0
         for k in range(items):
             if is_free[k] and decided[k] != FREED:  # what is free in any case is off the room already
@@ -153,110 +174,109 @@ def cut_weighed(
         size = 0
         for place in range(items - 1, -1, -1):
             k = order[place]
-            if not is_free[k]:
-                for i in members[first[k] : first[k + 1]]:
-                    fixed[used + size] = i
-                    size += 1
+            for at in range(first[k], first[k + 1]):  # written over by the next one where it is free: no branch to miss
+                fixed[used + size] = members[at]
+                size += not is_free[k]
         sizes[r] = size
         used += size
     return sizes, fixed[:used].copy()
 
 
-@compiled
-def weigh(low: Any, high: Any, r: int, room: float, more: float, order: Any, light: Any, heavy: Any) -> None:
-    """Write the share of what is left of the margin that each item uses up, in parts: at most, and at least.
+@inlined
+def weigh(
+    low: Any, high: Any, r: int, room: float, more: float, order: Any, decided: Any, light: Any, heavy: Any
+) -> None:
+    """Write the share of what is left of the margin that each item uses up, in parts: at least, and at most.
 
     Rounded down, shares never fall along the order, which is that of drops but for their last bits: past a heavier
-    item a lighter one lends its own.
+    item a lighter one lends its own. Items that are decided already are too heavy for any choice.
     """
-    least = np.int64(2 * PARTS)  # past twice the room it does not matter by how much
+    down, up = 1.0 / more, 1.0 / room
+    for k in range(len(order)):  # past twice the room it does not matter by how much
+        light[k] = np.int64(min(low[r, k] * down * (1.0 - 2.0**-50), 2.0) * PARTS)
+        heavy[k] = np.int64(np.ceil(min(high[r, k] * up * (1.0 + 2.0**-50), 2.0) * PARTS))
+    least = np.int64(2 * PARTS)
     for place in range(len(order) - 1, -1, -1):
         k = order[place]
-        least = min(least, np.int64(min(low[r, k] / more * (1.0 - 2.0**-50), 2.0) * PARTS))
-        light[k] = least
-        heavy[k] = np.int64(np.ceil(min(high[r, k] / room * (1.0 + 2.0**-50), 2.0) * PARTS))
+        least = min(least, light[k])
+        light[k] = least if decided[k] == UNDECIDED else 2 * PARTS
 
 
-@compiled
-def choose(light: Any, costs: Any, decided: Any, is_odd: Any, usual: int, order: Any, sums: Any, is_free: Any) -> None:
-    """Write the first best choice of items to free, by shares that are rounded down."""
-    items, count, few = len(order), 0, 0
-    odd = np.empty(MOST_ODD, np.int64)
-    sums[0] = 0
-    for place in range(items):
-        k = order[place]
-        if decided[k] == UNDECIDED and is_odd[k]:
-            odd[few] = k
-            few += 1
-        elif decided[k] == UNDECIDED:
-            sums[count + 1] = sums[count] + light[k]
-            count += 1
-    best, best_chosen, best_freed = -1, 0, 0
-    for chosen in range(1 << few):
-        weight, value = 0, 0
-        for place in range(few):
-            if (chosen >> place) & 1:
-                weight += light[odd[place]]
-                value += costs[odd[place]]
-        if weight > PARTS:
-            continue
-        low, high = 0, count
-        while low < high:
-            middle = (low + high + 1) >> 1
-            if weight + sums[middle] <= PARTS:
-                low = middle
-            else:
-                high = middle - 1
-        value += usual * low
-        if value > best or (
-            value == best and keeps_first(chosen, low, best_chosen, best_freed, decided, is_odd, order, few, count)
-        ):
-            best, best_chosen, best_freed = value, chosen, low
-    place_odd, place_usual = 0, 0
-    for place in range(items):
-        k = order[place]
-        is_free[k] = decided[k] == FREED
-        if decided[k] == UNDECIDED and is_odd[k]:
-            is_free[k] = (best_chosen >> place_odd) & 1 == 1
-            place_odd += 1
-        elif decided[k] == UNDECIDED:
-            is_free[k] = place_usual < best_freed
-            place_usual += 1
-
-
-@compiled
-def keeps_first(
-    chosen: int,
-    freed: int,
-    other_chosen: int,
-    other_freed: int,
+@inlined
+def choose(
+    light: Any,
+    costs: Any,
     decided: Any,
-    is_odd: Any,
     order: Any,
-    few: int,
-    count: int,
-) -> bool:
-    """Whether a choice keeps the heaviest item that it and another do not both keep or free."""
-    place_odd, place_usual = few, count
-    for place in range(len(order) - 1, -1, -1):
-        k = order[place]
-        if decided[k] != UNDECIDED:
-            continue
-        if is_odd[k]:
-            place_odd -= 1
-            is_freed, is_freed_there = (chosen >> place_odd) & 1, (other_chosen >> place_odd) & 1
-        else:
-            place_usual -= 1
-            is_freed, is_freed_there = int(place_usual < freed), int(place_usual < other_freed)
-        if is_freed != is_freed_there:
-            return is_freed == 0
-    return False
+    by_rate: Any,
+    gains: Any,
+    some: Any,
+    least: Any,
+    is_free: Any,
+) -> None:
+    """Write the first best choice of items to free, by shares that are rounded down.
+
+    Items are freed by their rate as long as they fit. The rate at which one no longer does is the multiplier that
+    bounds the cost of every choice, as in `cover_kernel`; an item whose other way is bounded below what is reached is
+    decided. `least[j, v]` is the least weight of items that cost `v`, of the `j` lightest that are left.
+    """
+    rest, total, reached, middle = PARTS, 0, 0, -1
+    for k in by_rate:  # no branches here and below: they would be missed as often as not
+        is_in_reach, fits = light[k] <= PARTS, light[k] <= rest
+        total += costs[k] if is_in_reach else 0
+        rest -= light[k] if fits else 0
+        reached += costs[k] if fits else 0
+        middle = k if is_in_reach & (not fits) & (middle < 0) else middle
+    # Any multiplier bounds; with this limit no product and no sum below is above 2^62.
+    rate = min(UNIT * costs[middle] // light[middle], UNIT * total // PARTS) if middle >= 0 else 0
+    bound = rate * PARTS
+    for k in range(len(order)):
+        gains[k] = costs[k] * UNIT - rate * light[k]
+        bound += max(gains[k], 0) if light[k] <= PARTS else 0
+    rest, count = PARTS, 0
+    for k in range(len(order)):
+        is_left = (light[k] <= PARTS) & (bound - abs(gains[k]) >= reached * UNIT)
+        is_put_in = (light[k] <= PARTS) & (gains[k] > 0) & (not is_left)
+        rest -= light[k] if is_put_in else 0
+        is_free[k] = is_put_in | (decided[k] == FREED)
+        gains[k] = is_left
+    for k in order:
+        some[count] = k
+        count += gains[k]
+    dearest = 0  # what all that are left cost together
+    least[0, 0] = 0
+    for j in range(count):
+        cost, weight = costs[some[j]], light[some[j]]
+        for v in range(dearest + 1):
+            least[j + 1, v] = least[j, v]
+        for v in range(dearest + 1, dearest + cost + 1):
+            least[j + 1, v] = TOO_HEAVY
+        for v in range(dearest + 1):
+            least[j + 1, v + cost] = min(least[j + 1, v + cost], least[j, v] + weight)
+        dearest += cost
+    value = dearest
+    while least[count, value] > rest:
+        value -= 1
+    for j in range(count - 1, -1, -1):  # from the heaviest: kept if the others cost as much without it
+        k = some[j]
+        dearest -= costs[k]
+        if value > dearest or least[j, value] > rest:
+            is_free[k] = True
+            value -= costs[k]
+            rest -= light[k]
 
 
 @compiled
 def is_in_doubt(low: Any, high: Any, r: int, order: Any, is_free: Any, lowest: Any) -> bool:
     """Whether the order of items is not sure next to one that is fixed: in another order another set may be first."""
     items = len(order)
+    highest, is_sure = high[r, order[0]], True
+    for place in range(1, items):
+        k = order[place]
+        is_sure &= low[r, k] > highest
+        highest = max(highest, high[r, k])
+    if is_sure:
+        return False
     least = np.inf
     for place in range(items - 1, -1, -1):  # the least that an item from here up can be
         least = min(least, low[r, order[place]])

@@ -66,7 +66,8 @@ def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: 
     free = [i for i in case.features if i not in set(fixed)]
     try:
         holds = enough(_within(path, reach), free)
-        fails_at, places = (None, None) if radius is None and reach.is_attained else _failure(path, reach, free)
+        is_told = not reach.is_open and not (radius is None and reach.is_attained)
+        fails_at, places = _failure(path, reach, free) if is_told else (None, None)
     except (BudgetEnded, Undecided):
         raise in_time(case) from None
     how = Written(case.model, holds, is_short=False)
@@ -114,7 +115,7 @@ def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike
     steps: list[Json] = []
     proofs: list[Json] = []
     start: tuple[Rational | None, int] = (ZERO, 0)
-    for reach, cover, proof in stretches:
+    for reach, cover, proof, _ in stretches:
         if start[0] is not None and reach.radius is not None and start[0] > reach.radius:
             start = reach.radius, 0  # the curve ends before what is surely beyond the last stretch
         radius, edge = start

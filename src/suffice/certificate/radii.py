@@ -41,7 +41,7 @@ def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: 
     _cover(case, path, reach.radius, fixed)
     if case.question.arithmetic != "exact":  # how much further is not known
         charges = case.charges_over(path.region(path.reach(free).radius))
-    elif reach.radius is not None or not reach.is_attained:
+    elif not reach.is_open and (reach.radius is not None or not reach.is_attained):
         limits = loose_limits(case.constraints, [ZERO] * len(case.constraints))
         radius, edge = beyond(reach)
         shown = _shown(case, path, radius, edge)

@@ -9,7 +9,15 @@ import typer
 
 from suffice.adapters.files import load_any as load_model
 from suffice.answers.documents import to_text
-from suffice.cli.options import AsJson, ModelPath, check_is_other_file, file_facts, write_file
+from suffice.cli.options import (
+    AsJson,
+    CacheFolder,
+    ModelPath,
+    check_is_other_file,
+    file_facts,
+    warnings_told,
+    write_file,
+)
 from suffice.cli.questions import certificate_of
 from suffice.cli.tables import table_at
 from suffice.errors import CertificateError, DataError
@@ -35,12 +43,14 @@ def assertions_command(
         typer.Option(metavar="FOLDER", help="Write the certificate of each verdict there, as NUMBER.json, from 1 on."),
     ] = None,
     as_json: AsJson = False,
+    cache: CacheFolder = None,
 ) -> None:
     """Test a model against a file of assertions. Exit code: 0 all proven, 4 some are not, 1 a file cannot be read."""
     from suffice.decisions.assertions import read_assertions, run_assertions
 
     asserted = read_assertions(assertions)
-    explainer = Explainer(load_model(model))
+    with warnings_told():
+        explainer = Explainer(load_model(model), cache=cache)
     tested = run_assertions(explainer, asserted, None if data is None else table_at(data))
     if as_json:
         typer.echo(to_text({"model": file_facts(model), "assertions_file": str(assertions), **tested.document()}))

@@ -18,7 +18,17 @@ import typer
 
 from suffice.adapters.files import load_any as load_model
 from suffice.answers.documents import to_text
-from suffice.cli.options import AsJson, ModelPath, Quiet, TablePath, parameters_of, read_question, with_question
+from suffice.cli.options import (
+    AsJson,
+    CacheFolder,
+    ModelPath,
+    Quiet,
+    TablePath,
+    parameters_of,
+    read_question,
+    warnings_told,
+    with_question,
+)
 from suffice.errors import DataError, visible
 from suffice.question.documents import Json
 from suffice.search.explain import explain
@@ -65,6 +75,7 @@ def _batch(
     address: Annotated[str | None, typer.Option(help="Address of a Ray cluster; by default on this machine.")] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
+    cache: CacheFolder = None,
 ) -> None:
     """Explain every row of a file, even one larger than memory. Exit code 3 if some rows failed."""
     try:
@@ -75,7 +86,8 @@ def _batch(
         raise DataError(f"batch cannot run: {error}; pip install 'suffice[batch]'") from None
     began = time.monotonic()
     question = read_question(load_model(model), given)
-    ask = ArrowExplainer(model, question, carry=carry or [], threads=threads)
+    with warnings_told():
+        ask = ArrowExplainer(model, question, carry=carry or [], threads=threads, cache=cache)
     data = TableFile(table)
     is_shown = sys.stderr.isatty() and not quiet
     with _progress(data, is_shown=is_shown) as progress:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -19,6 +21,7 @@ from suffice.errors import DataError
 from suffice.model.additive import AdditiveModel
 from suffice.model.fields import named_once
 from suffice.model.reading import file_hash
+from suffice.present.terminal import tell
 from suffice.question.claims import CLAIMS
 from suffice.question.documents import Json
 from suffice.question.question import Question
@@ -63,6 +66,17 @@ TablePath = Annotated[
     Path,
     typer.Argument(
         help="A table: .csv, .tsv, .jsonl (or these with .gz), .parquet, .xlsx; - for standard input.",
+        show_default=False,
+    ),
+]
+
+CacheFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache",
+        envvar="SUFFICE_CACHE",
+        metavar="FOLDER",
+        help="Keep compiled models in this folder, and take them from there the next time.",
         show_default=False,
     ),
 ]
@@ -231,6 +245,16 @@ def _all_named(option: str, texts: Sequence[str]) -> dict[str, str]:
             raise typer.BadParameter(f"{name!r} is given twice", param_hint=option)
         found[name] = value
     return found
+
+
+@contextmanager
+def warnings_told() -> Iterator[None]:
+    """Tell the library's warnings as sentences, without the place in the code."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for one in found:
+        tell(str(one.message), err=True)
 
 
 def file_facts(path: Path) -> Json:

@@ -18,7 +18,17 @@ from suffice.adapters.files import load_any as load_model
 from suffice.answers import Answer, Contested, Listing
 from suffice.answers.documents import to_text
 from suffice.certificate.document import Certificate
-from suffice.cli.options import AsJson, ModelPath, TablePath, file_facts, parameters_of, read_question, with_question
+from suffice.cli.options import (
+    AsJson,
+    CacheFolder,
+    ModelPath,
+    TablePath,
+    file_facts,
+    parameters_of,
+    read_question,
+    warnings_told,
+    with_question,
+)
 from suffice.cli.tables import table_at
 from suffice.errors import ModelFileError, RowError
 from suffice.explainer import Explainer
@@ -71,7 +81,14 @@ class Asked:
 
     @classmethod
     def read(
-        cls, model: Path, table: Path, rows: Sequence[int], given: dict[str, Any], *, as_json: bool = False
+        cls,
+        model: Path,
+        table: Path,
+        rows: Sequence[int],
+        given: dict[str, Any],
+        *,
+        as_json: bool = False,
+        cache: Path | None = None,
     ) -> Asked:
         """Read what all commands need."""
         additive = load_model(model)
@@ -80,7 +97,9 @@ class Asked:
         data.check_columns(additive.names)
         chosen = tuple((k, {name: data.row(k)[name] for name in additive.names}) for k in rows)
         ignored = tuple(name for name in data.columns if name not in additive.names)
-        return cls(model, table, Explainer(additive), question, chosen, ignored, as_json)
+        with warnings_told():
+            explainer = Explainer(additive, cache=cache)
+        return cls(model, table, explainer, question, chosen, ignored, as_json)
 
     def answers(self, ask: Callable[[Json], Found]) -> list[tuple[int, Found]]:
         """Return the answer for each row."""
@@ -231,8 +250,9 @@ def _read_asked(
     ],
     given: dict[str, Any],
     as_json: AsJson = False,
+    cache: CacheFolder = None,
 ) -> Asked:
-    return Asked.read(model, table, row, given, as_json=as_json)
+    return Asked.read(model, table, row, given, as_json=as_json, cache=cache)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import typer
 from suffice import __version__
 from suffice.answers.words import region
 from suffice.cli.options import (
+    CacheFolder,
     ModelPath,
     TablePath,
     check_is_other_file,
@@ -38,11 +39,12 @@ def _report(
     title: Annotated[str, typer.Option(help="Headline of the report.")] = "Explained decisions",
     shapes: Annotated[int, typer.Option(min=0, max=60, help="Shapes to draw for each decision.")] = 6,
     certificates: Annotated[bool, typer.Option(help="Attach the certificates.")] = True,
+    cache: CacheFolder = None,
 ) -> None:
     """Write a report on decisions: one HTML file with pictures, proofs and certificates."""
     from suffice.present.report import Decision, report
 
-    asked = Asked.read(model, table, _rows(rows), given)
+    asked = Asked.read(model, table, _rows(rows), given, cache=cache)
     check_is_other_file(output, model=model, table=table)
     answers = asked.answers(lambda cells: asked.explainer.explain(cells, asked.question))
     decisions = [

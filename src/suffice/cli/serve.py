@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from suffice.cli.options import ModelPath
+from suffice.cli.options import CacheFolder, ModelPath
 from suffice.present.terminal import tell
 
 
@@ -35,6 +35,7 @@ def serve_command(
         list[str] | None,
         typer.Option(help="A name that requests may use for this server; can be given again.", show_default=False),
     ] = None,
+    cache: CacheFolder = None,
 ) -> None:
     """Serve a web page and an HTTP API to ask about a model's decisions."""
     from suffice.serve import Limits, serve
@@ -48,4 +49,5 @@ def serve_command(
         token=token or None,
         allow_hosts=allow_host or (),
         announce=tell,
+        cache=cache,
     )

@@ -17,7 +17,6 @@ from suffice.core.counterexamples import breaking_input
 from suffice.core.curved_path import CurvedPath
 from suffice.core.drops import Separable, enclose_drops
 from suffice.core.extent import Extent
-from suffice.errors import Undecided
 from suffice.numbers.enclosure import Real
 from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.values import Value
@@ -69,7 +68,7 @@ class EnclosedPath(CurvedPath):
             return safe
         end = self.on("outer").reach(freed, safe.radius)
         if end.radius is None:
-            raise Undecided
+            return replace(safe, is_open=True)
         return replace(safe, more=end.radius + end.more - safe.radius)
 
     def below(self, radius: Rational) -> tuple[Constraint, ...]:

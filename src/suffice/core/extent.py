@@ -17,12 +17,13 @@ class Extent:
 
     A radius of None stands for all: `is_attained` then says whether it holds on the whole domain too, special codes
     included. Where the true radius is not a rational number, `radius` is one at which it holds, and the true one is
-    less than `more` above it.
+    less than `more` above it; that is not known where it `is_open`.
     """
 
     radius: Rational | None
     is_attained: bool
     more: Rational = ZERO
+    is_open: bool = False  # whether a tie leaves open how much further it holds
 
 
 class Cell:

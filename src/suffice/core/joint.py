@@ -198,6 +198,16 @@ class Joint(Constraint):
             pass
         return few
 
+    def holds(self, freed: Collection[int], always: Collection[int]) -> bool:
+        """Whether the claim holds whatever freed features do, beside some that move and do not count as changes."""
+        moving = [*freed, *always]
+        if self._is_endless(frozenset(freed)) or not self.ground.infinite.isdisjoint(always):
+            return self.allows(INFINITE)
+        moves = self.ground.graph.moves.copy()
+        for i in always:
+            moves[self.ground.graph.first[i] : self.ground.graph.first[i + 1]] = 0
+        return self._breaking(moving, self._most, moves) is None
+
     def breaking_labels(self, moved: Collection[int]) -> tuple[int, ...]:
         """Return a labelling that breaks the constraint by changing some features that can."""
         found = self._breaking(list(moved), self._most, None)

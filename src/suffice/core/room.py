@@ -194,10 +194,7 @@ class _Around:
         ends = [end for one in reach if one is not None for end in (one.low, one.high)]
         known = [end for end in ends if end is not None]
         if len(known) < len(ends):
-            raise ClaimError(
-                f"there is no range for {self.landscape.names[self.i]!r}: a pair term of it goes on for ever along it, "
-                "and nothing bounds it there; give it a domain with ends"
-            )
+            raise no_range(self.landscape.names[self.i])
         labels = (*self.room.domains[self.i].categories_, *self.room.domains[self.i].codes_)
         known += [x for x in labels if isinstance(x, fmpq) and self.axis.cell_of(x) == self.cell]
         return tangents(lambda at: self._worst(at)[0], min(known), max(known)) if known else list(_NOTHING)
@@ -263,6 +260,14 @@ def spots_of(landscape: Landscape, row: Row, k: int, reach: Reach) -> list[Spot]
         for cell in ladder.axis.cells_between(interval.low, interval.high):
             found += ladder.spots(landscape.names[k], cell, interval, is_integers=is_integers)
     return found
+
+
+def no_range(name: str) -> ClaimError:
+    """Return the error that says that a feature has no end where a pair term of it varies."""
+    return ClaimError(
+        f"there is no range for {name!r}: a pair term of it goes on for ever along it, and nothing bounds it there; "
+        "give it a domain with ends"
+    )
 
 
 def only(value: Value) -> Domain:

@@ -20,7 +20,6 @@ from suffice.core.joint import Joint
 from suffice.core.joint_inputs import breaking_point
 from suffice.core.joint_path import JointPath
 from suffice.core.tangents import Tangents
-from suffice.errors import Undecided
 from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Value
 
@@ -73,7 +72,7 @@ class TangentPath(JointPath):
         if safe.radius is None:
             return safe
         if end.radius is None:
-            raise Undecided
+            return replace(safe, is_open=True)
         return replace(safe, more=end.radius + end.more - safe.radius)
 
     def _closest(self, freed: Collection[int], known: Rational) -> tuple[Extent, Extent]:

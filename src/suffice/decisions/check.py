@@ -21,7 +21,7 @@ from suffice.certificate.ranges import certify_ranges
 from suffice.core.case import Case
 from suffice.decisions.rows import Portfolio
 from suffice.decisions.words import decision_at, rows_document, table_facts
-from suffice.errors import BudgetEnded, BudgetError, CertificateError
+from suffice.errors import BudgetEnded, BudgetError, CertificateError, UnsettledError
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.layout.told import Told
 from suffice.model.compiled import Compiled
@@ -179,6 +179,8 @@ def check(compiled: Compiled, box: Box, question: Question, winner: int, portfol
     if is_true(question.claim, compiled.model, compiled.scores(anchor), winner):
         try:
             found = sufficiency.of(Case.of(compiled, question, anchor, region=box.region, winner=winner), ())
+            if found.caveat:
+                raise UnsettledError(f"that the claim holds there is neither proven nor refuted: {found.caveat}")
             point, margin = found.point, _worst_margin(found.case)
         except BudgetEnded:
             raise BudgetError(

@@ -279,20 +279,25 @@ class AdditiveModel:
 
         A network with too many pieces is refused; if `lazily`, it is compiled where it is asked about instead.
         """
-        compiled: list[tuple[Function, ...]] = []
-        for term, feature in zip(self.mains, self.features, strict=True):
-            budget = PieceBudget(_checked(max_pieces), feature.name)
-            try:
-                pieces = term.shape.compile(budget)
-            except PieceBudgetError:
-                if not lazily:
-                    raise
-                compiled.append(Lazy.outputs(term.shape, feature.center, feature.scale, budget))
-                continue
-            if (feature.center, feature.scale) != (ZERO, ONE):
-                pieces = tuple(one.rescaled(feature.center, feature.scale) for one in pieces)
-            compiled.append(pieces)
-        return tuple(compiled)
+        return tuple(self.compile_feature(i, max_pieces, lazily=lazily) for i in range(len(self.features)))
+
+    def compile_feature(self, i: int, max_pieces: int = 10_000, *, lazily: bool = False) -> tuple[Function, ...]:
+        """Return the exact pieces of one feature for each output, as `compile` does."""
+        feature, shape = self.features[i], self.mains[i].shape
+        try:
+            pieces: tuple[Function, ...] = shape.compile(PieceBudget(checked_pieces(max_pieces), feature.name))
+        except PieceBudgetError:
+            if not lazily:
+                raise
+            return self.lazy_feature(i, max_pieces)
+        if (feature.center, feature.scale) == (ZERO, ONE):
+            return pieces
+        return tuple(one.rescaled(feature.center, feature.scale) for one in pieces)
+
+    def lazy_feature(self, i: int, max_pieces: int) -> tuple[Lazy, ...]:
+        """Return one feature as functions that are compiled where they are asked about."""
+        feature, shape = self.features[i], self.mains[i].shape
+        return Lazy.outputs(shape, feature.center, feature.scale, PieceBudget(checked_pieces(max_pieces), feature.name))
 
     def compile_pairs(self, max_pieces: int = 10_000) -> tuple[Pair, ...]:
         """Return the exact pieces of each pair of features for each output, in the user's units.
@@ -312,7 +317,7 @@ class AdditiveModel:
         return tuple((pair, pieces) for pair, pieces in sums if not all(one.is_zero for one in pieces))
 
     def _pair_budget(self, i: int, j: int, max_pieces: int) -> PieceBudget:
-        return PieceBudget(_checked(max_pieces), f"{self.names[i]!r} and {self.names[j]!r}")
+        return PieceBudget(checked_pieces(max_pieces), f"{self.names[i]!r} and {self.names[j]!r}")
 
 
 def _read_pairs(given: Mapping[tuple[str, str], PairShape] | None) -> Iterable[tuple[tuple[str, str], PairShape]]:
@@ -382,7 +387,8 @@ def _listed(given: Sequence[Any] | None, wanted: int) -> Iterable[Any]:
     return range(wanted) if given is None else given
 
 
-def _checked(max_pieces: int) -> int:
+def checked_pieces(max_pieces: int) -> int:
+    """Return a budget of pieces; `ModelError` if it is none."""
     if type(max_pieces) is not int or max_pieces < 1:
         raise ModelError(f"max_pieces must be a whole number, 1 or more, got {max_pieces!r}")
     return max_pieces

@@ -14,6 +14,7 @@ from flint import fmpq
 
 from suffice.errors import ModelError, ModelFileError, SufficeError
 from suffice.model.additive import AdditiveModel
+from suffice.model.compile_cache import CompileCache
 from suffice.model.reading import load_model
 from suffice.model.writing import to_bytes
 from suffice.numbers.enclosure import FIRST_BITS, Real, exactly
@@ -40,6 +41,8 @@ class Compiled:
         Budget of affine pieces of one network, after each of its layers.
     float_predict : callable, optional
         What the estimator behind the model predicts in its own float arithmetic, for the cells of a row.
+    cache : CompileCache, optional
+        A folder of compiled models, in which this one is looked up, and kept for the next time.
 
     Raises
     ------
@@ -49,11 +52,20 @@ class Compiled:
     """
 
     def __init__(
-        self, model: AdditiveModel, *, max_pieces: int = 10_000, float_predict: FloatPredict | None = None
+        self,
+        model: AdditiveModel,
+        *,
+        max_pieces: int = 10_000,
+        float_predict: FloatPredict | None = None,
+        cache: CompileCache | None = None,
     ) -> None:
         self.model = model
         self.float_predict = float_predict
-        self.pieces = model.compile(max_pieces, lazily=True)
+        self.pieces = (
+            model.compile(max_pieces, lazily=True)
+            if cache is None
+            else cache.features(model, self.content, max_pieces, lambda: model.compile(max_pieces, lazily=True))
+        )
         self.pairs = model.compile_pairs(max_pieces)
         self.is_curved = straight(one for functions in self.pieces for one in functions) is None
         if not all(isinstance(one, Pieces | Curves) for functions in self.pieces for one in functions):
@@ -75,7 +87,9 @@ class Compiled:
         return self.__dict__ | {"plans": OrderedDict(), "asked": {}}
 
     @classmethod
-    def of(cls, model: Any, *, max_pieces: int = 10_000, predicts: Any = None) -> Compiled:
+    def of(
+        cls, model: Any, *, max_pieces: int = 10_000, predicts: Any = None, cache: CompileCache | None = None
+    ) -> Compiled:
         """Return the compiled form of a model, or of an estimator with `to_additive()`.
 
         `predicts` is the estimator that the model was made of, for its predictions in float arithmetic.
@@ -87,23 +101,16 @@ class Compiled:
                 "for a fitted model of another package: suffice.from_model(model)"
             )
         estimator = model if predicts is None else predicts
-        return cls(additive, max_pieces=max_pieces, float_predict=getattr(estimator, "predict_cells", None))
+        own = getattr(estimator, "predict_cells", None)
+        return cls(additive, max_pieces=max_pieces, float_predict=own, cache=cache)
 
     def refuse_smooth(self, what: str, error: type[SufficeError] = ModelError) -> None:
         """Raise an error if values or worst cases are only enclosed, with which something cannot deal yet."""
-        self.refuse_tangents(what, error)
         if self.is_enclosed:
-            raise error(
-                f"{what} cannot deal yet with smooth shapes, whose values are only enclosed, and this model has some"
-            )
-
-    def refuse_tangents(self, what: str, error: type[SufficeError] = ModelError) -> None:
-        """Raise an error if there are curves beside terms over two features, with which something cannot deal yet."""
-        if self.has_tangents:
-            raise error(
-                f"{what} cannot deal yet with curves beside terms over two features, whose worst cases are only "
-                "enclosed, and this model has some"
-            )
+            shapes = "smooth shapes, whose values are only enclosed"
+            if self.has_tangents:
+                shapes = "curves beside terms over two features, whose worst cases are only enclosed"
+            raise error(f"{what} cannot deal yet with {shapes}, and this model has some")
 
     @property
     def pieces_by_name(self) -> Mapping[str, tuple[Function, ...]]:

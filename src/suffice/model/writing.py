@@ -56,15 +56,19 @@ def save_model(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
     """Write a model file; an earlier file of that name is replaced only once the new one is whole."""
     content = to_bytes(model)
     try:
-        target = Path(path)
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            part.write_bytes(content)
-            os.replace(part, target)
-        finally:
-            part.unlink(missing_ok=True)
+        write_whole(Path(path), content)
     except (OSError, ValueError) as error:
         raise ModelFileError(path, f"cannot be written: {getattr(error, 'strerror', None) or error}") from None
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file; its name stands for what it held before until all of the new content is there."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(content)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def to_bytes(model: AdditiveModel) -> bytes:
@@ -80,29 +84,31 @@ def to_bytes(model: AdditiveModel) -> bytes:
         "task": model.task,
         "ties": model.ties,
         "classes": [_class_out(name) for name in model.classes],
-        "intercept": [_number_out(value) for value in model.intercept],
+        "intercept": [number_out(value) for value in model.intercept],
         "features": [_feature_out(f, d) for f, d in zip(model.features, model.domains, strict=True)],
         "bases": [shape_document(basis, _Store(tensors, [], f"bases.{k}")) for k, basis in enumerate(bases)],
         "terms": terms,
     }
     if model.logit_offset != 0:
-        document["logit_offset"] = None if model.logit_offset is None else _number_out(model.logit_offset)
+        document["logit_offset"] = None if model.logit_offset is None else number_out(model.logit_offset)
     return serialise(tensors, {KEY: json.dumps(document, ensure_ascii=True, separators=(",", ":"))})
 
 
 # --- numbers, labels, classes ---------------------------------------------------------------------------------------
 
 
-def _number_out(value: Rational) -> str:
+def number_out(value: Rational) -> str:
+    """Return a number as text, "p/q"."""
     text = str(value)
     if not NUMBER.fullmatch(text):
         raise ModelFileError("the model", f"a number of {len(text)} digits cannot be saved; 4000 are allowed")
     return text
 
 
-def _value_out(value: Value) -> Json:
+def value_out(value: Value) -> Json:
+    """Return a number or a label, with its kind."""
     if isinstance(value, fmpq):
-        return {"number": _number_out(value)}
+        return {"number": number_out(value)}
     return {"missing": True} if isinstance(value, Missing) else {"label": value}
 
 
@@ -121,16 +127,16 @@ def _class_out(name: Any) -> Any:
 def _feature_out(feature: Feature, domain: Domain) -> Json:
     return {
         "name": feature.name,
-        "center": _number_out(feature.center),
-        "scale": _number_out(feature.scale),
-        "deviation": None if feature.deviation is None else _number_out(feature.deviation),
+        "center": number_out(feature.center),
+        "scale": number_out(feature.scale),
+        "deviation": None if feature.deviation is None else number_out(feature.deviation),
         "domain": {
             "spans": [
-                [*(None if end is None else _number_out(end) for end in span[:2]), span.is_integers]
+                [*(None if end is None else number_out(end) for end in span[:2]), span.is_integers]
                 for span in domain.spans
             ],
-            "categories": [_value_out(name) for name in domain.categories_],
-            "codes": [_value_out(code) for code in domain.codes_],
+            "categories": [value_out(name) for name in domain.categories_],
+            "codes": [value_out(code) for code in domain.codes_],
             **({"ordered": True} if domain.is_ordered else {}),
         },
     }
@@ -165,7 +171,7 @@ class _Store:
         flat = [(f, v) for fs, vs in zip(floats, rows, strict=True) for f, v in zip(fs, vs, strict=True)]
         if flat and all(np.isfinite(f) and fmpq(*f.as_integer_ratio()) == v for f, v in flat):
             return {"tensor": self.put(part, np.array(floats, dtype=np.float64))}
-        return {"numbers": [[_number_out(value) for value in row] for row in rows]}
+        return {"numbers": [[number_out(value) for value in row] for row in rows]}
 
 
 @singledispatch
@@ -246,7 +252,7 @@ def _(shape: Table, store: _Store) -> Json:
     entries: dict[Any, tuple[Rational, ...]] = {**shape.points, **shape.labels}
     return {
         "kind": "table",
-        "keys": [_value_out(key) for key in entries],
+        "keys": [value_out(key) for key in entries],
         "values": store.put_numbers("values", list(entries.values())),
         "otherwise": None if shape.otherwise is None else shape_document(shape.otherwise, store.below("otherwise")),
     }
@@ -260,13 +266,13 @@ def _(shape: Sum, store: _Store) -> Json:
 
 @shape_document.register
 def _(shape: Scaled, store: _Store) -> Json:
-    return {"kind": "scaled", "shape": shape_document(shape.shape, store), "factor": _number_out(shape.factor)}
+    return {"kind": "scaled", "shape": shape_document(shape.shape, store), "factor": number_out(shape.factor)}
 
 
 @shape_document.register
 def _(shape: Rescaled, store: _Store) -> Json:
     inner = shape_document(shape.shape, store)
-    return {"kind": "rescaled", "shape": inner, "center": _number_out(shape.center), "scale": _number_out(shape.scale)}
+    return {"kind": "rescaled", "shape": inner, "center": number_out(shape.center), "scale": number_out(shape.scale)}
 
 
 @shape_document.register
@@ -306,7 +312,7 @@ def _(shape: PairSum, store: _Store) -> Json:
 
 @shape_document.register
 def _(shape: PairScaled, store: _Store) -> Json:
-    return {"kind": "pair_scaled", "shape": shape_document(shape.shape, store), "factor": _number_out(shape.factor)}
+    return {"kind": "pair_scaled", "shape": shape_document(shape.shape, store), "factor": number_out(shape.factor)}
 
 
 @shape_document.register
@@ -314,15 +320,15 @@ def _(shape: PairRescaled, store: _Store) -> Json:
     return {
         "kind": "pair_rescaled",
         "shape": shape_document(shape.shape, store),
-        "centers": [_number_out(center) for center in shape.centers],
-        "scales": [_number_out(scale) for scale in shape.scales],
+        "centers": [number_out(center) for center in shape.centers],
+        "scales": [number_out(scale) for scale in shape.scales],
     }
 
 
 def _bins_out(bins: Bins, store: _Store) -> Json:
     cuts = None if bins.cuts is None else store.put_numbers("cuts", [bins.cuts])
     closed = bins.closed if isinstance(bins.closed, str) else list(bins.closed)
-    return {"cuts": cuts, "keys": [_value_out(key) for key in bins.keys], "closed": closed}
+    return {"cuts": cuts, "keys": [value_out(key) for key in bins.keys], "closed": closed}
 
 
 def _table_out(values: Grid, store: _Store) -> Json:
@@ -331,7 +337,7 @@ def _table_out(values: Grid, store: _Store) -> Json:
 
 
 def _smooth_out(function: SmoothFunction) -> Json:
-    return {"name": function.name, "parameters": [_number_out(one) for one in function.parameters]}
+    return {"name": function.name, "parameters": [number_out(one) for one in function.parameters]}
 
 
 def _activation_out(activation: Activation) -> Json:

@@ -65,5 +65,5 @@ def _sensitivity(instance: Instance, feature: int) -> Rational:
     moves = [ZERO]
     for side in instance.sides:
         part = side.parts[feature]
-        moves += [abs(part.component(end) - part.here) for end in part.interval]
+        moves += [abs(part.component(end) - part.here) for end in part.ends]
     return max(moves)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 from uuid import uuid4
 
@@ -22,7 +22,7 @@ from suffice.model.term import Term
 from suffice.numbers.enclosure import exactly
 from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.values import Value
-from suffice.paper.layers import Layers, layers_of, without_scaling
+from suffice.paper.layers import Layers, layers_of, multiplier_of, own_values, without_scaling
 from suffice.question.claim import Claim
 from suffice.question.claims import Same, inequalities_at, predicted
 from suffice.question.region import Radius, Unit, in_own_units, read_reach, region_around
@@ -30,6 +30,8 @@ from suffice.question.row import read_row
 from suffice.shapes import PieceBudget, Pieces
 from suffice.shapes.combining import straight
 from suffice.shapes.pieces import combine
+
+MOST_VALUES = 100_000  # of a feature that a verifier of networks is asked about: each is looked at
 
 
 class Component:
@@ -42,6 +44,8 @@ class Component:
         self.factors, self.max_pieces = factors, max_pieces
         feature = model.features[self.feature]
         self.shape, self.center, self.scale = without_scaling(term.shape, feature.center, feature.scale)
+        self.multiplier = multiplier_of(self.shape)  # the least multiple of the component that is a network of floats
+        self._own = own_values(self.shape)
 
     @cached_property
     def pieces(self) -> Pieces:
@@ -55,24 +59,61 @@ class Component:
 
     @cached_property
     def layers(self) -> Layers:
-        """The network, of the scaled input; `VerifierError` if the shape is none."""
+        """The network, of the scaled input; `VerifierError` if the shape is none.
+
+        It holds for numbers without a value of their own (`is_network_on`).
+        """
         return layers_of(self.name, self.shape, self.factors)
 
-    def __call__(self, value: Value) -> Rational:
-        """Return the exact value, by way of the network itself where there is one."""
+    @cached_property
+    def whole(self) -> Component:
+        """`multiplier` times this component, whose factors are floats; itself where they are already."""
+        return self.times(self.multiplier)
+
+    def times(self, multiple: int) -> Component:
+        """Return a multiple of the component; the same object every time."""
+        if multiple == 1:
+            return self
+        if multiple not in self._multiples:
+            made = Component.__new__(Component)
+            made.__dict__.update({key: value for key, value in self.__dict__.items() if key not in _CACHED})
+            made._token, made.factors = f"{self._token}·{multiple}", tuple(multiple * f for f in self.factors)
+            self._multiples[multiple] = made
+        return self._multiples[multiple]
+
+    @cached_property
+    def _multiples(self) -> dict[int, Component]:
+        return {}
+
+    @cached_property
+    def has_network(self) -> bool:
+        """Whether the shape is a network wherever no table says otherwise."""
         try:
-            layers = self.layers
+            return bool(self.whole.layers.weights)
         except VerifierError:
-            return self.pieces(value)
-        assert isinstance(value, fmpq)
-        return layers.at((value - self.center) / self.scale)
+            return False
+
+    def is_network_on(self, low: Rational, high: Rational) -> bool:
+        """Whether no number from `low` to `high`, in the user's units, has a value of its own."""
+        numbers = (key * self.scale + self.center for key in self._own if isinstance(key, fmpq))
+        return not any(low <= number <= high for number in numbers)
+
+    def __call__(self, value: Value) -> Rational:
+        """Return the exact value: a table's own, by way of the network itself, or by its pieces."""
+        key = (value - self.center) / self.scale if isinstance(value, fmpq) else value
+        if key in self._own:
+            return sum((f * v for f, v in zip(self.factors, self._own[key], strict=True)), ZERO)
+        if isinstance(key, fmpq) and self.has_network:
+            return self.whole.layers.at(key) / self.multiplier
+        return self.pieces(value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel to another process without what is cached, and become the same object there every time."""
-        state = {key: value for key, value in self.__dict__.items() if key not in ("pieces", "layers")}
+        state = {key: value for key, value in self.__dict__.items() if key not in _CACHED}
         return _revive, (self._token, state)
 
 
+_CACHED = ("pieces", "layers", "whole", "has_network", "_multiples")
 _REVIVED: dict[str, Component] = {}  # in a worker: components that have arrived, with all that they have cached since
 
 
@@ -93,19 +134,42 @@ class Part:
     region: Domain
     here: Rational  # the component's value at the row
 
+    @cached_property
+    def values(self) -> tuple[Value, ...] | None:
+        """Every value of the region, where they are few enough to look at; None where they are not."""
+        listed: list[Value] = [*self.region.categories_, *self.region.codes_]
+        for low, high, is_integers in self.region.spans:
+            if low is None or high is None or not (is_integers or low == high) or high - low > MOST_VALUES:
+                return None
+            listed += [low] if low == high else [fmpq(v) for v in range(int(low.ceil()), int(high.floor()) + 1)]
+        return tuple(listed) if len(listed) <= MOST_VALUES else None
+
     @property
     def interval(self) -> tuple[Rational, Rational]:
         """The region as one bounded interval of real numbers; `VerifierError` if it is something else."""
         spans = self.region.spans
-        is_plain = len(spans) == 1 and not (self.region.categories_ or self.region.codes_)
-        if is_plain:
+        if len(spans) == 1 and not (self.region.categories_ or self.region.codes_):
             (span,) = spans
             if span.low is not None and span.high is not None and (not span.is_integers or span.low == span.high):
-                return span.low, span.high
+                if self.component.is_network_on(span.low, span.high):
+                    return span.low, span.high
+                raise VerifierError(
+                    f"feature {self.component.name!r} may be {self.region}, where a number has a value of its own; "
+                    "declare it as a special code of the domain, or ask the exact verifier"
+                )
         raise VerifierError(
             f"feature {self.component.name!r} may be {self.region}; verifiers of networks need one bounded interval of "
-            "real numbers: give a finite radius, or ask the exact verifier"
+            f"real numbers, or at most {MOST_VALUES:,} values: give a finite radius, or ask the exact verifier"
         )
+
+    @property
+    def ends(self) -> tuple[Value, ...]:
+        """The ends of the interval, or every value where they are listed."""
+        return self.interval if self.values is None else self.values
+
+    def times(self, multiple: int) -> Part:
+        """Return the part of a multiple of the component; the same object every time."""
+        return self if multiple == 1 else _times(self, multiple)
 
     @property
     def scaled(self) -> tuple[Rational, Rational]:
@@ -117,6 +181,11 @@ class Part:
         """Return the user's value for one that the network sees, moved into the interval if it lies outside."""
         low, high = self.interval
         return min(max(scaled * self.component.scale + self.component.center, low), high)
+
+
+@lru_cache(maxsize=4096)
+def _times(part: Part, multiple: int) -> Part:
+    return Part(part.component.times(multiple), part.at, part.region, part.here * multiple)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,26 +1,29 @@
 """A shape as verifiers want it: layers of float64 arrays, with the exact function they stand for.
 
-In: a shape built from a network, and the factors that make one number of its outputs. Out: `Layers`, of one input and
-one output. Guaranteed: every entry is a float64 at its exact value, so that `Layers.at` is the exact function, and the
-piecewise-linear function that a verifier is asked about is the one that is explained.
+In: a shape built from networks, and the factors that make one number of its outputs. Out: `Layers`, of one input and
+one output; the members of an ensemble are blocks of one network. Guaranteed: every entry is a float64 at its exact
+value, so that `Layers.at` is the exact function, and the piecewise-linear function that a verifier is asked about is
+the one that is explained.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from flint import fmpq, fmpz, fmpz_mat
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from suffice.errors import VerifierError
-from suffice.numbers.exact import Rational, nearest_float
-from suffice.shapes import Activation, Readout, ReluNetwork, Shape
+from suffice.numbers.exact import ONE, Rational, nearest_float
+from suffice.numbers.values import Value
+from suffice.shapes import Activation, Readout, ReluNetwork, Shape, Table
 from suffice.shapes.parameters import as_integers, rounded_exp
-from suffice.shapes.shape import Rescaled, Scaled
+from suffice.shapes.shape import Rescaled, Scaled, Sum
 
 Floats = NDArray[np.float64]
 
@@ -48,6 +51,17 @@ class Layers:
     def is_relu(self) -> bool:
         """Whether every layer but the last is followed by max(z, 0), without skips: what most verifiers take."""
         return not self.skips and all(one.name == "relu" for one in self.activations[:-1])
+
+    @cached_property
+    def fused(self) -> Layers:
+        """The network with neighbouring linear layers multiplied into one: rounded, for verifiers that round anyway."""
+        weights, biases, activations = list(self.weights), list(self.biases), list(self.activations)
+        for k in reversed(range(len(weights) - 1)):
+            if not self.skips and activations[k].is_identity:
+                following, offset = weights.pop(k + 1), biases.pop(k + 1)
+                weights[k], biases[k] = following @ weights[k], following @ biases[k] + offset
+                del activations[k]
+        return Layers(tuple(weights), tuple(biases), tuple(activations), self.skips)
 
     def at(self, point: Rational) -> Rational:
         """Return the exact value at a number, in integers over a common denominator."""
@@ -129,14 +143,70 @@ def activate(activation: Activation, z: Floats) -> Floats:
 
 
 def layers_of(name: str, shape: Shape, factors: tuple[int, ...]) -> Layers:
-    """Return `Σ_j factors[j] · shape_j` as layers.
+    """Return `Σ_j factors[j] · shape_j` as layers, for every input without a value of its own in a table.
 
     Raises
     ------
     VerifierError
-        If the shape is no single network: verifiers of networks cannot be asked about it.
+        If the shape is no network or sum of alike ones, or a factor is no float (see `multiplier_of`): verifiers of
+        networks cannot be asked about it.
     """
-    network, mixes = _unwrap(name, shape)
+    members = list(_members(name, shape, ONE))
+    bodies = _side_by_side(name, [_body(network, readout) for network, readout, _ in members])
+    row = np.array([[_float(name, factor * f) for _, _, factor in members for f in factors]])
+    if row.shape == (1, 1) and abs(row[0, 0]) == 1 and len(bodies.weights) not in bodies.skips:  # a sign flip, exact
+        weights, biases = (
+            (*bodies.weights[:-1], row @ bodies.weights[-1]),
+            (*bodies.biases[:-1], row @ bodies.biases[-1]),
+        )
+        return Layers(weights, biases, bodies.activations, bodies.skips)
+    activations = (*bodies.activations, Activation.identity())
+    return Layers((*bodies.weights, row), (*bodies.biases, np.zeros(1)), activations, bodies.skips)
+
+
+def multiplier_of(shape: Shape) -> int:
+    """Return the least whole number by which factors inside the shape become floats: 3 for a mean of three networks."""
+    try:
+        factors = [factor for _, _, factor in _members("", shape, ONE)]
+    except VerifierError:
+        return 1
+    odd = [int(factor.q) // (int(factor.q) & -int(factor.q)) for factor in factors]
+    return math.lcm(*odd)
+
+
+def own_values(shape: Shape) -> Mapping[Value, tuple[Rational, ...]]:
+    """Return the values of the input at which a table stands in for the network, and the outputs there."""
+    if isinstance(shape, Table):
+        found = dict({} if shape.otherwise is None else own_values(shape.otherwise))
+        found.update(shape.points.items())
+        found.update(shape.labels.items())
+        return found
+    if isinstance(shape, Scaled):
+        return {key: tuple(shape.factor * v for v in row) for key, row in own_values(shape.shape).items()}
+    return {}
+
+
+def _members(name: str, shape: Shape, factor: Rational) -> Iterator[tuple[ReluNetwork, Floats | None, Rational]]:
+    """Return the networks that a shape is a sum of: what is read from each, and what it is multiplied by."""
+    if isinstance(shape, ReluNetwork):
+        yield shape, None, factor
+    elif isinstance(shape, Readout):
+        yield shape.basis, shape.weights.astype(np.float64), factor
+    elif isinstance(shape, Scaled):
+        yield from _members(name, shape.shape, factor * shape.factor)
+    elif isinstance(shape, Table) and shape.otherwise is not None:
+        yield from _members(name, shape.otherwise, factor)
+    elif isinstance(shape, Sum) and not any(own_values(part) for part in shape.parts):
+        for part in shape.parts:
+            yield from _members(name, part, factor)
+    else:
+        raise VerifierError(
+            f"the shape of {name!r} is a {type(shape).__name__}, not a network; ask the exact verifier about it"
+        )
+
+
+def _body(network: ReluNetwork, readout: Floats | None) -> Layers:
+    """Return a network with all its outputs, and what is read from them."""
     weights, biases = [], []
     for weight, bias in zip(network.weights, network.biases, strict=True):
         weights.append(weight.astype(np.float64))
@@ -149,35 +219,42 @@ def layers_of(name: str, shape: Shape, factors: tuple[int, ...]) -> Layers:
         biases[:1] = [-np.broadcast_to(biases[0], steep.shape), np.zeros(len(steep))]
         activations.insert(0, Activation.identity())
         skips = {to + 1: source + (source > 0) for to, source in skips.items()}
-    last = len(weights)
-    for mix in [*mixes, np.array([factors], dtype=np.float64)]:
-        if last not in skips and len(weights) == last and _is_signs(mix):
-            weights[-1], biases[-1] = mix @ weights[-1], mix @ biases[-1]  # a sign flip, exact
-        else:
-            weights.append(mix)
-            biases.append(np.zeros(len(mix)))
-            activations.append(Activation.identity())
+    if readout is not None:
+        weights.append(readout)
+        biases.append(np.zeros(len(readout)))
+        activations.append(Activation.identity())
     return Layers(tuple(weights), tuple(biases), tuple(activations), skips)
 
 
-def _is_signs(mix: Floats) -> bool:
-    return mix.shape == (1, 1) and abs(mix[0, 0]) == 1
+def _side_by_side(name: str, networks: Sequence[Layers]) -> Layers:
+    """Return networks of the same input as one, with the outputs of all: a block for each in every layer."""
+    first = networks[0]
+    if len(networks) == 1:
+        return first
+    if any(one.skips or not _are_alike(one.activations, first.activations) for one in networks):
+        raise VerifierError(
+            f"the shape of {name!r} is a sum of networks that differ in depth or units, or skip layers; ask the exact "
+            "verifier about it"
+        )
+    layers = list(zip(*(one.weights for one in networks), strict=True))
+    weights = (np.vstack(layers[0]), *(block_diag(*matrices) for matrices in layers[1:]))
+    biases = tuple(np.concatenate(offsets) for offsets in zip(*(one.biases for one in networks), strict=True))
+    return Layers(weights, biases, first.activations, {})
 
 
-def _unwrap(name: str, shape: Shape) -> tuple[ReluNetwork, list[Floats]]:
-    """Return the network inside a shape, and the linear maps applied to its outputs."""
-    if isinstance(shape, ReluNetwork):
-        return shape, []
-    if isinstance(shape, Readout):
-        return shape.basis, [shape.weights.astype(np.float64)]
-    if isinstance(shape, Scaled):
-        network, mixes = _unwrap(name, shape.shape)
-        factor = nearest_float(shape.factor)
-        if math.isfinite(factor) and fmpq(*factor.as_integer_ratio()) == shape.factor:
-            return network, [*mixes, factor * np.eye(shape.outputs)]
-    raise VerifierError(
-        f"the shape of {name!r} is a {type(shape).__name__}, not a single network; ask the exact verifier about it"
+def _are_alike(one: Sequence[Activation], other: Sequence[Activation]) -> bool:
+    """Whether two networks have the same units layer by layer, the same for all units of a layer."""
+    return len(one) == len(other) and all(
+        a.slopes.shape[1] == 1 and (a.name, a.thresholds, *a.slopes[:, 0]) == (b.name, b.thresholds, *b.slopes[:, 0])
+        for a, b in zip(one, other, strict=True)
     )
+
+
+def _float(name: str, factor: Rational) -> float:
+    near = nearest_float(factor)
+    if math.isfinite(near) and fmpq(*near.as_integer_ratio()) == factor:
+        return near
+    raise VerifierError(f"the shape of {name!r} is multiplied by {factor}, which is no float; ask the exact verifier")
 
 
 def without_scaling(shape: Shape, center: Rational, scale: Rational) -> tuple[Shape, Rational, Rational]:

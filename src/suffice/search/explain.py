@@ -8,7 +8,7 @@ from suffice.answers.explanation import Explanation
 from suffice.answers.words import listed, tie
 from suffice.core.case import Case
 from suffice.core.constraint import NO_DROP, Constraint
-from suffice.errors import ClaimError, PreferenceError, UnsettledError
+from suffice.errors import ClaimError, PreferenceError
 from suffice.model.domain import format_value
 from suffice.question.question import OPTIONS
 from suffice.search.asking import search
@@ -47,8 +47,9 @@ def check_free(case: Case) -> None:
         if not constraint.admits(freed):
             if case.compiled.is_enclosed and outer.admits(freed):
                 case.settle(False)
-                raise UnsettledError(
-                    f"whether {listed([case.model.names[i] for i in freed])} can be free is {tie(case)}"
+                raise PreferenceError(
+                    f"whether {listed([case.model.names[i] for i in freed])} can be free is {tie(case)}; free fewer, "
+                    "or make the radius smaller"
                 )
             fall, is_exact = constraint.known_fall(freed)
             by = f"by {format_value(fall.value)}" if is_exact else "by more than that"

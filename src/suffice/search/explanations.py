@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from suffice.answers.explanations import Explanations
-from suffice.answers.words import tie
 from suffice.core.case import Case, cost_of
-from suffice.errors import BudgetError, UnsettledError
+from suffice.errors import BudgetError
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, ROUNDED_MINIMA, search
 from suffice.search.explain import NODES, check_free
 from suffice.solvers.covering import smallest_cover
@@ -22,14 +22,15 @@ from suffice.solvers.proofs import Cover
 )
 def explanations(case: Case, minimal: Literal["size", "subset"]) -> Explanations:
     """Return all minimal explanations, to be iterated over: each comes as soon as it is found."""
-    case.compiled.refuse_tangents("`explanations`")
     check_free(case)
     problem = Problem(case.constraints, case.question.choices)
-    cover = _smallest(case) if minimal == "size" else None
-    return Explanations(case, problem, cover, closer=lambda: explanations.of(case.refined(), minimal))
+    cover, bound = _smallest(case) if minimal == "size" else (None, None)
+    found = Explanations(case, problem, cover, bound, closer=lambda: explanations.of(case.refined(), minimal))
+    return found if cover is None or found.is_smallest else found.bounded()
 
 
-def _smallest(case: Case) -> Cover:
+def _smallest(case: Case) -> tuple[Cover, Cover]:
+    """Return a smallest set that is enough for certain, and one that may be."""
     choices, clock = case.question.choices, case.clock(NODES)
     cover = smallest_cover(case.inner, choices, **clock.budget)
     bound = cover if case.inner == case.outer else smallest_cover(case.outer, choices, **clock.budget)
@@ -38,7 +39,5 @@ def _smallest(case: Case) -> Cover:
         raise BudgetError(
             f"the least cost is only known to lie between {low} and {high}; raise max_nodes or max_seconds"
         )
-    if bound.cost < cover.cost:
-        case.settle(False)
-        raise UnsettledError(f"whether a set smaller than {cost_of(cover.cost, choices.unit)} is enough is {tie(case)}")
-    return cover
+    case.settle(bound.cost == cover.cost)
+    return replace(cover, proof=bound.proof), bound  # what it rules out is ruled out for certain

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from suffice.answers.inflated import Inflated, Range
 from suffice.answers.words import listed, tie, true_end
 from suffice.core.case import Case
-from suffice.errors import ClaimError, OptionError, UnsettledError
+from suffice.core.joint import Joint
+from suffice.errors import ClaimError, OptionError
 from suffice.numbers.exact import ZERO
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, SET_IS_GIVEN, search
 from suffice.search.explain import explain
-from suffice.solvers.halved_ranges import HalvedRoom, OpenEndError
+from suffice.solvers.halved_ranges import HalvedRoom, JointHalvedRoom, SeparableHalvedRoom
 from suffice.solvers.ranges import AllowedRange, widest_range
 
 
@@ -26,7 +27,6 @@ def inflate(case: Case, fixed: Sequence[int] | None) -> Inflated:
     The ranges are found one after the other: each is the widest interval around the row's value (or set of categories)
     that the ranges before it, and the free features in their region, leave room for.
     """
-    case.compiled.refuse_tangents("`inflate`")
     if fixed is None:
         return _inflated(case, explain.run(case).fixed)
     for name in sorted(case.question.given & (PREFERENCES | {"max_nodes"})):
@@ -36,16 +36,21 @@ def inflate(case: Case, fixed: Sequence[int] | None) -> Inflated:
 
 def _inflated(case: Case, fixed: Sequence[int]) -> Inflated:
     names, freed = case.model.names, [i for i in case.features if i not in set(fixed)]
-    for constraint in case.constraints:
-        if not constraint.admits(freed):
-            what = listed([names[i] for i in fixed]) if fixed else "fixing nothing"
-            do = "do" if len(fixed) > 1 else "does"
-            raise ClaimError(f"{what} {do} not suffice at this radius, so there are no ranges to find")
-    is_halved = case.compiled.is_curved and not case.has_pairs
-    allowed = tuple((_halved if is_halved else _walked)(case, fixed, freed))
+    what = listed([names[i] for i in fixed]) if fixed else "fixing nothing"
+    for inner, outer in zip(case.inner, case.outer, strict=True):
+        if not inner.admits(freed):
+            is_tie = case.compiled.is_enclosed and outer.admits(freed)
+            case.settle(not is_tie)
+            do, suffice = ("do", "suffice") if len(fixed) > 1 else ("does", "suffices")
+            told = f"that {what} {suffice} at this radius is {tie(case)}" if is_tie else ""
+            raise ClaimError(f"{told or f'{what} {do} not suffice at this radius'}, so there are no ranges to find")
+    allowed = tuple((_halved if case.compiled.is_curved else _walked)(case, fixed, freed))
     ranges = {names[i]: Range.of(found, case.model.domains[i]) for i, found in allowed}
     more = max((end.more for _, found in allowed for end in (found.low, found.high)), default=ZERO)
-    return Inflated(case, ranges, tuple(names[i] for i in freed), allowed, true_end(case, more))
+    open_ = [names[i] for i, found in allowed if found.is_open]
+    caveats = [f"whether {listed(open_)} may go further is {tie(case)}"] if open_ else []
+    caveats += [end] if (end := true_end(case, more)) else []
+    return Inflated(case, ranges, tuple(names[i] for i in freed), allowed, "; ".join(caveats) or None)
 
 
 def _walked(case: Case, fixed: Sequence[int], freed: Sequence[int]) -> Iterator[tuple[int, AllowedRange]]:
@@ -60,13 +65,21 @@ def _walked(case: Case, fixed: Sequence[int], freed: Sequence[int]) -> Iterator[
 
 def _halved(case: Case, fixed: Sequence[int], freed: Sequence[int]) -> Iterator[tuple[int, AllowedRange]]:
     """Yield the ranges of features of other functions, with ends between two numbers."""
-    taken, spared = (tuple(one.fall(freed) for one in some) for some in (case.inner, case.outer))
-    room = HalvedRoom(case.inner, case.outer, taken, spared, case.worst, case.row, case.model.domains, case.bits)
+    room = _room(case, freed)
     for i in fixed:
-        try:
-            found, floors = room.widest(i)
-        except OpenEndError:
-            case.settle(False)
-            raise UnsettledError(f"up to where {case.model.names[i]} may go is {tie(case)}") from None
-        room = room.without(found, floors)
+        found, reach = room.widest(i)
+        case.settle(not found.is_open)
+        room = room.without(i, reach)
         yield i, found
+
+
+def _room(case: Case, freed: Sequence[int]) -> HalvedRoom:
+    """Return what free features leave for the others."""
+    around = case.row, case.model.domains
+    joint = tuple(one for one in case.constraints if isinstance(one, Joint))
+    if joint:
+        tangents = tuple(case.tangents(one.factors) for one in case.inequalities)
+        end = case.began + case.question.budget.max_seconds
+        return JointHalvedRoom(*around, joint, tangents, case.region, frozenset(freed), end)
+    taken, spared = (tuple(one.fall(freed) for one in some) for some in (case.inner, case.outer))
+    return SeparableHalvedRoom(*around, case.inner, case.outer, taken, spared, case.worst, case.bits)

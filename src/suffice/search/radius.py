@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suffice.answers.radius import LargestRadius
-from suffice.answers.words import true_end
+from suffice.answers.words import tie, true_end
 from suffice.core.case import Case
 from suffice.search.asking import ALWAYS, BOX_ONLY, NO_NODES, PREFERENCES, SET_IS_GIVEN, refuse, search
 from suffice.search.explain import check_charged
@@ -27,7 +27,9 @@ def radius(case: Case, fixed: Sequence[int]) -> LargestRadius:
     path = case.path()
     exact = path.reach(freed)
     if case.question.arithmetic == "exact":
-        return LargestRadius(case, tuple(fixed), exact, true_end(case, exact.more))
+        case.settle(not exact.is_open)
+        caveat = f"how much further is {tie(case)}" if exact.is_open else true_end(case, exact.more)
+        return LargestRadius(case, tuple(fixed), exact, caveat)
     # What rounding takes within the exact radius bounds what it takes within any smaller one.
     charges = case.charges_over(path.region(exact.radius))
     charged = case.path([-charge for charge in charges])

@@ -27,7 +27,6 @@ def relevance(case: Case) -> Relevance:
 
     Whether a feature is in some is a question of subset sums; past the budget it is named undecided.
     """
-    case.compiled.refuse_tangents("`relevance`")
     check_free(case)
     choices, names = case.question.choices, case.model.names
     problem = Problem(case.constraints, choices)

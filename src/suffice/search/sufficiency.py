@@ -8,7 +8,6 @@ from suffice.answers.sufficiency import Sufficiency
 from suffice.answers.words import tie
 from suffice.core.case import Case
 from suffice.core.counterexamples import easiest_break
-from suffice.errors import UnsettledError
 from suffice.search.asking import ALWAYS, NO_NODES, PREFERENCES, SET_IS_GIVEN, refuse, search
 
 
@@ -25,11 +24,17 @@ def sufficiency(case: Case, fixed: Sequence[int]) -> Sufficiency:
         return Sufficiency(case, tuple(fixed), None)
     broken = easiest_break(case.outer, (), freed)
     case.settle(broken is not None)
-    if broken is None and case.compiled.is_enclosed:
-        raise UnsettledError(f"whether these features suffice is {tie(case)}; change the row or the radius slightly")
     if broken is None:
-        between = "rounding" if case.question.arithmetic != "exact" else "the difference between the ball and its box"
-        raise UnsettledError(f"that these features suffice is neither proven nor refuted: it depends on {between}")
+        return Sufficiency(case, tuple(fixed), None, _caveat(case))
     part, moved = broken
     point = case.breaking_input(part, moved)
     return Sufficiency(case, tuple(fixed), tuple(point))
+
+
+def _caveat(case: Case) -> str:
+    """Return what decides where neither is proven."""
+    if case.question.arithmetic != "exact":
+        return "it depends on rounding"
+    ball = "it depends on the difference between the ball and its box" if case.question.is_ball else ""
+    close = f"it is {tie(case)}" if case.compiled.is_enclosed else ""
+    return ", or ".join(one for one in (ball, close) if one)

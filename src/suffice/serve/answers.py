@@ -90,9 +90,11 @@ class OutlinedAnswer(ExplanationAnswer):
 
 
 class SufficiencyAnswer(_Answer):
-    """Whether some features suffice, with an input that breaks the claim if they do not."""
+    """Whether some features suffice, with an input that breaks the claim if they do not; null if neither is proven."""
 
-    is_sufficient: bool
+    is_sufficient: bool | None
+    status: StatusName
+    caveat: str | None
     features: list[str]
     point: Point | None
 
@@ -133,6 +135,8 @@ class ListAnswer(_Answer):
 
     sets: list[list[str]]
     has_more: bool
+    status: StatusName
+    caveat: str | None
 
 
 class CountAnswer(_Answer):
@@ -140,6 +144,8 @@ class CountAnswer(_Answer):
 
     low: int
     high: int
+    status: StatusName
+    caveat: str | None
 
 
 class RadiusAnswer(_Answer):
@@ -157,6 +163,7 @@ class StepAnswer(_Shown):
     radius: ExactNumber
     is_attained: bool
     cost: Cost
+    lower_bound: Cost
     features: list[str]
 
 

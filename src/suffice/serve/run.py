@@ -36,6 +36,7 @@ def serve(
     token: str | None = None,
     allow_hosts: Sequence[str] = (),
     announce: Callable[[str], object] = print,
+    cache: Path | None = None,
 ) -> None:
     """Serve a model until interrupted.
 
@@ -55,6 +56,8 @@ def serve(
         all of a machine's.
     announce : callable
         Told the address, once the server listens there.
+    cache : path, optional
+        A folder to keep compiled models in, as for `Explainer`.
 
     Raises
     ------
@@ -63,7 +66,7 @@ def serve(
     """
     hosts = named_hosts(host, token, allow_hosts)
     limits = _within_open_files(limits or Limits())
-    explainer = Explainer(load_any(model))
+    explainer = Explainer(load_any(model), cache=cache)
     table = None if data is None else _table(data, explainer)
     app = _app(model, explainer, table, limits, hosts, token)
     listener = _listen(host, port)

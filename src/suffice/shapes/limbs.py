@@ -14,9 +14,12 @@ import numpy as np
 from flint import fmpz
 from numpy.typing import NDArray
 
+from suffice.shapes.matrices import product
+
 _BITS = 22
 _HALF = 1 << (_BITS - 1)
 _MOST_TERMS = 2**11  # of a sum of products in floats
+_COLUMNS = 64
 
 
 class Limbs:
@@ -37,7 +40,7 @@ class Limbs:
     def of(cls, integers: NDArray[Any]) -> Limbs:
         """Return an array of integers of Python or flint."""
         try:
-            small = integers.astype(np.int64)
+            small = integers.astype(np.int64, copy=False)
             return cls(small[None]) if (np.abs(small) < 2**61).all() else cls._of_large(integers)
         except OverflowError:
             return cls._of_large(integers)
@@ -90,16 +93,17 @@ class Limbs:
 
     def __matmul__(self, other: Limbs) -> Limbs:
         """Return the product of two matrices."""
-        found = np.zeros((len(self.digits) + len(other.digits), self.shape[0], other.shape[1]), np.int64)
-        left, right = self.digits.astype(np.float64), other.digits.astype(np.float64)
-        few = min(len(left), len(right))  # products that add up to one digit
-        for first in range(0, left.shape[2], max(_MOST_TERMS // few, 1)):
-            part = slice(first, first + max(_MOST_TERMS // few, 1))
-            sums = np.zeros(found.shape)
-            for k, digit in enumerate(left):
-                for m, one in enumerate(right):
-                    sums[k + m] += digit[:, part] @ one[part]
-            found += sums.astype(np.int64)
+        (few, rows, inner), (more, _, columns) = self.digits.shape, other.digits.shape
+        found = np.zeros((few + more, rows, columns), np.int64)
+        left, most = self.digits.astype(np.float64), max(_MOST_TERMS // min(few, more), 1)
+        for start in range(0, columns, _COLUMNS):  # so few that they stay in the cache
+            right = other.digits[:, :, start : start + _COLUMNS].astype(np.float64)
+            for first in range(0, inner, most):
+                sums = np.zeros((few + more, rows, right.shape[2]))
+                for k, digit in enumerate(left):
+                    for m, one in enumerate(right):
+                        sums[k + m] += product(digit[:, first : first + most], one[first : first + most])
+                found[:, :, start : start + _COLUMNS] += sums.astype(np.int64)
         return Limbs(found)
 
     def __lshift__(self, bits: int) -> Limbs:
@@ -141,6 +145,21 @@ def concatenate(parts: Sequence[Limbs]) -> Limbs:
     """Return arrays joined along the last axis."""
     count = max(len(one.digits) for one in parts)
     return Limbs._carried(np.concatenate([_padded(one.digits, count) for one in parts], axis=-1))
+
+
+def interleaved(first: Limbs, at: NDArray[np.int64], second: Limbs, places: NDArray[np.int64], width: int) -> Limbs:
+    """Return so many columns: those of the first, each at its place, and those of the second, at all the other places.
+
+    Both ascend; columns of the second that have the same place are added up.
+    """
+    starts = np.flatnonzero(np.diff(places, prepend=-1))
+    if len(starts) < len(places):
+        second, places = Limbs(np.add.reduceat(second.digits, starts, axis=-1)), places[starts]
+    order = np.empty(width, np.int64)
+    order[at] = np.arange(len(at))
+    order[places] = len(at) + np.arange(len(places))
+    both = concatenate([first, second])
+    return Limbs._carried(np.take(both.digits, order, axis=-1))
 
 
 def scattered(parts: Limbs, places: NDArray[np.int64], width: int) -> Limbs:

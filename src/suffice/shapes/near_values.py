@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from suffice.numbers.exact import Rational, nearest_float
 from suffice.shapes.activations import Activation
+from suffice.shapes.matrices import product
 
 if TYPE_CHECKING:
     from suffice.shapes.tabulate import IntegerLayer
@@ -84,7 +85,7 @@ def _layer(layer: FloatLayer, inputs: Near) -> Near:
     off = inputs.errors.max(axis=0)
     total = size * (np.abs(inputs.values).max(axis=0) + off) + np.abs(biases)[:, None]
     errors = (size * off + (weights.shape[1] + 8) * 2.0**-52 * total) * _OUTWARD + _TINY
-    return Near(weights @ inputs.values + biases[:, None], errors)
+    return Near(product(weights, inputs.values) + biases[:, None], errors)
 
 
 def _activated(activation: Activation, inputs: Near) -> Near:

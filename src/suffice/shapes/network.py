@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from suffice.errors import ShapeError
 from suffice.shapes.activations import Activation
-from suffice.shapes.parameters import as_integers, exact_array, rounded_exp
+from suffice.shapes.parameters import as_integers, as_whole, exact_array, rounded_exp
 from suffice.shapes.pieces import Pieces
 from suffice.shapes.shape import DEFAULT_BUDGET, PieceBudget, Shape, Support
 from suffice.shapes.tabulate import IntegerLayer, Lines, propagate, tabulate, to_pieces
@@ -189,10 +189,10 @@ class ReluNetwork(Network):
         layers = []
         for k, (weight, bias, activation) in enumerate(zip(self.weights, self.biases, activations, strict=True)):
             is_exu = self.exu and k == 0
-            whole, scale = as_integers(rounded_exp(weight) if is_exu else weight)
+            whole, scale = as_whole(rounded_exp(weight) if is_exu else weight)
             offset, offset_scale = as_integers(np.zeros(weight.shape[0]) if bias is None else bias)
             if is_exu:  # exp(w) * (x - b) = exp(w) * x - exp(w) * b
-                offset, offset_scale = -whole[:, 0] * offset, scale + offset_scale
+                offset, offset_scale = -whole[:, 0].astype(object) * offset, scale + offset_scale
             layers.append(IntegerLayer(whole, scale, offset, offset_scale, activation))
         return layers
 
@@ -248,7 +248,7 @@ class Readout(Shape):
         return Support(is_everywhere=True)
 
     def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
-        whole, scale = as_integers(self.weights)
+        whole, scale = as_whole(self.weights)
         none, _ = as_integers(np.zeros(self.outputs))
         layer = IntegerLayer(whole, scale, none, 0, Activation.identity())
         return to_pieces(propagate(self.basis.lines(budget), layer))

@@ -101,6 +101,12 @@ def _nearest(array_type: type[np.floating[Any]], value: Rational) -> np.floating
 
 def as_integers(array: NDArray[Any]) -> tuple[NDArray[Any], int]:
     """Return integers (of Python or flint) and the smallest `e >= 0` with `array == integers / 2**e`."""
+    integers, scale = as_whole(array)
+    return integers.astype(object), scale
+
+
+def as_whole(array: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """Return the same, as 64-bit integers if all of them fit: to be turned into others, not to be computed with."""
     mantissas, exponents = np.frexp(array.astype(np.float64))
     whole = np.ldexp(mantissas, 53).astype(np.int64)
     # Strip trailing zero bits: the lowest set bit is a power of two, which frexp reads off exactly.
@@ -108,10 +114,11 @@ def as_integers(array: NDArray[Any]) -> tuple[NDArray[Any], int]:
     zeros = np.frexp(lowest.astype(np.float64))[1] - 1
     powers = np.where(whole != 0, exponents.astype(np.int64) - 53 + zeros, 0)
     scale = max(0, -int(powers.min(initial=0)))
-    odd, shifts = (whole >> zeros).ravel(), (powers + scale).ravel()
+    odd, shifts = whole >> zeros, powers + scale
+    if (shifts + 53 - zeros).max(initial=0) < 63:
+        return odd << shifts, scale
     integers = np.empty(array.size, dtype=object)
-    if (shifts + 53 - zeros.ravel()).max(initial=0) < 63:
-        integers[:] = (odd << shifts).tolist()
-    else:
-        integers[:] = [fmpz(number) << shift for number, shift in zip(odd.tolist(), shifts.tolist(), strict=True)]
+    integers[:] = [
+        fmpz(number) << shift for number, shift in zip(odd.ravel().tolist(), shifts.ravel().tolist(), strict=True)
+    ]
     return integers.reshape(array.shape), scale

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from suffice.numbers.exact import Rational
 from suffice.shapes.activations import Activation
-from suffice.shapes.limbs import Limbs, concatenate, join, scattered
+from suffice.shapes.limbs import Limbs, concatenate, interleaved, join, scattered
 from suffice.shapes.near_values import FloatLayer, Near, near_values
 from suffice.shapes.parameters import as_integers
 from suffice.shapes.pieces import Pieces
@@ -102,10 +102,8 @@ def propagate(lines: Lines, layer: IntegerLayer) -> Lines:
     product = weights @ concatenate([lines.slopes[:, None], lines.rises, lines.offsets[:, None], lines.shifts])
     half = product.shape[1] // 2
     columns = weights[:, changes.units]
-    rises = scattered(product[:, 1:half], lines.inner, knots) + scattered(columns * changes.rises, changes.knots, knots)
-    shifts = scattered(product[:, half + 1 :], lines.inner, knots) + scattered(
-        columns * changes.shifts, changes.knots, knots
-    )
+    rises = interleaved(product[:, 1:half], lines.inner, columns * changes.rises, changes.knots, knots)
+    shifts = interleaved(product[:, half + 1 :], lines.inner, columns * changes.shifts, changes.knots, knots)
     # Biases, thresholds and offsets must be integers on the new scale; where they are not, refine it.
     scale = lines.scale + layer.weight_scale
     finer = max(layer.bias_scale, *(as_integers(part)[1] for part in _constants(layer.activation)), scale) - scale

@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from suffice.errors import BudgetEnded
+from suffice.errors import BudgetEnded, Undecided
 from suffice.numbers.exact import ONE, ZERO
 from suffice.solvers.knapsacks import Knapsack, knapsack
 from suffice.solvers.problem import Problem
@@ -43,7 +43,7 @@ def _minimal_nodes(problem: Problem) -> Iterator[Items | None]:
     while stack:
         place, freed, chosen = stack.pop()
         rest = order[place:]
-        if any(problem.admits((*freed, *rest, k)) for k in chosen):
+        if _is_in_vain(problem, freed, rest, chosen):
             yield None
             continue
         yield None if rest else _kept(problem, freed)
@@ -52,6 +52,22 @@ def _minimal_nodes(problem: Problem) -> Iterator[Items | None]:
             stack.append((place + 1, (*freed, rest[0]), chosen))
         elif rest:  # blocked already
             stack.append((place + 1, freed, chosen))
+
+
+def _is_in_vain(problem: Problem, freed: Items, rest: Items, chosen: Items) -> bool:
+    """Whether some item that is fixed by choice could be freed beside all others that are or may be.
+
+    What numbers that are only enclosed leave open is asked again further down; where nothing is left it is `Undecided`.
+    """
+    is_open = False
+    for k in chosen:
+        verdict = problem.may_admit((*freed, *rest, k))
+        if verdict:
+            return True
+        is_open |= verdict is None
+    if is_open and not rest:
+        raise Undecided
+    return False
 
 
 def smallest_sets(problem: Problem, cover: Cover) -> Iterator[Items]:
@@ -82,7 +98,7 @@ class Count(NamedTuple):
     Parameters
     ----------
     low, high : int
-        Proven bounds, equal unless a budget ended.
+        Proven bounds, equal unless a budget ended, or a tie left some open.
 
     Examples
     --------
@@ -124,9 +140,29 @@ def count_minimal(problem: Problem, *, max_nodes: int = 100_000) -> Count:
             low += found is not None
         if next(nodes, False) is False:
             return Count(low, low)
-    # No set holds another, and of subsets of n items at most the middle binomial coefficient are such.
+    return Count(low, most_sets(problem))
+
+
+def count_between(problem: Problem, *, max_nodes: int = 100_000) -> Count:
+    """Return bounds on how many minimal sets there are where numbers that are only enclosed leave some sets open.
+
+    Those count that are enough for certain, and no longer, for certain, without any one of their items.
+    """
+    inner = Problem([one.inner for one in problem.constraints], problem.choices)
+    order, nodes, low = set(problem.open), _minimal_nodes(inner), 0
+    for found in islice(nodes, max_nodes):
+        if found is None:
+            continue
+        freed = [k for k in problem.open if k not in set(found)]
+        low += not any(problem.outer.admits([*freed, k]) for k in order.intersection(found))
+    return Count(max(low, 1), most_sets(problem))  # some set is minimal, for all items together are enough
+
+
+def most_sets(problem: Problem) -> int:
+    """Return a bound on how many sets there can be of which none holds another."""
+    # Of the subsets of n items at most the middle binomial coefficient are such.
     count = len(problem.open)
-    return Count(low, math.comb(count, count // 2))
+    return math.comb(count, count // 2)
 
 
 class _Smallest:
@@ -177,7 +213,7 @@ class _Smallest:
         if missing == 0 or missing > len(rest):
             return missing == 0 or problem.choices.is_counting
         if not problem.adds_up:
-            return problem.choices.is_counting and problem.admits((*freed, *rest))
+            return problem.choices.is_counting and bool(problem.may_admit((*freed, *rest)))
         if not problem.choices.is_counting or (problem.max_changed is not None and not problem.choices.is_plain):
             return False
         moving = problem.base + problem.choices.features(freed)
@@ -204,7 +240,7 @@ def _kept(problem: Problem, freed: Sequence[int]) -> Items:
 def _knapsacks(problem: Problem, items: Items, cover: Cover) -> list[Knapsack]:
     """Return what the scenarios of a proof say of the sets of some items that may be freed."""
     assert isinstance(cover.proof, Scenarios)
-    return [knapsack(one, problem.constraints[part], problem, items) for part, one in cover.proof.scenarios]
+    return [knapsack(one, problem.outer.constraints[part], problem, items) for part, one in cover.proof.scenarios]
 
 
 def _surrogates(count: int, cover: Cover, most: int = 8) -> list[Multipliers]:

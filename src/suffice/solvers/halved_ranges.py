@@ -1,42 +1,141 @@
 """How far a fixed feature may go where its function is not made of lines: ends of ranges, enclosed by halving.
 
-Such are features of models with curved and smooth shapes, and with networks past the budget. What a feature lowers the
-score by between its value and another one never falls as that one moves away. So up to where the constraints hold lies
-between the last number tried at which they do for certain and the first at which they do not for certain.
+Such are features of models with curved and smooth shapes, and with networks past the budget. How far a score can fall
+while a feature is between its value and another one never shrinks as that one moves away. So up to where constraints
+hold lies between the last number tried at which they do for certain and the first at which they do not for certain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
 
 from flint import fmpq
 
 from suffice.core.constraint import Constraint, Drop, total
 from suffice.core.drops import Worst, enclose_drops
+from suffice.core.joint import Joint
+from suffice.core.room import no_range, only
+from suffice.core.tangents import Tangents
+from suffice.errors import RadiusError
 from suffice.model.domain import Domain, Span
-from suffice.numbers.exact import ONE, ZERO, Rational
+from suffice.numbers.exact import ONE, Rational
+from suffice.numbers.values import Value
 from suffice.question.row import Row
 from suffice.solvers.ranges import AllowedRange, End
 
 _CLOSE = fmpq(1, 2**32)  # how closely an end is enclosed, relative to how far away it is
+_MOST_ROUNDS = 6  # how often tangents are taken to tell whether constraints hold within a part of a domain
 _FARTHEST = 24  # doublings of the distance before a domain without end is given up
 
 
-class OpenEndError(Exception):
-    """Whether constraints hold further out is not known, and may be once numbers are enclosed more closely."""
+@dataclass(frozen=True)
+class HalvedRoom(ABC):
+    """What is left for a fixed feature beside the free ones, and beside those that were let go before.
+
+    Parameters
+    ----------
+    row, domains : the row, and all values of the features
+    """
+
+    row: Row
+    domains: tuple[Domain, ...]
+
+    @abstractmethod
+    def holds(self, i: int, reach: Domain) -> bool:
+        """Whether every constraint is known to hold within a part of the feature's domain."""
+
+    @abstractmethod
+    def breaks(self, i: int, reach: Domain) -> bool:
+        """Whether some constraint is known to break there."""
+
+    @abstractmethod
+    def without(self, i: int, reach: Domain) -> HalvedRoom:
+        """Return what is left once a feature is let go within a part of its domain."""
+
+    def widest(self, i: int) -> tuple[AllowedRange, Domain]:
+        """Return values around a feature's own for which every constraint holds, as a range and as a domain.
+
+        The range is open where the constraints are known neither to hold nor to break further out.
+        """
+        value, domain = self.row[i], self.domains[i]
+        if not isinstance(value, fmpq) or value in (*domain.categories_, *domain.codes_):
+            labels, is_open = self._labels(i)
+            none = End(None, False)
+            return AllowedRange(none, none, False, labels, (), is_open), Domain(categories_=labels)
+        (low, is_low_open), (high, is_high_open) = (self._end(i, side) for side in (-1, 1))
+        reach = _part(domain, low.at, high.at)
+        is_integers = all(span.is_integers for span in reach.spans)
+        return AllowedRange(low, high, is_integers, (), (), is_low_open or is_high_open), reach
+
+    def _labels(self, i: int) -> tuple[tuple[Value, ...], bool]:
+        """Return labels that a feature may take, and whether that leaves others open."""
+        value, domain = self.row[i], self.domains[i]
+        allowed, is_open = [], False
+        for label in domain.categories_ if value in domain.categories_ else (value,):
+            only = Domain(categories_=(label,))
+            if label == value or self.holds(i, only):
+                allowed.append(label)
+            else:
+                is_open |= not self.breaks(i, only)
+        return tuple(allowed), is_open
+
+    def _end(self, i: int, side: int) -> tuple[End, bool]:
+        """Return how far a feature may go towards a side, and whether that leaves open how much further."""
+        value, domain = self.row[i], self.domains[i]
+        assert isinstance(value, fmpq)
+        limit = _limit(domain, side)
+        is_integers = all(span.is_integers for span in _part(domain, *_sided(value, limit, side)).spans)
+
+        def within(at: Rational | None) -> Domain:
+            return _part(domain, *_sided(value, at, side))
+
+        is_endless = limit is None
+        if limit is None:
+            limit = self._far(i, value, side, within)
+        broken = limit if self.breaks(i, within(limit)) else None
+        if is_endless and broken is None and self.holds(i, within(None)):
+            return End(None, is_included=False), False
+        if broken is None and self.holds(i, within(limit)):
+            return End(limit, is_included=True), is_endless
+
+        def is_safe(at: Rational) -> bool:
+            nonlocal broken
+            if self.holds(i, within(at)):
+                return True
+            broken = at if self.breaks(i, within(at)) else broken
+            return False
+
+        safe, bad = _halved(is_safe, value, limit, is_integers=is_integers)
+        if broken is None:
+            return End(safe, is_included=True), True
+        if broken != bad:
+            _, broken = _halved(lambda at: not self.breaks(i, within(at)), safe, broken, is_integers=is_integers)
+        if is_integers:
+            return End(safe, is_included=True), broken != bad
+        return End(safe, is_included=True, more=abs(broken - safe)), False
+
+    def _far(self, i: int, value: Rational, side: int, within: Callable[[Rational | None], Domain]) -> Rational:
+        """Return a number at which some constraint is known to break, or one far away."""
+        step = ONE
+        for _ in range(_FARTHEST):
+            if self.breaks(i, within(value + side * step)):
+                break
+            step *= 2
+        return value + side * step
 
 
 @dataclass(frozen=True)
-class HalvedRoom:
-    """What is left for a fixed feature beside the free ones, and beside those that were let go before.
+class SeparableHalvedRoom(HalvedRoom):
+    """The room of features that act each for itself: what others take adds up.
 
     Parameters
     ----------
     inner, outer : constraints that admit, and that refuse, only what is certain
     taken, spared : for each constraint how far the others lower the score at most, and at least
     worst : for each constraint the function of each feature
-    row, domains : the row, and all values of the features
     bits : how closely values are enclosed
     """
 
@@ -45,44 +144,26 @@ class HalvedRoom:
     taken: tuple[Drop, ...]
     spared: tuple[Drop, ...]
     worst: tuple[tuple[Worst, ...], ...]
-    row: Row
-    domains: tuple[Domain, ...]
     bits: int
 
-    def without(self, found: AllowedRange, floors: Sequence[Drop]) -> HalvedRoom:
-        """Return what is left once a feature is let go within a range."""
-        taken = tuple(total((one, drop)) for one, drop in zip(self.taken, found.drops, strict=True))
+    def without(self, i: int, reach: Domain) -> SeparableHalvedRoom:
+        """Return what is left once a feature is let go."""
+        ceilings, floors = self._drops(i, reach)
+        taken = tuple(total((one, drop)) for one, drop in zip(self.taken, ceilings, strict=True))
         spared = tuple(total((one, drop)) for one, drop in zip(self.spared, floors, strict=True))
         return replace(self, taken=taken, spared=spared)
 
-    def widest(self, i: int) -> tuple[AllowedRange, tuple[Drop, ...]]:
-        """Return the values around a feature's own for which every constraint holds, and its floors over them.
+    def holds(self, i: int, reach: Domain) -> bool:
+        """Whether every constraint is known to hold."""
+        ceilings, _ = self._drops(i, reach)
+        each = zip(self.inner, self.taken, ceilings, strict=True)
+        return all(constraint.allows(total((taken, drop))) for constraint, taken, drop in each)
 
-        Raises
-        ------
-        OpenEndError
-            If an end is not known to lie before that of the domain, and the constraints not to hold up to there.
-        """
-        value, domain = self.row[i], self.domains[i]
-        if not isinstance(value, fmpq) or value in (*domain.categories_, *domain.codes_):
-            return self._labels(i)
-        low, high = (self._end(i, side) for side in (-1, 1))
-        reach = _part(domain, low.at, high.at)
-        ceilings, floors = self._drops(i, reach)
-        return AllowedRange(low, high, all(span.is_integers for span in reach.spans), (), ceilings), floors
-
-    def _labels(self, i: int) -> tuple[AllowedRange, tuple[Drop, ...]]:
-        value, domain = self.row[i], self.domains[i]
-        others = domain.categories_ if value in domain.categories_ else (value,)
-        allowed = []
-        for label in others:
-            only = Domain(categories_=(label,))
-            if label == value or self._holds(i, only):
-                allowed.append(label)
-            elif not self._breaks(i, only):
-                raise OpenEndError
-        ceilings, floors = self._drops(i, Domain(categories_=tuple(allowed)))
-        return AllowedRange(End(None, False), End(None, False), False, tuple(allowed), ceilings), floors
+    def breaks(self, i: int, reach: Domain) -> bool:
+        """Whether some constraint is known to break."""
+        _, floors = self._drops(i, reach)
+        each = zip(self.outer, self.spared, floors, strict=True)
+        return any(not constraint.allows(total((spared, drop))) for constraint, spared, drop in each)
 
     def _drops(self, i: int, reach: Domain) -> tuple[tuple[Drop, ...], tuple[Drop, ...]]:
         """Return how far a feature lowers each score at most, and at least, within a part of its domain."""
@@ -95,52 +176,73 @@ class HalvedRoom:
             floors += found.floors
         return tuple(ceilings), tuple(floors)
 
-    def _holds(self, i: int, reach: Domain) -> bool:
-        """Whether every constraint is known to hold within a part of the feature's domain."""
-        ceilings, _ = self._drops(i, reach)
-        each = zip(self.inner, self.taken, ceilings, strict=True)
-        return all(constraint.allows(total((taken, drop))) for constraint, taken, drop in each)
 
-    def _breaks(self, i: int, reach: Domain) -> bool:
-        """Whether some constraint is known to break there."""
-        _, floors = self._drops(i, reach)
-        each = zip(self.outer, self.spared, floors, strict=True)
-        return any(not constraint.allows(total((spared, drop))) for constraint, spared, drop in each)
+@dataclass(frozen=True)
+class JointHalvedRoom(HalvedRoom):
+    """The room of features that act together, some of them along curves: worst cases lie between two grounds.
 
-    def _end(self, i: int, side: int) -> End:
-        """Return how far a feature may go towards a side."""
-        value, domain = self.row[i], self.domains[i]
-        assert isinstance(value, fmpq)
-        limit = _limit(domain, side)
-        is_integers = all(span.is_integers for span in _part(domain, *_sided(value, limit, side)).spans)
+    Parameters
+    ----------
+    limits : for each constraint its margin, and how many features may change
+    tangents : for each constraint what is learned of its curves
+    region, free : where features may go, and which of them are free
+    deadline : when to stop learning
+    gone : where features may go that were let go
+    """
 
-        def within(at: Rational | None) -> Domain:
-            return _part(domain, *_sided(value, at, side))
+    limits: tuple[Joint, ...]
+    tangents: tuple[Tangents, ...]
+    region: tuple[Domain, ...]
+    free: frozenset[int]
+    deadline: float
+    gone: tuple[tuple[int, Domain], ...] = ()
+    _known: dict[tuple[int, Domain], tuple[bool, bool]] = field(default_factory=dict, compare=False, repr=False)
 
-        if limit is None:
-            limit = self._far(i, value, side, within)
-            if limit is None:
-                return End(None, is_included=False)
-        elif self._holds(i, within(limit)):
-            return End(limit, is_included=True)
-        safe, bad = _halved(lambda at: self._holds(i, within(at)), value, limit, is_integers=is_integers)
-        if not self._breaks(i, within(limit)):
-            raise OpenEndError
-        _, broken = _halved(lambda at: not self._breaks(i, within(at)), safe, limit, is_integers=is_integers)
-        if is_integers and broken != bad:
-            raise OpenEndError
-        return End(safe, is_included=True, more=ZERO if is_integers else abs(broken - safe))
+    def without(self, i: int, reach: Domain) -> JointHalvedRoom:
+        """Return what is left once a feature is let go."""
+        return replace(self, gone=(*self.gone, (i, reach)), _known={})
 
-    def _far(self, i: int, value: Rational, side: int, within: Callable[[Rational | None], Domain]) -> Rational | None:
-        """Return a number at which some constraint is known to break; None if all hold however far it goes."""
-        step = ONE
-        for _ in range(_FARTHEST):
-            if self._breaks(i, within(value + side * step)):
-                return value + side * step
-            step *= 2
-        if self._holds(i, within(None)):
-            return None
-        raise OpenEndError
+    def holds(self, i: int, reach: Domain) -> bool:
+        """Whether every constraint is known to hold."""
+        return self._told(i, reach)[0]
+
+    def breaks(self, i: int, reach: Domain) -> bool:
+        """Whether some constraint is known to break."""
+        return self._told(i, reach)[1]
+
+    def _told(self, i: int, reach: Domain) -> tuple[bool, bool]:
+        """Return both, with tangents taken until one of them is so, or no more tell."""
+        key = i, reach
+        if key not in self._known:
+            always = dict((*self.gone, key))
+            region = [
+                self.region[k] if k in self.free else always[k] if k in always else only(x)
+                for k, x in enumerate(self.row)
+            ]
+            try:
+                self._known[key] = self._closest(region, always)
+            except RadiusError:  # what is free has been looked at before
+                raise no_range(self.tangents[0].landscape.names[i]) from None
+        return self._known[key]
+
+    def _closest(self, region: Sequence[Domain], always: Collection[int]) -> tuple[bool, bool]:
+        found = self._seen(region, always)
+        for _ in range(_MOST_ROUNDS):
+            if any(found) or time.monotonic() >= self.deadline or not any(one.has_more for one in self.tangents):
+                break
+            for one in self.tangents:
+                one.learn()
+            found = self._seen(region, always)
+        return found
+
+    def _seen(self, region: Sequence[Domain], always: Collection[int]) -> tuple[bool, bool]:
+        """Return whether all constraints hold, and whether some break, by what is learned so far."""
+        sides = []
+        for limit, tangents in zip(self.limits, self.tangents, strict=True):
+            inner, outer = tangents.grounds(region, self.deadline)
+            both = Joint(limit.margin, inner, limit.is_strict, limit.max_changed, limit.gap, outer)
+            sides.append((both.inner.holds(self.free, always), both.outer.holds(self.free, always)))
+        return all(inner for inner, _ in sides), not all(outer for _, outer in sides)
 
 
 def _halved(

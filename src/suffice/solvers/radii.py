@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from suffice.core.constraint import NO_DROP, Constraint
 from suffice.core.extent import Extent
@@ -20,15 +20,18 @@ class Stretch(NamedTuple):
     reach: Extent
     cover: Cover
     proof: Proof  # that from where it begins nothing costs less
+    least: int  # what any set costs at least, from where it begins; less than the cover does only at a tie
 
 
-def sizes_by_radius(
-    path: RadiusPath, solve: Callable[[Sequence[Constraint]], Cover], until: Rational | None
-) -> tuple[tuple[Stretch, ...], bool]:
+Solve: TypeAlias = Callable[[Sequence[Constraint]], tuple[Cover, int]]
+
+
+def sizes_by_radius(path: RadiusPath, solve: Solve, until: Rational | None) -> tuple[tuple[Stretch, ...], bool]:
     """Return how the least cost of a sufficient set grows with the radius, with the exact radii where it does.
 
     With it whether that is all up to `until`. Where the budget of `solve` ends after the first set, what is known by
-    then is kept: up to the end of the last stretch it is the same.
+    then is kept: up to the end of the last stretch it is the same. `solve` returns a best set as far as is known, and
+    what every one costs at least.
 
     Notes
     -----
@@ -36,7 +39,7 @@ def sizes_by_radius(
     goes from the end of one set's reach to a best set just beyond, and a stretch ends where that one costs more.
     """
     stretches: list[Stretch] = []
-    cover, known = _best(solve, path.at(ZERO), ZERO), ZERO
+    (cover, least), known = _best(solve, path.at(ZERO), ZERO), ZERO
     proof = cover.proof  # made where the stretch begins
     while True:
         fixed = set(cover.fixed)
@@ -44,31 +47,31 @@ def sizes_by_radius(
         if until is not None and (reach.radius is None or reach.radius + 2 * reach.more >= until):
             is_last = reach.radius is None or reach.radius > until or (reach.radius == until and reach.is_attained)
             try:
-                last = cover if is_last else _best(solve, path.at(until), until)
+                last, bound = (cover, least) if is_last else _best(solve, path.at(until), until)
             except BudgetError:
-                return (*stretches, Stretch(_up_to(reach, until), cover, proof)), False
+                return (*stretches, Stretch(_up_to(reach, until), cover, proof, least)), False
             if last.cost > cover.cost:
-                stretches.append(Stretch(_up_to(reach, until), cover, proof))
-                proof = last.proof
-            return (*stretches, Stretch(Extent(until, is_attained=True), last, proof)), True
+                stretches.append(Stretch(_up_to(reach, until), cover, proof, least))
+                proof, least = last.proof, bound
+            return (*stretches, Stretch(Extent(until, is_attained=True), last, proof, least)), True
         if reach.radius is None:
             try:
-                last = cover if reach.is_attained else _best(solve, path.at(None), None)
+                last, bound = (cover, least) if reach.is_attained else _best(solve, path.at(None), None)
             except BudgetError:
-                return (*stretches, Stretch(reach, cover, proof)), False
+                return (*stretches, Stretch(reach, cover, proof, least)), False
             if last.cost > cover.cost:
-                stretches.append(Stretch(reach, cover, proof))
-                proof = last.proof
-            return (*stretches, Stretch(Extent(None, is_attained=True), last, proof)), True
+                stretches.append(Stretch(reach, cover, proof, least))
+                proof, least = last.proof, bound
+            return (*stretches, Stretch(Extent(None, is_attained=True), last, proof, least)), True
         known = reach.radius + 2 * reach.more  # surely beyond
         beyond = path.above(known) if reach.is_attained and not reach.more else path.at(known)
         try:
-            following = _best(solve, beyond, reach.radius)
+            following, bound = _best(solve, beyond, reach.radius)
         except BudgetError:
-            return (*stretches, Stretch(reach, cover, proof)), False
-        if following.cost > cover.cost:
-            stretches.append(Stretch(reach, cover, proof))
-            proof = following.proof
+            return (*stretches, Stretch(reach, cover, proof, least)), False
+        if following.cost > cover.cost or bound > least:
+            stretches.append(Stretch(reach, cover, proof, least))
+            proof, least = following.proof, bound
         cover = following
 
 
@@ -78,17 +81,15 @@ def _up_to(reach: Extent, until: Rational) -> Extent:
     return reach if is_before else Extent(until, is_attained=False)
 
 
-def _best(
-    solve: Callable[[Sequence[Constraint]], Cover], constraints: Sequence[Constraint], radius: Rational | None
-) -> Cover:
-    cover = solve(constraints)
+def _best(solve: Solve, constraints: Sequence[Constraint], radius: Rational | None) -> tuple[Cover, int]:
+    cover, least = solve(constraints)
     if not cover.is_best:
         where = "on the whole domain" if radius is None else f"at the radius {brief(radius)}"
         raise BudgetError(
             f"{where} the least cost is only known to lie between {cover.lower_bound} and {cover.cost}; "
             "raise max_nodes or max_seconds"
         )
-    return cover
+    return cover, least
 
 
 class Nearest(NamedTuple):

@@ -34,6 +34,7 @@ class AllowedRange(NamedTuple):
     is_integers: bool
     values: tuple[Value, ...]
     drops: tuple[Drop, ...]
+    is_open: bool = False  # whether a tie leaves open that more values are allowed
 
     def reach(self, domain: Domain) -> Reach:
         """Return which values of the feature's domain these are."""

@@ -161,8 +161,9 @@ def enclose_minimum(part: Part, width: float, seconds: float) -> tuple[Rational,
     bounded.
     """
     deadline = time.process_time() + seconds
-    search = _Search(part, rigorous_bounds(part))
+    multiple = part.component.multiplier
+    search, width = _Search(part.times(multiple), rigorous_bounds(part.times(multiple))), multiple * width
     while search.reached - search.lower_bound > width and time.process_time() < deadline:
         if not search.refine(search.reached - width):
             break
-    return rational(search.lower_bound), part.component(part.value_of(rational(search.reached_at)))
+    return rational(search.lower_bound) / multiple, part.component(part.value_of(rational(search.reached_at)))

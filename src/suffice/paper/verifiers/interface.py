@@ -22,6 +22,7 @@ from typing import NamedTuple
 from suffice.numbers.exact import Rational, nearest_float
 from suffice.numbers.values import Value
 from suffice.paper.instance import Query
+from suffice.paper.verifiers.reduced import reduced
 
 
 class Verdict(Enum):
@@ -89,6 +90,7 @@ class Verifier(ABC):
 
     name: str
     trust: Trust
+    takes_any_region = False  # whether `reply` sees the query as it is; otherwise networks on intervals (see `reduced`)
 
     def __init__(self) -> None:
         self.asked: list[tuple[Query, Answer]] = []
@@ -100,7 +102,10 @@ class Verifier(ABC):
 
     @abstractmethod
     def reply(self, query: Query, seconds: float) -> Reply:
-        """Return a verdict on one query with at least one part, within so many CPU seconds."""
+        """Return a verdict on one query with at least one part, within so many CPU seconds.
+
+        Unless the verifier takes any region, every part is a network on an interval.
+        """
 
     def ask(self, queries: Sequence[Query], seconds: float) -> Answer:
         """Return whether all of some queries hold; the first that does not is the answer."""
@@ -129,9 +134,10 @@ class Verifier(ABC):
 
     def _ask_one(self, query: Query, seconds: float) -> Answer:
         if not query.parts:  # nothing is free: no network to ask about
-            return _settled(query.constant > 0 or (query.constant == 0 and not query.is_strict))
+            return _settled(_does_hold(query))
         began = self._cpu_seconds()
-        verdict, point, note = self.reply(query, seconds)
+        ask = self.reply if self.takes_any_region else self._reply_about_networks
+        verdict, point, note = ask(query, seconds)
         spent = self._cpu_seconds() - began
         value = None
         if verdict is Verdict.COUNTEREXAMPLE:
@@ -143,6 +149,21 @@ class Verifier(ABC):
         answer = Answer(verdict, point if verdict is Verdict.COUNTEREXAMPLE else None, value, note.strip(), spent, 1)
         self.asked.append((query, answer))
         return answer
+
+    def _reply_about_networks(self, query: Query, seconds: float) -> Reply:
+        """Return a verdict on the networks of a query; what takes listed values only is settled by looking at them."""
+        asked = reduced(query)
+        if asked.query.parts:
+            verdict, point, note = self.reply(asked.query, seconds)
+            return Reply(verdict, None if point is None else asked.restored(point), note)
+        if _does_hold(asked.query):
+            return HOLDS
+        return Reply(Verdict.COUNTEREXAMPLE, asked.restored(()))
+
+
+def _does_hold(query: Query) -> bool:
+    """Whether a query without free features holds."""
+    return query.constant > 0 or (query.constant == 0 and not query.is_strict)
 
 
 def _settled(does_hold: bool) -> Answer:
@@ -186,7 +207,7 @@ class Parallel(Verifier):
     def __init__(self, verifier: Verifier, workers: int) -> None:
         super().__init__()
         self.verifier, self.workers = verifier, workers
-        self.name, self.trust = verifier.name, verifier.trust
+        self.name, self.trust, self.takes_any_region = verifier.name, verifier.trust, verifier.takes_any_region
         self._pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Parallel:

@@ -170,7 +170,7 @@ def solve(question: Any) -> tuple[str, list[float] | None]:
 
 
 def _arrays(part: Part) -> Arrays:
-    layers = part.component.layers
+    layers = part.component.layers.fused
     if not layers.is_relu:
         raise VerifierError(f"this verifier takes plain ReLU networks only; {part.component.name!r} has other units")
     return layers.weights, layers.biases

@@ -125,7 +125,7 @@ def _unscaled(query: Query, scaled: list[float]) -> tuple[Value, ...]:
 
 
 def _encode(part: Part, tiny: float) -> Encoded:
-    layers = part.component.layers
+    layers = part.component.layers.fused
     if not layers.is_relu:
         raise VerifierError(f"Marabou is asked about plain ReLU networks only; {part.component.name!r} has other units")
     low, high = map(nearest_float, part.scaled)

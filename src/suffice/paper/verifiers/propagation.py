@@ -13,21 +13,25 @@ an error in a slope counts there too, since `|s| ≤ 1`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from flint import fmpq
 from numpy.typing import NDArray
 
 from suffice.core.drops import bound_drops
 from suffice.errors import VerifierError
 from suffice.numbers.exact import Rational, nearest_float, rational
-from suffice.paper.instance import Part
+from suffice.numbers.values import Value
+from suffice.paper.instance import Component, Part
 from suffice.paper.layers import Floats, Layers
 from suffice.shapes import Activation
 from suffice.shapes.pieces import combine
 
 _ULP = 2.0**-53
+_FEW = 32  # values that are all evaluated exactly
 _TINY = 1e-300  # more than all that underflow can lose in one step
 
 
@@ -132,24 +136,60 @@ def _enclose(activation: Activation, low: Floats, high: Floats) -> tuple[Floats,
 
 @lru_cache(maxsize=4096)
 def outer_bounds(part: Part) -> tuple[Rational, Rational]:
-    """Return bounds of a component over its region: one propagation of a network, exact extremes of anything else."""
-    try:
-        layers = part.component.layers
-    except VerifierError:
+    """Return bounds of a component's lowest value over its region.
+
+    For a network these are the bounds of one propagation (the paper's α_i and β_i); where values are listed, the lowest
+    itself; of anything else, the exact extremes.
+    """
+    if part.values is not None:
+        return (lowest(part).value,) * 2
+    if not part.component.has_network:
         return _exact_bounds(part)
     low, high = enclosing_floats(part)
-    bottom, top = bound(layers, np.array([low]), np.array([high]))
+    bottom, top = bound(part.component.whole.layers, np.array([low]), np.array([high]))
     if not (np.isfinite(bottom[0]) and np.isfinite(top[0])):
         raise VerifierError(f"the bounds of {part.component.name!r} overflow; its weights or its region are too large")
-    return rational(bottom[0]), rational(top[0])
+    return rational(bottom[0]) / part.component.multiplier, rational(top[0]) / part.component.multiplier
+
+
+class Lowest(NamedTuple):
+    """A value of a feature at which its component is lowest, and how low."""
+
+    at: Value
+    value: Rational
+
+
+@lru_cache(maxsize=4096)
+def lowest(part: Part) -> Lowest:
+    """Return where a component is lowest among the listed values of its region, exactly."""
+    assert part.values is not None
+    found = [Lowest(value, part.component(value)) for value in _candidates(part.component, part.values)]
+    return min(found, key=lambda one: one.value)
+
+
+def _candidates(component: Component, values: Sequence[Value]) -> Sequence[Value]:
+    """Return the values that can be the lowest: of many numbers, bounds at each rule most of them out."""
+    numbers = [value for value in values if isinstance(value, fmpq) and component.is_network_on(value, value)]
+    if len(numbers) <= _FEW or not component.has_network:
+        return values
+    ends = [_around((number - component.center) / component.scale) for number in numbers]
+    low, high = (np.array(column) for column in zip(*ends, strict=True))
+    bottom, top = bound(component.whole.layers, low, high)
+    ruled_out = {number for number, low in zip(numbers, bottom, strict=True) if low > top.min()}
+    return [value for value in values if value not in ruled_out]
 
 
 def enclosing_floats(part: Part) -> tuple[float, float]:
     """Return floats around the interval that a part's network sees."""
     low, high = part.scaled
-    bottom, top = nearest_float(low), nearest_float(high)
-    bottom = bottom if rational(bottom) <= low else float(np.nextafter(bottom, -np.inf))
-    return bottom, top if rational(top) >= high else float(np.nextafter(top, np.inf))
+    return _around(low)[0], _around(high)[1]
+
+
+def _around(number: Rational) -> tuple[float, float]:
+    """Return the float itself, or the two that a number lies between."""
+    near = nearest_float(number)
+    low = near if rational(near) <= number else float(np.nextafter(near, -np.inf))
+    return low, near if rational(near) >= number else float(np.nextafter(near, np.inf))
 
 
 def _exact_bounds(part: Part) -> tuple[Rational, Rational]:

@@ -136,7 +136,7 @@ def onnx_of(query: Query, precision: str = "float32") -> bytes:
 
     last = ""
     for k, part in enumerate(query.parts):
-        layers = part.component.layers
+        layers = part.component.layers.fused
         if not layers.is_relu:
             raise VerifierError(
                 f"{part.component.name!r} has other units than ReLU; VNN-COMP tools are asked about those"
