@@ -209,12 +209,19 @@ add(
     refused="the median of its trees",
 )
 for kind in ("RandomForestClassifier", "ExtraTreesClassifier"):
-    add(SK, kind, lambda kind=kind: make(f"{ENS}.{kind}", n_estimators=5), refused="trees that use several columns")
+    add(SK, kind, lambda kind=kind: make(f"{ENS}.{kind}", n_estimators=5), refused="shares of classes in leaves")
+add(
+    SK,
+    "RandomForestRegressor(max_depth=2)",
+    lambda: make(f"{ENS}.RandomForestRegressor", max_depth=2, n_estimators=20, random_state=0),
+    target="number",
+    table="number gaps",
+)
 add(
     SK,
     "DecisionTreeClassifier",
     lambda: make("sklearn.tree.DecisionTreeClassifier"),
-    refused="several columns on one path",
+    refused="shares of classes in leaves",
 )
 add(SK, "KNeighborsClassifier", lambda: make("sklearn.neighbors.KNeighborsClassifier"), refused="compares whole rows")
 add(SK, "MLPClassifier", lambda: make("sklearn.neural_network.MLPClassifier", max_iter=20), refused="mixes all columns")
@@ -513,6 +520,7 @@ add(
 )
 add(EBM, "CalibratedClassifierCV(EBM, ensemble=False)", lambda: make(CAL, ebm(max_rounds=20), ensemble=False, cv=2))
 add(EBM, "interpret's LogisticRegression", lambda: make(f"{GLASS}.LogisticRegression"))
+add(EBM, "interpret's APLRClassifier", lambda: make(f"{GLASS}.APLRClassifier", m=20, max_interaction_level=0))
 add(EBM, "interpret's LinearRegression", lambda: make(f"{GLASS}.LinearRegression"), target="number")
 add(
     EBM,
@@ -619,6 +627,14 @@ add_fit(XGB, "early stopping by callback", stopped, precision=1e-4)
 add_fit(XGB, "early stopping, after load_model", lambda: stopped(reload=True), precision=1e-4)
 add(XGB, "dart", lambda: xgb(booster="dart", rate_drop=0.2), target="bits", precision=1e-4)
 add(XGB, "gblinear", lambda: scaled(xgb(booster="gblinear")), target="bits", precision=1e-4)
+add(XGB, "gblinear, 3 classes", lambda: scaled(xgb(booster="gblinear")), target="three", precision=1e-4)
+add(
+    XGB,
+    "multi_strategy='multi_output_tree'",
+    lambda: xgb(multi_strategy="multi_output_tree"),
+    target="three",
+    refused="a score for each class in every leaf",
+)
 add(XGB, "poisson", lambda: xgb("Regressor", objective="count:poisson"), target="count", means=np.exp, precision=1e-4)
 add(
     XGB,
@@ -907,6 +923,13 @@ for kind, options in (("OneHotEncoder", {}), ("MeanEncoder", {}), ("WoEEncoder",
         table="mixed",
         target="bits",
     )
+add(
+    FE,
+    "DecisionTreeDiscretiser + LR",
+    lambda: pipe(make(f"{FE}.discretisation.DecisionTreeDiscretiser", regression=False), lr()),
+    target="bits",
+    refused="keeps a GridSearchCV for 'age'",
+)
 add(FE, "EqualFrequencyDiscretiser + LR", lambda: pipe(make(f"{FE}.discretisation.EqualFrequencyDiscretiser"), lr()))
 add(
     FE,
@@ -985,6 +1008,24 @@ def aplr(kind, target, level=0):
 
 add_fit("aplr", "APLRRegressor(max_interaction_level=0)", lambda: aplr("Regressor", "number"))
 add_fit("aplr", "APLRClassifier(max_interaction_level=0)", lambda: aplr("Classifier", "names"))
+add(
+    "aplr",
+    "FixedThresholdClassifier(APLRClassifier)",
+    lambda: make(
+        f"{SEARCH}.FixedThresholdClassifier",
+        make("aplr.APLRClassifier", max_interaction_level=0, m=40),
+        threshold=0.3,
+        pos_label="yes",
+    ),
+)
+add(
+    "aplr",
+    "CalibratedClassifierCV(APLRClassifier, isotonic, ensemble=False)",
+    lambda: make(
+        CAL, make("aplr.APLRClassifier", max_interaction_level=0, m=40), method="isotonic", ensemble=False, cv=2
+    ),
+)
+add_fit("aplr", "APLRClassifier, 3 classes", lambda: aplr("Classifier", "three"))
 add_fit("aplr", "APLRRegressor()", lambda: aplr("Regressor", "number", 1))
 
 

@@ -13,10 +13,12 @@ from sklearn.cluster import KMeans  # noqa: E402
 from sklearn.compose import ColumnTransformer  # noqa: E402
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis  # noqa: E402
 from sklearn.ensemble import (  # noqa: E402
+    ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    RandomForestRegressor,
     VotingRegressor,
 )
 from sklearn.feature_selection import SelectKBest, VarianceThreshold  # noqa: E402
@@ -49,6 +51,7 @@ from sklearn.preprocessing import (  # noqa: E402
     StandardScaler,
 )
 from sklearn.svm import SVC, LinearSVC, OneClassSVM  # noqa: E402
+from sklearn.tree import DecisionTreeRegressor  # noqa: E402
 
 NAMES = ["age", "job", "income", "visits", "plan"]
 
@@ -271,6 +274,26 @@ def test_gradient_boosting(kind, classes, options):
     told = " ".join(map(str, options.values()))
     ask = asking(pipeline)
     check(f"GradientBoosting {classes} {told}", model, ask, package="scikit-learn", radii=(3.0, np.inf))
+
+
+@pytest.mark.parametrize(
+    ("kind", "depth"),
+    [(DecisionTreeRegressor, 1), (DecisionTreeRegressor, 2), (RandomForestRegressor, 2), (ExtraTreesRegressor, 1)],
+)
+def test_trees_and_forests_that_predict_numbers(kind, depth):
+    X = frame().drop(columns="job")
+    options = {} if kind is DecisionTreeRegressor else {"n_estimators": 7}
+    fitted_ = kind(max_depth=depth, random_state=0, **options).fit(X, target(frame(), 0))
+    model = suffice.from_model(fitted_)
+    assert bool(model.pairs) == (depth == 2)
+    assert all(MISSING in domain.codes_ for domain in model.domains)
+
+    def ask(rows):
+        return fitted_.predict(pandas.DataFrame(rows, columns=X.columns).astype(float))
+
+    check(f"{kind.__name__} of depth {depth}", model, ask, package="scikit-learn", radii=(3.0, np.inf))
+    with pytest.raises(AdapterError, match="a path of a tree uses three features or more"):
+        suffice.from_model(kind(max_depth=4, random_state=0).fit(X, target(frame(), 0)))
 
 
 def test_gradient_boosting_rounds_to_float32_and_takes_no_missing_cells():

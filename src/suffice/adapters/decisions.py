@@ -63,7 +63,7 @@ def _with_threshold(obj: Any, inner: Draft, method: str, threshold: float, posit
         return np.asarray(values >= threshold)
 
     ties: Literal["positive", "negative"] = "negative" if is_first else "positive"
-    if inner.response is None and threshold == (0.5 if method == "predict_proba" else 0.0):
+    if inner.response in (None, clipped_logistic) and threshold == (0.5 if method == "predict_proba" else 0.0):
         return restored(inner, source, ties)
     return with_cut(inner, source, is_second)
 
@@ -93,6 +93,11 @@ def logistic(scores: NDArray[Any]) -> NDArray[Any]:
     from scipy.special import expit
 
     return np.asarray(expit(scores))
+
+
+def clipped_logistic(scores: NDArray[Any]) -> NDArray[Any]:
+    """Return the logistic function of scores that are first cut at -16 and 16, as APLR computes it."""
+    return logistic(np.clip(scores, -16, 16))
 
 
 def restored(inner: Draft, source: str, ties: Literal["positive", "negative"]) -> Draft:

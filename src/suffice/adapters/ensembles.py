@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.adapters.cells import plain_classes, table_maker
-from suffice.adapters.decisions import restored
+from suffice.adapters.decisions import clipped_logistic, restored
 from suffice.adapters.draft import Draft
 from suffice.adapters.parts import Part, aligned, mains_of, new_model, parts_of, sum_parts, with_parts
 from suffice.errors import AdapterError
@@ -71,7 +71,7 @@ def one_vs_rest(obj: Any, inside: Inside) -> Draft:
         source=source,
         live=_stacked(drafts, factors),
         chances=None,
-        saturates=None if has_scores else "above",
+        saturates=None if has_scores else "above" if all(draft.response is None for draft in drafts) else "both",
         precision=max(draft.precision for draft in drafts),
         cut=ZERO,
         raw=ONE,
@@ -80,7 +80,7 @@ def one_vs_rest(obj: Any, inside: Inside) -> Draft:
 
 
 def _binary(draft: Draft, source: str) -> Draft:
-    if draft.model.task != "binary" or draft.response is not None:
+    if draft.model.task != "binary" or draft.response not in (None, clipped_logistic):
         raise AdapterError(f"{source} is read around models with one score each; {draft.source} is none")
     return draft
 
@@ -165,7 +165,10 @@ def _joined(
 def _numbers(draft: Draft, source: str) -> Draft:
     is_sum = draft.link == "score" and draft.predicts in (None, "score") and draft.curve is None
     if draft.model.task != "regression" or not is_sum:
-        raise AdapterError(f"{source} is read around regressors that predict a sum; {draft.source} does not")
+        raise AdapterError(
+            f"{source} is read around regressors that predict a sum; {draft.source} predicts a function of one (it has "
+            "a link, or cuts its predictions as APLR does); convert the model inside"
+        )
     return draft
 
 
