@@ -1,6 +1,6 @@
 """Rows of a batch against the same rows alone: the same sets, in the same order, whatever is asked.
 
-    python benchmarks/identity.py [--rows 100000] [--seed 0] [--processes 2]
+    python benchmarks/identity.py [--rows 100000] [--seed 0] [--processes 2] [--same 20]
 
 Models are drawn at random and made to be awkward: values on grids, so that drops tie and sums meet margins; cuts at
 thirds, which are no floats; denormal and huge numbers, shapes that are all tiny or all huge; shapes that fall for ever,
@@ -325,6 +325,7 @@ def main():
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--same", type=int, default=20, help="questions asked with several threads and processes")
     given = parser.parse_args()
     began, rows, settled, seed, kinds = time.process_time(), 0, 0, given.seed, Counter()
     while rows < given.rows:
@@ -338,7 +339,9 @@ def main():
     for (kind, status), times in sorted(kinds.items()):
         print(f"  {kind:10} {status:8} {times:,}")
     print(f"{time.process_time() - began:.0f} s of the processor")
-    count = threads_and_processes(20, given.processes)
+    if not given.same:
+        return
+    count = threads_and_processes(given.same, given.processes)
     print(f"threads and processes give the same bytes ({count} questions, and four of 20,000 rows)")
 
 

@@ -1,7 +1,7 @@
 """Smooth and curved shapes: how much they cost beside the same networks with ReLU, and what is proven.
 
     python benchmarks/smooth.py [--parts networks splines deep] [--rows 20] [--certificates 3] [--sets breast heloc]
-        [--data FOLDER] [--units 64 64 32]
+        [--activations relu tanh gelu silu softplus elu] [--knots 5 10 25 50] [--data FOLDER] [--units 64 64 32]
 
 NAMs of one network a feature are trained with each activation on two data sets, and logistic regressions on cubic
 splines of 5 to 50 knots. For rows of the table, at a radius of half a standard deviation, each line says how many cells
@@ -132,11 +132,19 @@ def certified(explainer: Explainer, rows: np.ndarray) -> str:
     return f"{written:6.2f} s {checked:6.2f} s {size:7,.0f}"
 
 
-def networks(name: str, inputs: np.ndarray, y: np.ndarray, units: list[int], count: int, certificates: int) -> None:
+def networks(
+    name: str,
+    inputs: np.ndarray,
+    y: np.ndarray,
+    activations: list[str],
+    units: list[int],
+    count: int,
+    certificates: int,
+) -> None:
     scaled = (inputs - inputs.mean(axis=0)) / np.maximum(inputs.std(axis=0), 1e-9)
     chosen = scaled[np.random.default_rng(0).permutation(len(scaled))[:count]]
     usual = None
-    for activation in ACTIVATIONS:
+    for activation in activations:
         stack = trained(scaled, y, units, activation)
         with torch.no_grad():
             right = ((stack(torch.tensor(scaled, dtype=torch.float32)) > 0).numpy() == (y > 0.5)).mean()
@@ -152,8 +160,8 @@ def networks(name: str, inputs: np.ndarray, y: np.ndarray, units: list[int], cou
         )
 
 
-def splines(inputs: np.ndarray, y: np.ndarray, count: int) -> None:
-    for knots in (5, 10, 25, 50):
+def splines(inputs: np.ndarray, y: np.ndarray, every: list[int], count: int, certificates: int) -> None:
+    for knots in every:
         steps = StandardScaler(), SplineTransformer(n_knots=knots, degree=3), LogisticRegression(max_iter=500)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -162,7 +170,7 @@ def splines(inputs: np.ndarray, y: np.ndarray, count: int) -> None:
         explainer = Explainer(model)
         first, later, proven, size = ask_rows(explainer, inputs[:count])
         told = f"{made:8.2f} s read {first * 1e3:8.1f} ms first {later * 1e3:8.1f} ms {proven:7.0%} {size:6.2f}"
-        print(f"splines {knots:3d} knots {told} {certified(explainer, inputs[:count])}")
+        print(f"splines {knots:3d} knots {told} {certified(explainer, inputs[:certificates])}")
 
 
 def deep(inputs: np.ndarray, y: np.ndarray, count: int) -> None:
@@ -203,6 +211,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20)
     parser.add_argument("--certificates", type=int, default=3)
     parser.add_argument("--sets", nargs="+", default=["breast", "heloc"], choices=["breast", "heloc"])
+    parser.add_argument("--activations", nargs="+", default=list(ACTIVATIONS), choices=list(ACTIVATIONS))
+    parser.add_argument("--knots", nargs="+", type=int, default=[5, 10, 25, 50])
     parser.add_argument("--data")
     parser.add_argument("--units", nargs="+", type=int, default=[64, 64, 32])
     asked = parser.parse_args()
@@ -213,10 +223,10 @@ def main() -> None:
     )
     for name in asked.sets if "networks" in asked.parts else ():
         inputs, y = table(name, asked.data)
-        networks(name, inputs, y, asked.units, asked.rows, asked.certificates)
+        networks(name, inputs, y, asked.activations, asked.units, asked.rows, asked.certificates)
     inputs, y = table("breast", asked.data)
     if "splines" in asked.parts:
-        splines(inputs, y, asked.rows)
+        splines(inputs, y, asked.knots, asked.rows, asked.certificates)
     if "deep" in asked.parts:
         deep(inputs, y, asked.rows)
 

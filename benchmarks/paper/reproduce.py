@@ -5,9 +5,10 @@
     python benchmarks/paper/reproduce.py table1 ...
 
 Items: table1 (sizes and times), size-over-time, table2 (sampling against proof), table3 (radius), regression (one- and
-two-sided claims), features-over-time, processors, xi-histogram, xi-time, table4 (near-identical features), verifiers
-(all of them on the same rows, and their time over that of `Explainer.explain`). Each writes CSV, a picture where the
-paper has one (PNG and PDF), and a Markdown page with the paper's numbers beside ours.
+two-sided claims), deployed (Table 1 on ensembles, with categories), features-over-time, processors, xi-histogram,
+xi-time, table4 (near-identical features), verifiers (all of them on the same rows, and their time over that of
+`Explainer.explain`). Each writes CSV, a picture where the paper has one (PNG and PDF), and a Markdown page with the
+paper's numbers beside ours.
 
 FOLDER holds the CSV files that `suffice.datasets` reads; sets that are not there are left out, and the pages say so.
 Models and measured runs are kept in `--store` (default: .cache/paper): a run that was killed goes on where it stopped.

@@ -124,7 +124,7 @@ class VerifierError(SufficeError, RuntimeError):
 
 
 class PieceBudgetError(SufficeError, RuntimeError):
-    """A network has more affine pieces than the budget allows; `layer` is 0 where it is asked about without end."""
+    """A network has more affine pieces than the budget allows; `layer` is 0 where curves stand beside it."""
 
     def __init__(self, feature: str, budget: int, layer: int) -> None:
         super().__init__(feature, budget, layer)  # every fact in `args`: survives pickling
@@ -133,9 +133,7 @@ class PieceBudgetError(SufficeError, RuntimeError):
     def __str__(self) -> str:
         many = f"the network of feature {self.feature!r} has more than max_pieces = {self.budget} affine pieces"
         if not self.layer:
-            return (
-                f"{many}, so it is only known where a region has ends; give a radius or a domain, or raise max_pieces"
-            )
+            return f"{many}, and there are curves beside it; raise max_pieces"
         return f"{many} after layer {self.layer}; raise max_pieces, or use a smaller network"
 
 

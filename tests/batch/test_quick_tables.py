@@ -12,7 +12,7 @@ from oracles import infimum_by_sampling
 
 from suffice.batch import quick_lines
 from suffice.batch.lookup import exact_table
-from suffice.batch.quick_tables import quick_table
+from suffice.batch.quick_tables import FeatureAsked, quick_tables
 from suffice.model.domain import Domain
 from suffice.numbers.values import MISSING
 from suffice.shapes.pieces import Pieces
@@ -124,7 +124,7 @@ def test_values_and_drops_are_off_by_no_more_than_their_bounds(seed):
         one, two = first.pieces, second.pieces
         drops, by = ([one, two], [first, second]) if rng.random() < 0.5 else ([one, one.negated], [first, None])
         reach = None if radius is None else exact(radius)
-        table = quick_table(domain, reach, [one], drops, terms=5)
+        (table,) = quick_tables([FeatureAsked(domain, reach, [one], drops)], terms=5)
         plain = exact_table(domain, reach, values=[one], drops=drops, terms=5)
         if table is None:
             continue
@@ -165,7 +165,7 @@ def test_integers_have_the_tables_of_exact_arithmetic(seed):
         one = Drawn(rng, ()).pieces
         domain = rng.choice([Domain.integers(-4, 5), Domain.integers(), Domain.integers(0)])
         radius = rng.choice([None, exact(Fraction(1)), exact(Fraction(5, 2)), exact(Fraction(1, 2))])
-        table = quick_table(domain, radius, [one], [one, one.negated], terms=3)
+        (table,) = quick_tables([FeatureAsked(domain, radius, [one], [one, one.negated])], terms=3)
         plain = exact_table(domain, radius, values=[one], drops=[one, one.negated], terms=3)
         if table is None:
             continue
@@ -197,6 +197,6 @@ def test_networks_seldom_need_exact_arithmetic(monkeypatch):
         [exact(one) for one in part] for part in ([x for x, _ in points], slopes, offsets, [y for _, y in points])
     )
     one = Pieces.tidy(*columns)
-    table = quick_table(Domain.reals(), exact(Fraction(1, 9)), [one], [one, one.negated], terms=1)
+    (table,) = quick_tables([FeatureAsked(Domain.reals(), exact(Fraction(1, 9)), [one], [one, one.negated])], terms=1)
     assert len(table.breaks) > 250
     assert not asked

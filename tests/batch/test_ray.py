@@ -41,8 +41,8 @@ class DyingExplainer(ArrowExplainer):
         super().__init__(*arguments, **options)
         self.mark = str(mark)
 
-    def __call__(self, table):
-        found = super().__call__(table)
+    def __call__(self, table, **options):
+        found = super().__call__(table, **options)
         try:
             os.close(os.open(self.mark, os.O_CREAT | os.O_EXCL))
         except FileExistsError:

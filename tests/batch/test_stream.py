@@ -70,6 +70,7 @@ def test_every_format_has_the_same_rows(folder, tmp_path):
     rows = tables["parquet"].to_pylist()
     assert tables["arrow"].to_pylist() == rows
     assert tables["arrow"].schema.metadata == tables["parquet"].schema.metadata
+    assert tables["arrow"].schema.equals(tables["parquet"].schema)
     lines = (tmp_path / "out.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == rows
     with (tmp_path / "out.csv").open(newline="") as file:
@@ -79,6 +80,28 @@ def test_every_format_has_the_same_rows(folder, tmp_path):
         assert [float(row[name]) for row in cells] == [row[name] for row in rows]
     for name in ("id", "row", "prediction", "size", "status", "path"):
         assert [row[name] for row in cells] == [str(row[name]) for row in rows]
+
+
+def test_words_are_text_in_every_file_and_carried_columns_keep_their_types(folder, tmp_path):
+    rows = parquet.read_table(folder / "rows.parquet").slice(0, 40)
+    carried = {
+        "kinds": rows["id"].dictionary_encode(),
+        "long": rows["id"].cast(arrow.large_string()),
+        "when": arrow.array([0] * 40, arrow.timestamp("s", "UTC")),
+    }
+    for name, column in carried.items():
+        rows = rows.append_column(name, column)
+    parquet.write_table(rows, tmp_path / "rows.parquet")
+    ask = explainer_of(folder, carry=list(carried))
+    for ending in ("parquet", "arrow"):
+        explain_file(ask, TableFile(tmp_path / "rows.parquet"), tmp_path / f"out.{ending}", progress=nothing)
+    with arrow.ipc.open_file(tmp_path / "out.arrow") as file:
+        expected = file.read_all().schema
+    found = parquet.read_table(tmp_path / "out.parquet").schema
+    assert found.equals(expected)
+    assert found.field("kinds").type == rows["kinds"].type
+    assert found.field("long").type == arrow.large_string()
+    assert [found.field(one.name).type for one in ask.schema] == [one.type for one in ask.schema]
 
 
 def test_text_formats_say_what_failed_and_keep_odd_cells(folder, tmp_path):

@@ -33,8 +33,12 @@ from suffice import (
 )
 from suffice.model.writing import to_bytes
 from suffice_check import RejectedError, UnreadableError, balls, check, shapes, smooth
+from suffice_check.cells import SmoothPart, check_known
 from suffice_check.checker import Checker
+from suffice_check.claims import Claim, Inequality
+from suffice_check.domain import Span
 from suffice_check.network import Tensor
+from suffice_check.ordered import Number
 from suffice_check.shape_reading import read_any
 from suffice_check.smooth import Cell
 from suffice_check.smooth_functions import function
@@ -551,3 +555,40 @@ def test_functions_that_the_checker_does_not_know_are_refused_in_one_sentence():
     for name, parameters in (("cosine", []), ("sine", [Fraction(1)]), ("elu", []), ("elu", [Fraction(0)])):
         with pytest.raises(ValueError, match=name):
             function(name, parameters)
+
+
+def test_a_class_is_only_taken_for_known_where_both_ends_of_the_scores_say_so():
+    tanh = Checker(to_bytes(AdditiveModel([Smooth("tanh")], features=["a"]))).model
+    wide = SmoothNetwork([[[1.0]], [[1.0], [2.0], [3.0]]], [[0.0], [0.0, 0.0, 0.0]], "tanh")
+    three = Checker(to_bytes(AdditiveModel([wide], [0, 0, 0], "multiclass", ["a"], classes=["x", "y", "z"]))).model
+    small, same = Fraction(1, 2**90), Claim("same")
+    for model, low, high in (
+        (tanh, [-small], [small]),
+        (tanh, [Fraction(0)], [small]),  # it may be 0, at which a rule for ties decides
+        (three, [Fraction(1), Fraction(1) - small, Fraction(0)], [Fraction(1), Fraction(1) + small, Fraction(0)]),
+    ):
+        with pytest.raises(RejectedError, match="not known closely enough to tell its class"):
+            check_known(same, model, low, high)
+        check_known(Claim("at_least", Fraction(-1)), model, low, high)  # which is not about a class
+    check_known(same, tanh, [small], [2 * small])
+    check_known(same, tanh, [-2 * small], [-small])
+    check_known(same, three, [Fraction(1), Fraction(0), Fraction(0)], [Fraction(1), Fraction(1) - small, Fraction(0)])
+
+
+def test_what_is_known_of_the_row_between_two_numbers_counts_against_the_claim():
+    """A feature's largest fall is counted from the upper end of its value at the row, one at a place from the lower."""
+    table, domain = Table({MISSING: -3}, Smooth("tanh")), Domain.interval(-2, 2) | Domain.codes(MISSING)
+    feature = Feature("a", domain=domain)
+    (feature,) = Checker(to_bytes(AdditiveModel([table], features=[feature]))).model.features
+    inequality, low, high = Inequality((1,), Fraction(0), False), Fraction(1, 4), Fraction(3, 4)
+    wide, least, most = (
+        SmoothPart(feature, ((a,), (b,)), [inequality], 1, [Fraction(0)])
+        for a, b in ((low, high), (low, low), (high, high))
+    )
+    span = Span(Number(Fraction(-1)), Number(Fraction(1)), is_integers=False)
+    assert wide.over(span) == most.over(span) != least.over(span)
+    (fall,) = wide.over(span)
+    assert fall.value >= high - Fraction(float(mpmath.tanh(-1))) - Fraction(1, 2**50)
+    assert wide.drops(feature.domain) == most.drops(feature.domain) != least.drops(feature.domain)
+    at = Number(Fraction(-1))
+    assert wide.fall(0, at) == least.fall(0, at) != most.fall(0, at)

@@ -85,9 +85,9 @@ def test_errors_are_carried_through_long_sums(seed):
     rng = random.Random(seed)
     count, exact = 50, [Fraction(rng.getrandbits(200) - 2**199, rng.getrandbits(150) | 1) for _ in range(400)]
     numbers = Twofold.of([fmpq(one.numerator, one.denominator) for one in exact])
-    total, wanted = numbers.take(slice(0, count)), exact[:count]
+    total, wanted = numbers.take(range(count)), exact[:count]
     for start in range(count, 400, count):
-        part, right = numbers.take(slice(start, start + count)), exact[start : start + count]
+        part, right = numbers.take(range(start, start + count)), exact[start : start + count]
         if start % 100:
             total, wanted = total.times(part), [a * b for a, b in zip(wanted, right, strict=True)]
         else:

@@ -34,13 +34,15 @@ def folder(tmp_path_factory):
     pytest.importorskip("pandas", reason="pandas is not installed")
     place = tmp_path_factory.mktemp("paper")
     (place / "store").mkdir()
-    shutil.copy(Path(suffice.__file__).parent / "data" / "breast_cancer.safetensors", place / "store")
+    shipped = Path(suffice.__file__).parent / "data" / "breast_cancer.safetensors"
+    for name in ("breast_cancer", "breast_cancer_deployed"):
+        shutil.copy(shipped, place / "store" / f"{name}.safetensors")
     reproduce(place, "all")
     return place
 
 
 def test_every_table_and_figure_is_written(folder):
-    names = ["table1", "table2", "table3", "table4", "verifiers"]
+    names = ["table1", "table2", "table3", "table4", "verifiers", "regression", "deployed"]
     figures = ["size-over-time", "features-over-time", "processors", "xi-histogram", "xi-time"]
     for name in [*names, *figures]:
         assert (folder / "pages" / f"{name}.md").stat().st_size > 200

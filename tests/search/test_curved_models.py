@@ -1,5 +1,6 @@
 """Every question about models with curved shapes, against trying all sets with minima in many digits."""
 
+import json
 from fractions import Fraction
 from itertools import combinations
 
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 from oracles.curves import CLOSE, PlainCurve, decimal
 from oracles.sets import subsets
 
+import suffice_check
 from suffice import (
     AdditiveModel,
-    CertificateError,
     ClaimError,
     Domain,
     Explainer,
@@ -27,6 +28,7 @@ from suffice import (
     Within,
     load,
 )
+from suffice.model.writing import to_bytes
 
 small = st.fractions(-3, 3, max_denominator=2)
 CUBIC = PiecewisePolynomial([], [[0, -3, 0, 1]])  # turns at 1, where it is -2
@@ -301,9 +303,12 @@ def test_ranges_end_where_a_cubic_crosses_the_margin():
     below = low - Fraction(1, 10**8)
     assert below**3 - 2 * below + 2 < 0
     assert "the true end lies less than" in found.caveat
-    with pytest.raises(CertificateError) as error:
-        found.certificate()
-    assert sentence(error)
+    certificate, content = found.certificate(), to_bytes(model)
+    assert "'x' is in [" in suffice_check.check(content, certificate.text.encode())
+    forged = json.loads(certificate.text)
+    forged["result"]["ranges"][0]["low"] = str(below)
+    with pytest.raises(suffice_check.RejectedError):
+        suffice_check.check(content, json.dumps(forged).encode())
 
 
 def test_what_is_not_there_yet_is_refused_in_one_sentence():

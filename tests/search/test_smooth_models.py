@@ -1,5 +1,7 @@
 """Questions about models with smooth shapes, against sampled minima and evaluation in another library."""
 
+import copy
+import json
 import math
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -9,6 +11,7 @@ import pytest
 from builders import sentence
 from oracles.smooth import CLOSE, FUNCTIONS, PlainNetwork, exactly, samples
 
+import suffice_check
 from suffice import (
     AdditiveModel,
     AtLeast,
@@ -31,6 +34,7 @@ from suffice import (
     Within,
     load,
 )
+from suffice.model.writing import to_bytes
 
 KINDS = ["tanh", "gelu", "silu", "elu", "softplus", "sine", "selu", "mish"]
 
@@ -235,6 +239,16 @@ def test_ranges_hold_and_end_where_the_claim_breaks(seed):
                 assert here[k] - exactly(scene.plains[k], beyond) > room - Fraction(1, 10**4)
         room -= here[k] - inside
     assert found.status is (Status.BOUNDED if found.caveat else Status.PROVEN)
+    certificate, content = found.certificate(), to_bytes(scene.model)
+    assert suffice_check.check(content, certificate.text.encode()).startswith("Proven: ")
+    assert certificate.document["result"]["is_widest"] is False
+    for k, one in enumerate(certificate.document["result"]["ranges"]):  # a little wider, it is no longer true
+        for side, end, step in (("low", "-3", -1), ("high", "3", 1)):
+            if one[side] != end:
+                forged = copy.deepcopy(certificate.document)
+                forged["result"]["ranges"][k][side] = str(Fraction(one[side]) + step * Fraction(1, 10**4))
+                with pytest.raises(suffice_check.RejectedError):
+                    suffice_check.check(content, json.dumps(forged).encode())
 
 
 def test_ranges_of_integers_and_categories():
@@ -472,3 +486,31 @@ def test_a_domain_needs_ends_or_the_question_a_radius():
     with pytest.raises(ModelError) as error:
         explainer.explain([1], radius="inf", unit="raw")
     assert "give the feature a domain" in sentence(error)
+
+
+def test_domains_without_ends_are_answered():
+    """Networks are near lines far out: what rises there, or has a limit, is bounded; what falls, has no bound."""
+    pairs = [network(kind, seed) for kind, seed in (("tanh", 3), ("gelu", 4), ("elu", 5), ("sigmoid", 6))]
+    shapes, plains = zip(*pairs, strict=True)
+    row = [Fraction(1, 2), Fraction(1, 10), Fraction(-1, 5), Fraction(3, 10)]
+    here = [exactly(plain, x) for plain, x in zip(plains, row, strict=True)]
+    explainer = Explainer(AdditiveModel(shapes, Fraction(round(2 - sum(here))), features=list("abcd")))
+    steps = [*(Fraction(k, 16) for k in range(1, 160)), *(Fraction(k**4, 1000) for k in range(10, 60))]
+    far = [side * step for step in steps for side in (-1, 1)]
+    why = explainer.explain(row, "inf")
+    assert why.status is Status.PROVEN
+    for name, plain, x, own in zip("abcd", plains, row, here, strict=True):
+        lowest = min(exactly(plain, x + step) for step in far)
+        assert own - lowest <= why.drops[name] + CLOSE
+        if why.drops[name] != math.inf:
+            assert why.drops[name] <= own - lowest + Fraction(1, 1000)
+    for fixed in ([], ["a"], ["b", "c"]):
+        found = explainer.radius(row, fixed, unit="raw")
+        if found.radius == math.inf:
+            assert bool(explainer.sufficiency(row, fixed, "inf")) == found.is_attained
+        else:
+            assert explainer.is_sufficient(row, fixed, found.radius, unit="raw")
+            assert not explainer.is_sufficient(row, fixed, found.radius + Fraction(1, 100), unit="raw")
+    with pytest.raises(CertificateError) as error:
+        why.certificate()
+    assert "over regions with ends only" in sentence(error)

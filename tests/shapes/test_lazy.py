@@ -18,8 +18,8 @@ from suffice import (
     Feature,
     ModelError,
     PairSteps,
-    PieceBudgetError,
     ReluNetwork,
+    Status,
     Steps,
     Table,
 )
@@ -189,13 +189,70 @@ def test_pictures_and_facts_know_what_is_lazy():
     assert model_document(lazy.compiled)["features"][0]["pieces"] == [None]
 
 
+@settings(max_examples=60)
+@given(networks(), small_rationals)
+@example(KNOT_AT_THE_END, Fraction(1))
+@example(KNOT_AT_THE_END, Fraction(2))
+def test_beyond_a_number_knots_and_pieces_are_those_of_the_whole_line(network, end):
+    shape, at = ReluNetwork(*network), rational(end)
+    whole = shape.compile(WHOLE)
+    above, below = (shape.compile(PieceBudget(10**6, low=low, high=high)) for low, high in ((at, None), (None, at)))
+    for all_of_it, right, left in zip(whole, above, below, strict=True):
+        assert right.knots == tuple(knot for knot in all_of_it.knots if at < knot)
+        assert left.knots == tuple(knot for knot in all_of_it.knots if knot < at)
+        assert (right.slopes, right.offsets) == tuple(
+            column[len(column) - len(right.slopes) :] for column in (all_of_it.slopes, all_of_it.offsets)
+        )
+        assert (left.slopes, left.offsets) == tuple(
+            column[: len(left.slopes)] for column in (all_of_it.slopes, all_of_it.offsets)
+        )
+
+
+def test_regions_without_ends_are_answered_as_by_the_whole_network():
+    domains = [None, Domain.interval(low=-1), Domain.interval(high=2), Domain.integers()]
+    for domain in domains:
+        whole, lazy = both(domain)
+        for row in ([0.3, 0.4, 1, 0.1], [1, 0, 0, 1]):
+            row = [round(x) for x in row] if domain == Domain.integers() else row
+            one, other = (e.explain(row, "inf").document() for e in (whole, lazy))
+            assert one | {"facts": ()} == other | {"facts": ()}  # inputs that break the claim may be others
+            one, other = (e.radius(row, ["x1"], unit="raw") for e in (whole, lazy))
+            if other.status is Status.PROVEN:
+                assert (one.radius, one.is_attained) == (other.radius, other.is_attained)
+            else:
+                assert other.radius <= one.radius <= other.radius + Fraction(1, 10**9)
+
+
+def test_a_region_with_too_many_pieces_is_bounded_by_bisection(monkeypatch):
+    monkeypatch.setattr("suffice.shapes.monotone._MOST_CELLS", 200)
+    # 4^6 teeth, of which a budget of 8 pieces lets 64 times as many be tabulated, and no more.
+    fine, coarse = zigzag(4, 6, 0.3), zigzag(4, 2, 0.3)
+    features = [Feature(name, domain=Domain.interval(-1, 2)) for name in "ab"]
+    statuses = []
+    for intercept, row, radius in ((Fraction(1, 4), [0.3, 0.5], "1/4"), (5, [0.31, 0.2], "1/8")):
+        model = AdditiveModel([fine, coarse], intercept, features=features)
+        whole, lazy = Explainer(model, max_pieces=10**6), Explainer(model, max_pieces=8)
+        one, other = (e.explain(row, radius, unit="raw") for e in (whole, lazy))
+        assert other.lower_bound <= one.size <= other.size
+        assert other.drops["a"] >= one.drops["a"]
+        assert other.status is Status.BOUNDED or other.size == one.size
+        statuses.append(other.status)
+        with pytest.raises(CertificateError) as error:
+            other.certificate()
+        assert "too many pieces to be tabulated" in sentence(error)
+    assert statuses == [Status.PROVEN, Status.BOUNDED]
+    assert "bounds of networks with too many pieces" in str(other)
+    assert (
+        lazy.explain([0.3, 0.5], "1/1000", unit="raw").document()
+        == whole.explain([0.3, 0.5], "1/1000", unit="raw").document()
+    )  # a region with few pieces is exact as before
+
+
 def test_what_cannot_be_asked_is_refused_in_one_sentence():
     _, lazy = both()
     row = [0.3, 0.4, 1, 0.1]
     pairs = {("x0", "x1"): PairSteps([0], [0], [[0, 1], [1, 0]])}
     refused = [
-        (PieceBudgetError, lambda: lazy.explain(row, "inf", unit="raw")),
-        (CertificateError, lambda: both(Domain.interval(0, 1))[1].inflate(row, "1/20", unit="raw").certificate()),
         (ModelError, lambda: Explainer(AdditiveModel([zigzag(3, 3), zigzag(3, 3)], pairs=pairs), max_pieces=9)),
     ]
     for kind, ask in refused:
@@ -203,3 +260,5 @@ def test_what_cannot_be_asked_is_refused_in_one_sentence():
             ask()
         assert sentence(error)
     assert to_fraction(lazy.score(row)) == to_fraction(both()[0].score(row))
+    ranges = both(Domain.interval(0, 1))[1].inflate(row, "1/20", unit="raw")
+    assert ranges.certificate().document["result"]["is_widest"] is False  # ends are looked for by halving

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from builders import sentence
 from flint import arb, fmpq
+from mpmath import mp
 from oracles.smooth import CLOSE, FUNCTIONS, PlainNetwork, exactly, samples
 
 from suffice import (
@@ -21,9 +22,10 @@ from suffice import (
     Steps,
     Table,
 )
-from suffice.numbers.enclosure import Enclosure, working
+from suffice.numbers.enclosure import Enclosure, of_ball, working
 from suffice.numbers.exact import rational
 from suffice.shapes.combining import combined
+from suffice.shapes.far import LINES
 from suffice.shapes.monotone import Cell, Kind
 from suffice.shapes.smooth_functions import KINDS
 
@@ -42,6 +44,10 @@ ACTIVATIONS = [
     "selu",
 ]
 SPANS = {"log": (0.125, 5), "sqrt": (0.125, 5), "box_cox": (0.125, 5), "normal_quantile": (0.001, 0.999)}
+
+
+def fraction(number):
+    return Fraction(int(number.p), int(number.q))
 
 
 def fractions(enclosure):
@@ -334,10 +340,8 @@ def test_where_there_is_no_value_nothing_is_said(bad):
 
 
 @pytest.mark.parametrize(("shape", "low", "high"), [
-    (Smooth("tanh"), None, fmpq(1)),  # falls towards -1, and never gets there
-    (-1 * Smooth("tanh"), fmpq(1), None),
     (-1 * Smooth("box_cox", -0.5), fmpq(1), None),
-    (SmoothNetwork([[[1.0]], [[1.0]]], [[0.0], [0.0]], "gelu"), fmpq(1), None),
+    (Smooth("exp") - 2 * Smooth("yeo_johnson", 1.5), None, None),
 ])  # fmt: skip
 def test_a_domain_without_an_end_is_refused(shape, low, high):
     (curve,) = shape.compile()
@@ -380,3 +384,61 @@ def test_bad_shapes(words):
     with pytest.raises(ShapeError) as error:
         BAD[words]()
     assert words in sentence(error)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_activations_are_as_near_their_lines_as_is_said(name):
+    """The one bound of `far.py`, against many digits: at its tightest, near 1, and far out."""
+    for side, (slope, offset) in zip((-1, 1), LINES[name], strict=True):
+        for k in range(240):
+            z = side * (1 + Fraction(k, 16) + Fraction(k**3, 10**5))
+            bound = exactly(lambda x: 2 * (1 + abs(x)) * mp.exp(-abs(x)), z)
+            value, near = exactly(FUNCTIONS[name], z), fraction(slope) * z + fraction(offset)
+            assert abs(value - near) <= bound + CLOSE
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_far_out_networks_are_lines_within_what_is_known(name):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        sizes = [1, 4, 3, 1]
+        weights = [rng.normal(size=(b, a)).astype(np.float32) for a, b in pairwise(sizes)]
+        weights[1][0] = 0  # a unit that stays where it is
+        biases = [rng.normal(size=b).astype(np.float32) for b in sizes[1:]]
+        (curve,), plain = SmoothNetwork(weights, biases, name).compile(), PlainNetwork(weights, biases, [name] * 2)
+        for side in (-1, 1):
+            with working(72):
+                start, (slope, ball) = curve.chains.far(side, fmpq(1), 40)
+                offset = of_ball(ball)
+            assert name == "sine" or offset.width < fmpq(1, 2**38)
+            for k in range(25):
+                at = fraction(start) * (1 + Fraction(k, 5) + Fraction(k**5, 50))
+                rest = exactly(plain, at) - fraction(slope) * at
+                assert fraction(offset.low) - CLOSE * abs(at) <= rest <= fraction(offset.high) + CLOSE * abs(at)
+            low, high = (None, fmpq(2)) if side < 0 else (fmpq(-2), None)
+            found = curve.lowpoint(low, high, 40)
+            inside = [Fraction(-2 * side) + side * Fraction(k * k, 7) for k in range(60)]
+            beyond = [fraction(start) * k for k in (Fraction(1, 9), Fraction(1, 2), 1, 2, 9, 10**6)]
+            places = [x for x in (*inside, *beyond) if (x <= 2 if side < 0 else x >= -2)]
+            lowest = min(exactly(plain, x) for x in places)
+            where = fraction(found.at)
+            assert exactly(plain, where) <= fraction(found.high) + CLOSE * max(1, abs(where))
+            if found.low is None:
+                assert curve.falls_for_ever(side < 0, side > 0) == side
+            else:
+                assert curve.falls_for_ever(side < 0, side > 0) == 0
+                assert fraction(found.low) - CLOSE * 10**9 * abs(fraction(start)) <= lowest
+
+
+@pytest.mark.parametrize(("shape", "low", "high", "limit"), [
+    (Smooth("tanh"), None, fmpq(1), -1),  # falls towards -1, and never gets there
+    (-2 * Smooth("tanh"), fmpq(1), None, -2),
+    (Smooth("sigmoid").rescaled(3, -2), fmpq(1), None, 0),
+    (Smooth("silu") - Smooth("softplus"), fmpq(1), None, None),  # near 0 far out, below it before
+])  # fmt: skip
+def test_limits_that_are_not_attained_are_lower_ends(shape, low, high, limit):
+    (curve,) = shape.compile()
+    found = curve.lowpoint(low, high, 64)
+    assert found.high - found.low <= fmpq(1, 2**50)
+    if limit is not None:
+        assert found.low <= limit < curve.value(found.at, 256).high

@@ -112,8 +112,9 @@ def test_bad_proposals_make_it_slower_not_wrong(problem, direction):
 
 def badly(direction):
     def propose(
-        weights, rooms, costs, scales, state, rest, _, rounds, target, multipliers, order, proposed=tuple(direction)
-    ):
+        rooms, costs, scales, rates, ranked, state, rest, _, rounds, target, multipliers, order,
+        proposed=tuple(direction),
+    ):  # fmt: skip
         for c in range(len(rooms)):
             multipliers[c] = int(proposed[c] * scales[c])
         some = [k for k in range(len(costs)) if state[k] == 0]  # undecided

@@ -25,6 +25,8 @@ def tie(case: Case) -> str:
     """Return what is said where shapes were enclosed ever more closely and a question is still not decided."""
     if case.compiled.has_tangents:
         return "not told by the tangents that enclose curves beside terms over two features"
+    if case.compiled.is_bounded:
+        return "not told by bounds of networks with too many pieces to be tabulated"
     return "a tie, as far as 512 bits of smooth shapes tell"
 
 

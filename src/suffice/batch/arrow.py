@@ -94,15 +94,19 @@ class ArrowExplainer:
         source = Source(self.model, tuple(np.empty(0) for _ in self.model.features), 0)
         return self.question.answer(source).to_arrow().schema
 
-    def __call__(self, table: Any) -> Any:
-        """Return the explanations of a table's rows; columns that are not features are left out."""
+    def __call__(self, table: Any, *, encoded: bool = False) -> Any:
+        """Return the explanations of a table's rows; columns that are not features are left out.
+
+        Encoded, as `BatchResult.to_arrow` says.
+        """
         names = list(table.schema.names)
         for name in self.carry:
             if name not in names:
                 raise DataError(f"the table has no column {name!r} to carry over")
         features = set(self.model.names)
         wanted = table.select([name for name in names if name in features])
-        found = self.question.answer(read_source(self.model, wanted), threads=self.threads).to_arrow()
+        answers = self.question.answer(read_source(self.model, wanted), threads=self.threads)
+        found = answers.to_arrow(encoded=encoded)
         for place, name in enumerate(self.carry):
             found = found.add_column(place, name, table.column(name))
         return found

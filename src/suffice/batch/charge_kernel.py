@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice.batch.kernel import compiled, inlined
+from suffice.numbers.compiling import compiled, inlined
 
 LAYERS = 7  # the largest of 1, 2, 4, ... 64 cells from each on: two of them make the largest of up to 127
 FIELDS = 4  # of a cell: above, below, count, error

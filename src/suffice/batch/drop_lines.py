@@ -75,9 +75,9 @@ def far_points(breaks: Sequence[Rational]) -> list[Rational]:
     """
     low, high = (min(breaks), max(breaks)) if breaks else (ZERO, ZERO)
     unit = max(high - low, abs(low) / 2**20, abs(high) / 2**20) or ONE
-    points = [high + unit * 4**k for k in range(_FAR_STEPS)] + [low - unit * 4**k for k in range(_FAR_STEPS)]
-    floats = (nearest_float(point) for point in points)
-    return sorted({rational(point) for point in floats if abs(point) < 2.0**1000})
+    steps = [unit * 4**k for k in range(_FAR_STEPS)]
+    floats = {nearest_float(point) for step in steps for point in (high + step, low - step)}
+    return [rational(point) for point in sorted(floats) if abs(point) < 2.0**1000]
 
 
 def drop_lines(function: Pieces, domain: Domain, radius: Rational | None, far: Sequence[Rational]) -> Lines | None:

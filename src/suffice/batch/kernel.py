@@ -10,31 +10,16 @@ Rows do not touch each other, so results do not depend on how rows are shared ou
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from suffice.batch.lookup import ROUNDING, WIDER, Tables
 from suffice.errors import DataError
+from suffice.numbers.compiling import compiled, has_compiler, inlined
 
-try:
-    from numba import njit
-except ImportError as error:  # pragma: no cover - the extra is installed wherever tests run
-    raise DataError(f"explaining many rows needs numba ({error}): pip install 'suffice[batch]'") from None
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def compiled(function: Function) -> Function:
-    """Compile a function at its first call, or take it from the cache on disk; it runs beside other threads."""
-    return cast(Function, njit(nogil=True, cache=True)(function))
-
-
-def inlined(function: Function) -> Function:
-    """Put a function's body where it is called: a call counts references to every array, which takes longer."""
-    return cast(Function, njit(inline="always")(function))
-
+if not has_compiler():  # pragma: no cover - the extra is installed wherever tests run
+    raise DataError("explaining many rows needs numba: pip install 'suffice[batch]'")
 
 OPEN = -1  # size of a row that is left to exact arithmetic
 REFUSED = -2  # and of one at which features that are free in any case surely break the claim

@@ -15,17 +15,16 @@ from suffice.batch.kernel import (
     REFUSED,
     Sides,
     Slack,
-    compiled,
     exceeds,
     fits,
     holds,
-    inlined,
     is_before,
     measure,
     order_keys,
     scratch_of,
 )
 from suffice.batch.lookup import ROUNDING, Tables
+from suffice.numbers.compiling import compiled, inlined
 
 LEAST_FLOAT = 2.0**-1074
 

@@ -149,10 +149,7 @@ class OnSpan:
     def _where_jumps(self, numbers: tuple[Rational, ...]) -> Twofold:
         chosen = np.flatnonzero(self.jumps)
         some = Twofold.of([numbers[k] for k in chosen.tolist()])
-        columns = tuple(column.copy() for column in self.heights)
-        for column, part in zip(columns, some, strict=True):
-            column[chosen] = part
-        return Twofold(*columns)
+        return self.heights.replaced(chosen, some)
 
     @cached_property
     def is_left_lowest(self) -> Mask:
@@ -180,7 +177,7 @@ class OnSpan:
         """The knots by what is lowest there, attained before approached, then from left to right."""
         depths, approached = self.depths, self.is_approached
         order = np.lexsort((depths.low, depths.high))
-        high, low, error = (column[order] for column in depths)
+        high, low, error = depths.take(order).columns
         # Nearest floats are in the order of what they stand for; where they are equal, the rest must tell.
         is_told = (high[1:] > high[:-1]) | (low[1:] - low[:-1] > (error[1:] + error[:-1]) * 2)
         if is_told.all():

@@ -1,12 +1,13 @@
 """The formats that results are written in: Parquet, Arrow IPC, CSV, JSON lines. The name of the file says which.
 
-In: an open file and tables of results, one after the other. Out: one file of all of them.
+In: an open file and tables of results, encoded, one after the other. Out: one file of all of them, with words as text.
 Parquet and Arrow IPC keep types, lists and the question. CSV has the fixed features of a row as a JSON list in one
 cell; JSON lines have an object for each row, and null for what is missing or not a number.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
 
+from suffice.batch.result import ENCODED
 from suffice.errors import DataError
 from suffice.tables.reading import is_text
 
@@ -35,26 +37,42 @@ def writer_for(output: Path) -> Writer:
     raise DataError(f"{output}: the name must end in {', '.join(most)} or {last}, which says what format to write")
 
 
+def plain_schema(schema: Any) -> Any:
+    """Return the schema of results whose words are text again."""
+    for name in ENCODED:
+        place = schema.get_field_index(name)
+        if place >= 0:
+            kind = pa.list_(pa.string()) if pa.types.is_list(schema.field(place).type) else pa.string()
+            schema = schema.set(place, pa.field(name, kind))
+    return schema
+
+
 @contextmanager
 def _parquet(file: IO[bytes], schema: Any) -> Iterator[Write]:
-    # Cells that repeat are looked for in text alone: numbers seldom do.
-    texts = [name for name in schema.names if is_text(pa, schema.field(name).type)]
-    lists = [f"{name}.list.element" for name in schema.names if pa.types.is_list(schema.field(name).type)]
-    with pa.parquet.ParquetWriter(file, schema, use_dictionary=[*texts, *lists]) as writer:
+    # Cells that repeat are looked for in text alone: numbers seldom do. What is encoded is written as it is, far
+    # faster, and read as text: the schema that readers see is the plain one.
+    kinds = {name: schema.field(name).type for name in schema.names}
+    texts = [name for name, kind in kinds.items() if is_text(pa, kind) or pa.types.is_dictionary(kind)]
+    lists = [f"{name}.list.element" for name, kind in kinds.items() if pa.types.is_list(kind)]
+    with pa.parquet.ParquetWriter(file, schema, use_dictionary=[*texts, *lists], store_schema=False) as writer:
+        shown = base64.b64encode(plain_schema(schema).serialize().to_pybytes())
+        writer.add_key_value_metadata({**(schema.metadata or {}), b"ARROW:schema": shown})
         yield writer.write_table
 
 
 @contextmanager
 def _arrow(file: IO[bytes], schema: Any) -> Iterator[Write]:
-    with pa.ipc.new_file(file, schema) as writer:
-        yield writer.write_table
+    plain = plain_schema(schema)
+    with pa.ipc.new_file(file, plain) as writer:
+        yield lambda table: writer.write_table(table.cast(plain))
 
 
 @contextmanager
 def _csv(file: IO[bytes], schema: Any) -> Iterator[Write]:
-    flat = pa.schema([(one.name, one.type if _is_flat(one.type) else pa.string()) for one in schema])
+    plain = plain_schema(schema)
+    flat = pa.schema([(one.name, one.type if _is_flat(one.type) else pa.string()) for one in plain])
     with pa.csv.CSVWriter(file, flat) as writer:
-        yield lambda table: writer.write_table(_flat(table, flat))
+        yield lambda table: writer.write_table(_flat(table.cast(plain), flat))
 
 
 def _flat(table: Any, schema: Any) -> Any:

@@ -30,6 +30,7 @@ from suffice.batch.charges import EITHER, INNER, OUTER, Charge, Charges
 from suffice.batch.covers import cover_rows
 from suffice.batch.limits import decide_limited
 from suffice.batch.lookup import ROUNDING, TINY, WIDER, Floats, Tables, flatten
+from suffice.batch.quick_tables import FeatureAsked
 from suffice.batch.tabulate import tabulate
 from suffice.batch.weighed import decide_weighed
 from suffice.errors import ClaimError
@@ -158,10 +159,13 @@ class _OnePart(_Charged):
         values, terms = compiled.lines((1,)), len(self.model.features)
         drops = [compiled.lines((sign,)) for sign, *_ in sides]
         self.tables = flatten(
-            [
-                tabulate(domain, question.radii[i], values=[values[i]], drops=[part[i] for part in drops], terms=terms)
-                for i, domain in enumerate(question.domains(self.model))
-            ]
+            tabulate(
+                [
+                    FeatureAsked(domain, question.radii[i], [values[i]], [part[i] for part in drops])
+                    for i, domain in enumerate(question.domains(self.model))
+                ],
+                terms,
+            )
         )
         constants = [_rounded(sign * self.model.intercept[0] + constant, terms, gap) for sign, constant, gap in sides]
         self.sides = kernel.Sides(
@@ -261,10 +265,13 @@ class _SeveralParts(_Charged):
         self.compiled, self.radii, self.domains = compiled, question.radii, question.domains(compiled.model)
         self.terms = len(self.model.features)
         self.values = flatten(
-            [
-                tabulate(domain, ZERO, values=straight(functions) or (), terms=self.terms)
-                for domain, functions in zip(self.model.domains, compiled.pieces, strict=True)
-            ]
+            tabulate(
+                [
+                    FeatureAsked(domain, ZERO, straight(functions) or ())
+                    for domain, functions in zip(self.model.domains, compiled.pieces, strict=True)
+                ],
+                self.terms,
+            )
         )
         self.intercept = [_rounded(value, self.terms) for value in self.model.intercept]
         self.is_plain, self.items = question.choices.is_plain, _items(question.choices)
@@ -328,8 +335,8 @@ class _SeveralParts(_Charged):
         with self._lock:
             if factors not in self._tables:
                 each = zip(self.domains, self.radii, self.compiled.lines(factors), strict=True)
-                features = [tabulate(domain, radius, drops=[one], terms=self.terms) for domain, radius, one in each]
-                self._tables[factors] = flatten(features)
+                asked = [FeatureAsked(domain, radius, drops=[one]) for domain, radius, one in each]
+                self._tables[factors] = flatten(tabulate(asked, self.terms))
             return self._tables[factors]
 
 

@@ -15,7 +15,8 @@ is lowest follows from their order at the two ends of a stretch.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -82,69 +83,107 @@ class Segments(NamedTuple):
         return cls(starts, own, kinds, index, lines, np.empty(0), np.empty(0, np.bool_))
 
 
-def quick_segments(
-    shape: OnSpan, shifted: Shifted, stretches: Stretches, function: Pieces, domain: Domain, radius: Rational
-) -> Segments:
-    """Return the lowest lines on all stretches, which are in order."""
-    found = _Lowest(shape, shifted, stretches)
-    exact = {s: _exact(function, domain, radius, stretches, s) for s in np.flatnonzero(found.is_doubtful).tolist()}
-    return found.segments(exact)
+class Wanted(NamedTuple):
+    """Drops whose lines are to be found: a function, its radius, and the stretches, which are in order."""
+
+    shape: OnSpan
+    shifted: Shifted
+    stretches: Stretches
+    function: Pieces
+    domain: Domain
+    radius: Rational
+
+    def exact(self, s: int) -> list[tuple[Rational, Line]]:
+        """Return the lines on a stretch by exact arithmetic, each with its end."""
+        parts = stretch_lines(self.function, self.domain, self.radius, *self.stretches.exactly(s))
+        return [(end, line) for end, line in parts if line is not None]
 
 
-def _exact(
-    function: Pieces, domain: Domain, radius: Rational, stretches: Stretches, s: int
-) -> list[tuple[Rational, Line]]:
-    parts = stretch_lines(function, domain, radius, *stretches.exactly(s))
-    return [(end, line) for end, line in parts if line is not None]
+def quick_segments(wanted: Sequence[Wanted]) -> list[Segments]:
+    """Return the lowest lines on all stretches of some functions; all at once, for each has few."""
+    if not wanted:
+        return []
+    found = _Lowest(wanted)
+    return found.segments({s: found.exact(s) for s in np.flatnonzero(found.is_doubtful).tolist()})
 
 
 class _Lowest:
-    """Which of the three lines is the lowest at the two ends of each stretch, and where they meet."""
+    """Which of the three lines is the lowest at the two ends of each stretch, and where they meet.
 
-    def __init__(self, shape: OnSpan, shifted: Shifted, stretches: Stretches) -> None:
-        self.shape, self.shifted, self.stretches = shape, shifted, stretches
-        self.own = np.searchsorted(shape.places.high, stretches.low, "right")
-        self.left = np.searchsorted(shifted.up, stretches.low, "right")
-        self.right = np.searchsorted(shifted.down, stretches.low, "right")
-        self.knot = shape.lowest_knots(self.left, self.right)
+    Stretches of all functions stand end to end, and so do knots and pieces: `left`, `right` and `knot` count among
+    those of a stretch's own function, from which `knots_before` and `pieces_before` lead to their place among all.
+    """
+
+    def __init__(self, wanted: Sequence[Wanted]) -> None:
+        self.wanted = wanted
+        lows = [one.stretches.low for one in wanted]
+        self.starts = np.cumsum([0, *map(len, lows)])
+        each = [(one.shape, one.shifted, low) for one, low in zip(wanted, lows, strict=True)]
+        own = [np.searchsorted(shape.places.high, low, "right") for shape, _, low in each]
+        left = [np.searchsorted(shifted.up, low, "right") for _, shifted, low in each]
+        right = [np.searchsorted(shifted.down, low, "right") for _, shifted, low in each]
+        knot = [shape.lowest_knots(*ends) for (shape, *_), *ends in zip(each, left, right, strict=True)]
+        self.own, self.left, self.right, self.knot = (np.concatenate(one) for one in (own, left, right, knot))
+        self.low = np.concatenate(lows)
+        self.lows = Twofold.joined([one.stretches.lows for one in wanted])
+        self.highs = Twofold.joined([one.stretches.highs for one in wanted])
+        shapes = [one.shape for one in wanted]
+        self.rates, self.lefts, self.rights, self.depths = (
+            Twofold.joined(one)
+            for one in zip(*((shape.rates, shape.lefts, shape.rights, shape.depths) for shape in shapes), strict=True)
+        )
+        self.ups = Twofold.joined([one.shifted.ups for one in wanted])
+        self.downs = Twofold.joined([one.shifted.downs for one in wanted])
+        self.is_left_lowest = np.concatenate([shape.is_left_lowest for shape in shapes])
+        self.is_right_lowest = np.concatenate([shape.is_right_lowest for shape in shapes])
+        counts, lengths = [len(shape.knots) for shape in shapes], np.diff(self.starts)
+        self.knots_before = np.repeat(np.cumsum([0, *counts[:-1]]), lengths)
+        self.pieces_before = self.knots_before + np.repeat(np.arange(len(shapes)), lengths)
+        has_low, has_high = (
+            np.repeat([getattr(one, end) for one in shapes], lengths) for end in ("has_low", "has_high")
+        )
         count = len(self.knot)
         self.is_doubtful = np.zeros(count, np.bool_)
-        slope_left, slope_right = shape.rates.high[self.left], shape.rates.high[self.right]
+        slope_left, slope_right = (self.rates.high[self.pieces_before + one] for one in (self.left, self.right))
         self.first = np.full(count, KNOT, np.int8)
         self.last = np.full(count, KNOT, np.int8)
         # With no knot inside, the whole region is on the row's own piece.
         alone = self.knot < 0
         kinds = np.where(slope_left > 0, LEFT, np.where(slope_left < 0, RIGHT, NOTHING))
         self.first[alone] = self.last[alone] = kinds[alone]
-        rises = ~alone & (slope_left > 0) & ~((self.left == 0) & shape.has_low)
-        falls = ~alone & (slope_right < 0) & ~((self.right == len(shape.knots)) & shape.has_high)
+        rises = ~alone & (slope_left > 0) & ~((self.left == 0) & has_low)
+        falls = ~alone & (slope_right < 0) & ~((self.right == np.repeat(counts, lengths)) & has_high)
         self.cuts: list[tuple[Indices, Floats, int]] = []  # stretches, places, what is lowest from there on
         with np.errstate(all="ignore"):
             self._order(rises, falls)
             self._meet()
 
+    def exact(self, s: int) -> list[tuple[Rational, Line]]:
+        """Return the lines on one of all stretches by exact arithmetic."""
+        one = int(np.searchsorted(self.starts, s, "right")) - 1
+        return self.wanted[one].exact(s - int(self.starts[one]))
+
     def _order(self, rises: Mask, falls: Mask) -> None:
         """Find what is lowest at both ends."""
         count = len(self.knot)
-        shape = self.shape
         left_first, left_last = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
         right_first, right_last = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
         some = np.flatnonzero(rises)
         # Where the lowest knot is the very one that the left end comes to next, L has not yet risen to it.
-        is_next = (self.knot[some] == self.left[some]) & shape.is_left_lowest[self.left[some]]
+        is_next = (self.knot[some] == self.left[some]) & self.is_left_lowest[self._left_knot(some)]
         left_first[some[is_next]] = left_last[some[is_next]] = True
         some = some[~is_next]
-        left_first[some] = self._is_below(some, self._left_over_knot(some, self.stretches.lows.take(some)))
-        left_last[some] = self._is_below(some, self._left_over_knot(some, self.stretches.highs.take(some)))
+        left_first[some] = self._is_below(some, self._left_over_knot(some, self.lows.take(some)))
+        left_last[some] = self._is_below(some, self._left_over_knot(some, self.highs.take(some)))
         some = np.flatnonzero(falls)
-        is_last = (self.knot[some] == self.right[some] - 1) & shape.is_right_lowest[self.right[some] - 1]
+        is_last = (self.knot[some] == self.right[some] - 1) & self.is_right_lowest[self._right_knot(some)]
         right_first[some[is_last]] = right_last[some[is_last]] = True
         some = some[~is_last]
-        right_first[some] = self._is_below(some, -self._knot_over_right(some, self.stretches.lows.take(some)))
-        right_last[some] = self._is_below(some, -self._knot_over_right(some, self.stretches.highs.take(some)))
+        right_first[some] = self._is_below(some, -self._knot_over_right(some, self.lows.take(some)))
+        right_last[some] = self._is_below(some, -self._knot_over_right(some, self.highs.take(some)))
         for is_left, is_right, kinds, ends in (
-            (left_first, right_first, self.first, self.stretches.lows),
-            (left_last, right_last, self.last, self.stretches.highs),
+            (left_first, right_first, self.first, self.lows),
+            (left_last, right_last, self.last, self.highs),
         ):
             kinds[is_left] = LEFT
             kinds[is_right] = RIGHT
@@ -154,14 +193,12 @@ class _Lowest:
 
     def _meet(self) -> None:
         """Find where lines meet inside stretches."""
-        lows = self.stretches.lows
+        lows = self.lows
         both = np.flatnonzero((self.first == LEFT) & (self.last == RIGHT))
         place, is_sure = _crossing(
             lambda x, s=both: self._left_over_right(s, x),  # type: ignore[misc]
             lows.take(both).minus(
-                self._left_over_right(both, lows.take(both)).over(
-                    self.shape.rates.take(self.left[both]).minus(self.shape.rates.take(self.right[both]))
-                )
+                self._left_over_right(both, lows.take(both)).over(self._left_rate(both).minus(self._right_rate(both)))
             ),
         )
         above = self._left_over_knot(both, Twofold.exact(place))
@@ -174,20 +211,20 @@ class _Lowest:
         two = np.zeros(len(self.knot), np.bool_)
         two[both[is_two & ~is_one]] = True
         chosen = np.flatnonzero(((self.first == LEFT) & (self.last == KNOT)) | two)
-        rise = self.shape.rates.take(self.left[chosen])
-        gap = self.shape.lefts.take(self.left[chosen]).minus(self.shape.depths.take(self.knot[chosen]))
+        rise = self._left_rate(chosen)
+        gap = self.lefts.take(self._left_knot(chosen)).minus(self._depth(chosen))
         place, is_sure = _crossing(
             lambda x, s=chosen: self._left_over_knot(s, x),  # type: ignore[misc]
-            self.shifted.ups.take(self.left[chosen]).minus(gap.over(rise)),
+            self.ups.take(self._left_knot(chosen)).minus(gap.over(rise)),
         )
         self.is_doubtful[chosen[~is_sure]] = True
         self._cut(chosen, place, KNOT)
         chosen = np.flatnonzero(((self.first == KNOT) & (self.last == RIGHT)) | two)
-        fall = self.shape.rates.take(self.right[chosen])
-        gap = self.shape.rights.take(self.right[chosen] - 1).minus(self.shape.depths.take(self.knot[chosen]))
+        fall = self._right_rate(chosen)
+        gap = self.rights.take(self._right_knot(chosen)).minus(self._depth(chosen))
         place, is_sure = _crossing(
             lambda x, s=chosen: self._knot_over_right(s, x),  # type: ignore[misc]
-            self.shifted.downs.take(self.right[chosen] - 1).minus(gap.over(fall)),
+            self.downs.take(self._right_knot(chosen)).minus(gap.over(fall)),
         )
         self.is_doubtful[chosen[~is_sure]] = True
         self._cut(chosen, place, RIGHT)
@@ -201,30 +238,45 @@ class _Lowest:
         self.is_doubtful[chosen[~is_below & ~difference.is_positive]] = True
         return is_below
 
+    def _left_knot(self, chosen: Indices) -> Indices:
+        """The knot that the left end comes to next, among all."""
+        return self.knots_before[chosen] + self.left[chosen]
+
+    def _right_knot(self, chosen: Indices) -> Indices:
+        """The knot that the right end came from, among all."""
+        return self.knots_before[chosen] + self.right[chosen] - 1
+
+    def _left_rate(self, chosen: Indices) -> Twofold:
+        return self.rates.take(self.pieces_before[chosen] + self.left[chosen])
+
+    def _right_rate(self, chosen: Indices) -> Twofold:
+        return self.rates.take(self.pieces_before[chosen] + self.right[chosen])
+
+    def _depth(self, chosen: Indices) -> Twofold:
+        return self.depths.take(self.knots_before[chosen] + self.knot[chosen])
+
     def _left_at(self, chosen: Indices, x: Twofold) -> Twofold:
-        knot = self.left[chosen]
-        way = self.shifted.ups.take(knot).minus(x)
-        return self.shape.lefts.take(knot).minus(self.shape.rates.take(knot).times(way))
+        knot = self._left_knot(chosen)
+        return self.lefts.take(knot).minus(self._left_rate(chosen).times(self.ups.take(knot).minus(x)))
 
     def _right_at(self, chosen: Indices, x: Twofold) -> Twofold:
-        piece = self.right[chosen]
-        way = x.minus(self.shifted.downs.take(piece - 1))
-        return self.shape.rights.take(piece - 1).plus(self.shape.rates.take(piece).times(way))
+        knot = self._right_knot(chosen)
+        return self.rights.take(knot).plus(self._right_rate(chosen).times(x.minus(self.downs.take(knot))))
 
     # All three rise with x.
 
     def _left_over_knot(self, chosen: Indices, x: Twofold) -> Twofold:
-        return self._left_at(chosen, x).minus(self.shape.depths.take(self.knot[chosen]))
+        return self._left_at(chosen, x).minus(self._depth(chosen))
 
     def _knot_over_right(self, chosen: Indices, x: Twofold) -> Twofold:
-        return self.shape.depths.take(self.knot[chosen]).minus(self._right_at(chosen, x))
+        return self._depth(chosen).minus(self._right_at(chosen, x))
 
     def _left_over_right(self, chosen: Indices, x: Twofold) -> Twofold:
         return self._left_at(chosen, x).minus(self._right_at(chosen, x))
 
-    def segments(self, exact: dict[int, list[tuple[Rational, Line]]]) -> Segments:
-        """Return all parts in order, those of some stretches as they were found in exact arithmetic."""
-        low, is_kept = self.stretches.low, ~self.is_doubtful
+    def segments(self, exact: dict[int, list[tuple[Rational, Line]]]) -> list[Segments]:
+        """Return the parts in order, function by function; those of some stretches as exact arithmetic found them."""
+        low, is_kept = self.low, ~self.is_doubtful
         whole = np.flatnonzero(is_kept)
         stretch, starts, kinds, is_cut = [whole], [low[whole]], [self.first[whole]], [np.zeros(len(whole), np.bool_)]
         for chosen, places, kind in self.cuts:
@@ -261,17 +313,16 @@ class _Lowest:
             0,
         )
         given = {int(place): lines[k - given_at] for place, k in enumerate(order.tolist()) if k >= given_at}
-        cut_in_order = cut[order]
-        begins_in_order = begins[order]
-        return Segments(
-            begins_in_order,
-            self.own[of],
-            kind_in_order,
-            index,
-            given,
-            begins_in_order[cut_in_order],
-            exactly[order][cut_in_order],
-        )
+        begins, cut, exactly = begins[order], cut[order], exactly[order]
+        found = []
+        for first, last in pairwise(np.searchsorted(of, self.starts).tolist()):
+            some = slice(first, last)
+            mine = {place - first: line for place, line in given.items() if first <= place < last}
+            cuts, is_exact = begins[some][cut[some]], exactly[some][cut[some]]
+            found.append(
+                Segments(begins[some], self.own[of[some]], kind_in_order[some], index[some], mine, cuts, is_exact)
+            )
+        return found
 
 
 def _crossing(rising: Callable[[Twofold], Twofold], guess: Twofold) -> tuple[Floats, Mask]:

@@ -1,6 +1,7 @@
-"""The table of a feature in twofold numbers: what `lookup.exact_table` makes, at a tenth of the time or less.
+"""Tables of features in twofold numbers: what `lookup.exact_table` makes, at a tenth of the time or less.
 
-In: as `exact_table`. Out: its table, but for breaks at which nothing changes, which may be kept here.
+In: as `exact_table`, of many features at once. Out: its tables, but for breaks at which nothing changes, which may be
+kept here.
 Guaranteed: as there. Every number in a table is the float nearest to an exact one, and counts as exact only if it is:
 where the bound of a twofold number does not tell, exact arithmetic does.
 """
@@ -28,21 +29,36 @@ from suffice.batch.lookup import (
 )
 from suffice.batch.on_span import Indices, OnSpan
 from suffice.batch.quick_columns import Column
-from suffice.batch.quick_lines import GIVEN, NOTHING, Segments, Shifted, Stretches, quick_segments
+from suffice.batch.quick_lines import GIVEN, NOTHING, Segments, Shifted, Stretches, Wanted, quick_segments
 from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ZERO, Rational, nearest_float, rational
 from suffice.numbers.twofold import Floats, Mask, Twofold
 from suffice.shapes.pieces import Pieces
 
 
-def quick_table(
-    domain: Domain, radius: Rational | None, values: Sequence[Pieces], drops: Sequence[Pieces], terms: int
-) -> FeatureTable | None:
-    """Return the table of a feature; None where the domain or the numbers ask for exact arithmetic throughout."""
-    if len(domain.spans) != 1 or domain.spans[0].low == domain.spans[0].high is not None:
-        return None
-    table = _Table(domain, radius, values, drops)
-    return table.made(terms) if table.is_in_reach else None
+class FeatureAsked(NamedTuple):
+    """A feature of which a table is to be made, as `exact_table` takes it."""
+
+    domain: Domain
+    radius: Rational | None
+    values: Sequence[Pieces] = ()
+    drops: Sequence[Pieces] = ()
+
+
+def quick_tables(features: Sequence[FeatureAsked], terms: int) -> list[FeatureTable | None]:
+    """Return the tables of features; None where the domain or the numbers ask for exact arithmetic throughout."""
+    tables = [_Table(*one) if _is_one_span(one.domain) else None for one in features]
+    with np.errstate(all="ignore"):
+        ready = {k: _Begun(table) for k, table in enumerate(tables) if table is not None and table.is_in_reach}
+        found = iter(quick_segments([one for begun in ready.values() for one in begun.wanted]))
+        return [
+            ready[k].made([next(found) for _ in ready[k].wanted], terms) if k in ready else None
+            for k in range(len(tables))
+        ]
+
+
+def _is_one_span(domain: Domain) -> bool:
+    return len(domain.spans) == 1 and not domain.spans[0].low == domain.spans[0].high is not None
 
 
 class _Source(NamedTuple):
@@ -86,49 +102,10 @@ class _Table:
         is_around = bool(self.far) and (not met or self.far[0] < min(met) <= max(met) < self.far[-1])
         self.is_in_reach = is_around and all(shape.has_sure_signs for shape in self.shapes)
 
-    def made(self, terms: int) -> FeatureTable:
-        """Return the table."""
-        with np.errstate(all="ignore"):
-            return self._made(terms)
-
-    def _made(self, terms: int) -> FeatureTable:
-        moves = [Shifted.of(shape, self.radius) if self.radius else None for shape in self.shapes[len(self.values) :]]
-        sources = self._sources(moves)
-        lines = self._lines(_breaks(sources), sources, moves)
-        cuts = [
-            _Source(Twofold.exact(one.cuts), one.cuts, one.is_exact, np.zeros(len(one.cuts), np.bool_), lambda _: ZERO)
-            for one in lines
-        ]
-        breaks = _breaks([*sources, *cuts])
-        columns = [
-            Column(shape, one, None if c < len(self.values) else self.radius or ZERO)
-            for c, (shape, one) in enumerate(zip(self.shapes, lines, strict=True))
-        ]
-        where = [np.searchsorted(one.starts, breaks.places, "right") - 1 for one in lines]
-        is_needed = breaks.is_kept
-        for column, at in zip(columns, where, strict=True):
-            is_needed = column.changes(at, is_needed)
-        kept = np.flatnonzero(is_needed)
-        places = breaks.places[kept]
-        sums = np.array([terms + 3.0] * len(self.values) + [0.0] * len(self.drops)) * ROUNDING
-        entries = np.full((2 * len(places) + 1, 1 + 3 * len(columns)), np.nan)
-        entries[::2] = self._stretches(places, columns, [at[kept] for at in where], sums)
-        # At a place where nothing happens the row has the line on either side of it.
-        entries[1::2] = entries[2::2]
-        special = np.flatnonzero(~breaks.is_far[kept])
-        entries[1 + 2 * special] = self._points(places[special], breaks.is_exact[kept][special], moves, sums)
-        outer = {nearest_float(point) for point in self.far}
-        inner = [place for place in places.tolist() if place not in outer] or [0.0]
-        return with_labels(
-            FeatureTable(places, entries, inner[0], inner[-1], np.inf, is_integral(self.domain)),
-            self.domain,
-            [at_value(self.wide, self.values, self.drops, self.domain, label) for label in self.domain.labels],
-            sums,
-        )
-
     # --- breaks -------------------------------------------------------------------------------------------------------
 
-    def _sources(self, moves: Sequence[Shifted | None]) -> list[_Source]:
+    def sources(self, moves: Sequence[Shifted | None]) -> list[_Source]:
+        """Return all breaks."""
         found = []
         for shape in self.shapes:
             exact = (shape.places.low == 0) & (shape.places.error == 0)
@@ -145,37 +122,9 @@ class _Table:
             found.append(_Source(numbers, numbers.high, exact, every, some.__getitem__, is_far))
         return found
 
-    def _lines(self, breaks: _Breaks, sources: Sequence[_Source], moves: Sequence[Shifted | None]) -> list[Segments]:
-        """Return the lines of each column on all stretches inside the span."""
-        low, high = breaks.places[:-1], breaks.places[1:]
-        is_inside = np.ones(len(low), np.bool_)
-        if self.span.low is not None:
-            is_inside &= low >= nearest_float(self.span.low)
-        if self.span.high is not None:
-            is_inside &= high <= nearest_float(self.span.high)
-        chosen = np.flatnonzero(is_inside)
-        starts = low[chosen]
-        own = [np.searchsorted(shape.places.high, starts, "right") for shape in self.shapes]
-        given = len(self.values)
-        columns = [Segments.alike(starts, one, NOTHING) for one in own[:given]]
-        if self.radius is None:
-            for function, shape, one in zip(self.functions[given:], self.shapes[given:], own[given:], strict=True):
-                columns.append(_from_anywhere(function, shape, self.domain, starts, one))
-            return columns
-        if not self.radius:
-            return columns + [Segments.alike(starts, one, NOTHING) for one in own[given:]]
-        lasts, firsts = breaks.order[breaks.last[chosen]], breaks.order[breaks.first[chosen + 1]]
-        numbers = Twofold(*(np.concatenate(column) for column in zip(*(one.numbers for one in sources), strict=True)))
-        exactly = partial(_ends, breaks, sources, chosen)
-        stretches = Stretches(starts, numbers.take(lasts), numbers.take(firsts), exactly)
-        for function, shape, moved in zip(self.functions[given:], self.shapes[given:], moves, strict=True):
-            assert moved is not None
-            columns.append(quick_segments(shape, moved, stretches, function, self.domain, self.radius))
-        return columns
-
     # --- entries ------------------------------------------------------------------------------------------------------
 
-    def _stretches(self, places: Floats, columns: Sequence[Column], where: Sequence[Indices], sums: Floats) -> Floats:
+    def stretches(self, places: Floats, columns: Sequence[Column], where: Sequence[Indices], sums: Floats) -> Floats:
         """Return the entries between places; none before the first, after the last, and outside the span."""
         anchors, largest, reach = anchored(places)
         entries = np.full((len(places) + 1, 1 + 3 * len(columns)), np.nan)
@@ -189,7 +138,7 @@ class _Table:
                 entries[rows, 1 + 3 * c + k] = numbers
         return with_errors(entries, largest, reach, sums)
 
-    def _points(self, places: Floats, is_exact: Mask, moves: Sequence[Shifted | None], sums: Floats) -> Floats:
+    def points(self, places: Floats, is_exact: Mask, moves: Sequence[Shifted | None], sums: Floats) -> Floats:
         """Return the entries at places that are the very break, and in the domain."""
         entries = np.full((len(places), 1 + 3 * len(self.shapes)), np.nan)
         exact = [rational(float(place)) if is_it else None for place, is_it in zip(places, is_exact, strict=True)]
@@ -215,6 +164,76 @@ class _Table:
         points = [at_value(self.wide, self.values, self.drops, self.domain, rational(float(places[k]))) for k in again]
         entries[again] = point_entries(places[again].tolist(), points, len(self.shapes), sums)
         return entries
+
+
+class _Begun:
+    """A table whose breaks are known, and of which lines are still to be found: `wanted`, one for each drop or none."""
+
+    def __init__(self, table: _Table) -> None:
+        self.table = table
+        self.moves = [
+            Shifted.of(shape, table.radius) if table.radius else None for shape in table.shapes[len(table.values) :]
+        ]
+        self.sources = table.sources(self.moves)
+        breaks, span, given = _breaks(self.sources), table.span, len(table.values)
+        low, high = breaks.places[:-1], breaks.places[1:]
+        is_inside = np.ones(len(low), np.bool_)
+        if span.low is not None:
+            is_inside &= low >= nearest_float(span.low)
+        if span.high is not None:
+            is_inside &= high <= nearest_float(span.high)
+        chosen = np.flatnonzero(is_inside)
+        starts = low[chosen]
+        own = [np.searchsorted(shape.places.high, starts, "right") for shape in table.shapes]
+        self.known = [Segments.alike(starts, one, NOTHING) for one in own[:given]]  # on all stretches inside the span
+        self.wanted: list[Wanted] = []
+        drops = list(zip(table.functions, table.shapes, own, strict=True))[given:]
+        if table.radius is None:
+            self.known += [_from_anywhere(function, shape, table.domain, starts, one) for function, shape, one in drops]
+        elif not table.radius:
+            self.known += [Segments.alike(starts, one, NOTHING) for _, _, one in drops]
+        else:
+            lasts, firsts = breaks.order[breaks.last[chosen]], breaks.order[breaks.first[chosen + 1]]
+            numbers = Twofold.joined([one.numbers for one in self.sources])
+            exactly = partial(_ends, breaks, self.sources, chosen)
+            stretches = Stretches(starts, numbers.take(lasts), numbers.take(firsts), exactly)
+            for (function, shape, _), moved in zip(drops, self.moves, strict=True):
+                assert moved is not None
+                self.wanted.append(Wanted(shape, moved, stretches, function, table.domain, table.radius))
+
+    def made(self, found: Sequence[Segments], terms: int) -> FeatureTable:
+        """Return the table, with the lines that were wanted."""
+        table, lines, moves = self.table, [*self.known, *found], self.moves
+        cuts = [
+            _Source(Twofold.exact(one.cuts), one.cuts, one.is_exact, np.zeros(len(one.cuts), np.bool_), lambda _: ZERO)
+            for one in lines
+        ]
+        breaks = _breaks([*self.sources, *cuts])
+        columns = [
+            Column(shape, one, None if c < len(table.values) else table.radius or ZERO)
+            for c, (shape, one) in enumerate(zip(table.shapes, lines, strict=True))
+        ]
+        where = [np.searchsorted(one.starts, breaks.places, "right") - 1 for one in lines]
+        is_needed = breaks.is_kept
+        for column, at in zip(columns, where, strict=True):
+            is_needed = column.changes(at, is_needed)
+        kept = np.flatnonzero(is_needed)
+        places = breaks.places[kept]
+        sums = np.array([terms + 3.0] * len(table.values) + [0.0] * len(table.drops)) * ROUNDING
+        entries = np.full((2 * len(places) + 1, 1 + 3 * len(columns)), np.nan)
+        entries[::2] = table.stretches(places, columns, [at[kept] for at in where], sums)
+        # At a place where nothing happens the row has the line on either side of it.
+        entries[1::2] = entries[2::2]
+        special = np.flatnonzero(~breaks.is_far[kept])
+        entries[1 + 2 * special] = table.points(places[special], breaks.is_exact[kept][special], moves, sums)
+        outer = {nearest_float(point) for point in table.far}
+        inner = [place for place in places.tolist() if place not in outer] or [0.0]
+        return with_labels(
+            FeatureTable(places, entries, inner[0], inner[-1], np.inf, is_integral(table.domain)),
+            table.domain,
+            [at_value(table.wide, table.values, table.drops, table.domain, label) for label in table.domain.labels],
+            sums,
+        )
 
 
 def _noted(doubtful: list[int], k: int) -> Rational:

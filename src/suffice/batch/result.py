@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ Whole = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 
 STATUSES = ("proven", "bounded", "failed")
+ENCODED = ("status", "path", "features")  # columns of words, which repeat
 BOUNDED, FAILED = STATUSES.index("bounded"), STATUSES.index("failed")
 
 
@@ -239,15 +240,20 @@ class BatchResult:
         whole = {_arrow().int32(): pd.Int32Dtype(), _arrow().int64(): pd.Int64Dtype()}
         return self.to_arrow().to_pandas(types_mapper=whole.get)
 
-    def to_arrow(self) -> Any:
+    def to_arrow(self, *, encoded: bool = False) -> Any:
         """Return an Arrow table with a column for each of the arrays, and the names of the features fixed as lists.
 
         Its columns: prediction, prediction_error (of a regression alone), size, lower_bound, margin, margin_error,
-        status, path ("bounds" or "exact": what settled the row), features, message (why a row failed).
+        status, path ("bounds" or "exact": what settled the row), features, message (why a row failed). Encoded, words
+        that repeat (`ENCODED`) are numbers beside a dictionary, which takes less to keep and to write.
         """
         pa = _arrow()
         failed = self.status_codes == FAILED
-        names = pa.array(self.compiled.model.names, pa.string())
+
+        def words(names: Sequence[str], numbers: Any) -> Any:
+            each = pa.array(names, pa.string())
+            return pa.DictionaryArray.from_arrays(numbers, each) if encoded else each.take(pa.array(numbers))
+
         messages = np.full(len(self), None, dtype=object)
         for row, message in self.messages.items():
             messages[row] = message
@@ -257,9 +263,11 @@ class BatchResult:
             "lower_bound": pa.array(self.lower_bounds, mask=failed),
             "margin": pa.array(self.margins, mask=failed),
             "margin_error": pa.array(self.margin_errors, mask=failed),
-            "status": pa.array(STATUSES, pa.string()).take(pa.array(self.status_codes)),
-            "path": pa.array(("bounds", "exact"), pa.string()).take(pa.array(self.was_exact.astype(np.int8))),
-            "features": pa.ListArray.from_arrays(pa.array(self.offsets, pa.int32()), names.take(pa.array(self.fixed))),
+            "status": words(STATUSES, self.status_codes),
+            "path": words(("bounds", "exact"), self.was_exact.astype(np.int8)),
+            "features": pa.ListArray.from_arrays(
+                pa.array(self.offsets, pa.int32()), words(self.compiled.model.names, self.fixed)
+            ),
             "message": pa.array(messages, pa.string()),
         }
         return pa.table(columns)

@@ -134,7 +134,7 @@ class PartExplainer:
         if rows is None:
             self.table.check_size()
             rows = next(self.read(k))
-        found = self.explain(rows)
+        found = self.explain(rows, encoded=True)
         start = k * self.part_rows
         numbers = pa.array(np.arange(start, start + found.num_rows))
         asked = {
@@ -268,6 +268,7 @@ def _description(explain: ArrowExplainer, table: TableFile, identity: str) -> di
     """Return what tells one piece of work from another."""
     return {
         "suffice": suffice.__version__,
+        "results": "encoded",
         "model": explain.model_hash,
         "question": explain.document,
         "carry": list(explain.carry),

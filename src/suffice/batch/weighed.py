@@ -17,15 +17,14 @@ from suffice.batch.kernel import (
     REFUSED,
     Sides,
     Slack,
-    compiled,
     exceeds,
     holds,
-    inlined,
     measure,
     scratch_of,
     slack_error,
 )
 from suffice.batch.lookup import ROUNDING, WIDER, Tables
+from suffice.numbers.compiling import compiled, inlined
 from suffice.solvers.cover_kernel import FREED
 from suffice.solvers.cover_kernel import OPEN as UNDECIDED
 from suffice.solvers.covers import PARTS, UNIT

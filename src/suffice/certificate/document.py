@@ -84,12 +84,24 @@ def closely(function: Callable[Concatenate[Case, P], Certificate]) -> Callable[C
                 "there are no certificates yet for models with curves beside terms over two features; the answer is "
                 "proven, but only this library can check it"
             )
+        if case.compiled.is_bounded:
+            raise CertificateError(
+                "there are no certificates where a network has too many pieces to be tabulated over the region; the "
+                "answer is proven, but only this library can check it; raise max_pieces or make the radius smaller"
+            )
         while True:
             try:
                 return _accepted(case, function(case, *args, **kwargs))
             except NotShownError as error:
                 if not case.compiled.is_curved:
                     raise AssertionError(str(error)) from None
+                if case.compiled.is_enclosed and any(
+                    None in (span.low, span.high) for reach in case.region for span in reach.spans
+                ):
+                    raise CertificateError(
+                        "smooth shapes are certified over regions with ends only; give the features domains with ends, "
+                        "or ask with a radius; the answer is proven, but only this library can check it"
+                    ) from None
                 if case.bits >= (_MOST_SMOOTH_BITS if case.compiled.is_enclosed else _MOST_BITS):
                     raise CertificateError(
                         f"drops that are not rational, and a margin, agree to {case.bits} bits, so that no certificate "

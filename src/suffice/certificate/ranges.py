@@ -7,16 +7,20 @@ from collections.abc import Iterator, Sequence
 from flint import fmpq
 
 from suffice.certificate import joint
+from suffice.certificate.cells import Seen
 from suffice.certificate.document import Certificate, PathLike, closely, write
 from suffice.certificate.joint_ranges import Place, range_evidence, varies_along
 from suffice.certificate.witnesses import Ordered, Shown, loose_limits, place_document, shown_at, total
 from suffice.core.case import Case
-from suffice.errors import CertificateError
+from suffice.core.constraint import Drop
+from suffice.core.constraint import total as total_drop
+from suffice.core.drops import enclose_drops
 from suffice.model.domain import Domain, Span
 from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.question.documents import Json
 from suffice.shapes.combining import straight
 from suffice.shapes.pieces import Pieces
+from suffice.solvers.halved_ranges import domain_part
 from suffice.solvers.ranges import AllowedRange
 
 
@@ -26,13 +30,12 @@ def certify_ranges(
 ) -> Certificate:
     """Return the proof that features may move in ranges; just beyond each end an input breaks the claim.
 
-    The second is not shown where a pair term varies along one of the features within its cells.
+    The second is not shown where a pair term varies along one of the features within its cells, nor where ends are
+    looked for by halving, as those of curved and smooth shapes are.
     """
     if case.compiled.is_curved:
-        raise CertificateError(
-            "ranges have no certificate yet for models with curved or smooth shapes, or with networks of more than "
-            "max_pieces pieces"
-        )
+        is_widest = False
+        _cover(case, ranges)
     is_widest = is_widest and not (case.model.pairs and varies_along(case, [i for i, _ in ranges]))
     beyond = [
         (place, at)
@@ -50,6 +53,28 @@ def certify_ranges(
     free, shown = [i for i in case.features if i not in set(ranged)], shown_at(case)
     inputs = [_breaking(case, shown, free, ranges[:place], (ranged[place], at)) for place, at in beyond]
     return write(case, result=result, evidence={"inputs": inputs}, model_file=model_file)
+
+
+def _cover(case: Case, ranges: Sequence[tuple[int, AllowedRange]]) -> None:
+    """Find cells over which the checker sees that smooth features may move in ranges, the others in the region."""
+    if not case.compiled.is_enclosed:
+        return
+    region, ranged = list(case.region), [i for i, _ in ranges]
+    for i, one in ranges:
+        domain = case.model.domains[i]
+        region[i] = Domain(categories_=one.values) if one.values else domain_part(domain, one.low.at, one.high.at)
+    free = [i for i in case.features if i not in set(ranged)]
+    drops: list[list[Drop]] = []
+    spare: list[Rational] = []
+    for constraint, worst in zip(case.inner, case.worst, strict=True):
+        functions = [one.function for one in worst]
+        here = [one.value(x, case.bits) for one, x in zip(functions, case.row, strict=True)]
+        drops.append(list(enclose_drops(functions, here, case.row, region, case.bits).ceilings))
+        taken = total_drop([constraint.fall(free), *(drops[-1][i] for i in ranged)])
+        spare.append(constraint.margin - taken.value)
+    half, seen = [one / 2 for one in spare], Seen.of(case)
+    seen.cover(tuple(region), free, drops, half, case.question.max_changed)
+    seen.cover(tuple(region), ranged, drops, half)
 
 
 def _range_document(one: AllowedRange) -> Json:

@@ -134,6 +134,8 @@ class Case:
     @property
     def _may_refine(self) -> bool:
         """Whether what is enclosed may still be known better."""
+        if self.compiled.is_bounded:  # more bits do not tell more of so many pieces
+            return False
         if not self._tangents:
             return self.bits < _MOST_SMOOTH_BITS
         if self.rounds >= _MOST_ROUNDS or time.monotonic() >= self.began + self.question.budget.max_seconds:

@@ -20,6 +20,7 @@ from suffice.core.radius_path import RadiusPath
 from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.surd import Exact, upper
 from suffice.shapes.curves import Curves
+from suffice.shapes.lazy import Lazy
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,18 @@ class CurvedPath(RadiusPath):
         if cell.high is None and any(self._grows_for_ever(i) for i in features):
             while cell.high is None:  # a drop that grows for ever uses up any margin
                 cell.cut([2 * max(cell.low, ONE)])
-        if cell.high is None:
-            return Extent(None, is_attained=cell.holds(None))
-        while cell.high - cell.low > max(cell.high, ONE) * self.close:
-            cell.cut([(cell.low + cell.high) / 2])
-        return Extent(cell.low, is_attained=True, more=cell.high - cell.low)
+        return self._without_end(cell, freed) if cell.high is None else self._halved(cell, cell.high)
+
+    def _halved(self, cell: Cell, high: Rational) -> Extent:
+        """Return where the property ends, between two radii close to each other."""
+        while high - cell.low > max(high, ONE) * self.close:
+            cell.cut([(cell.low + high) / 2])
+            high = high if cell.high is None else cell.high
+        return Extent(cell.low, is_attained=True, more=high - cell.low)
+
+    def _without_end(self, cell: Cell, freed: Collection[int]) -> Extent:
+        """Return how far the property holds, if it does beyond the last turn and no drop grows for ever."""
+        return Extent(None, is_attained=cell.holds(None))
 
 
 def last_turn(path: RadiusPath, features: Collection[int]) -> Rational:
@@ -55,8 +63,10 @@ def last_turn(path: RadiusPath, features: Collection[int]) -> Rational:
     for i in features:
         functions, own = (one[i] for one in path.functions), path.row[i]
         assert isinstance(own, fmpq)
-        curves = [one for one in functions if isinstance(one, Curves)]
-        turns: list[Exact] = [turn.place for one in curves for turn in one.turns]
+        turns: list[Exact] = []
+        for one in functions:
+            turns += [turn.place for turn in one.turns] if isinstance(one, Curves) else []
+            turns += one.outermost(*path.has_no_end(i)) if isinstance(one, Lazy) else []
         ahead: list[Exact] = [place - own for place in turns]
         reached = [max(upper(one), upper(-one)) / path.units[i] for one in ahead]
         found += [radius + 2 / path.units[i] for radius in (*reached, *path.events[i][-1:])]

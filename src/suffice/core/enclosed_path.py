@@ -16,10 +16,12 @@ from suffice.core.constraint import NO_DROP, Constraint
 from suffice.core.counterexamples import breaking_input
 from suffice.core.curved_path import CurvedPath
 from suffice.core.drops import Separable, enclose_drops
-from suffice.core.extent import Extent
+from suffice.core.extent import Cell, Extent
 from suffice.numbers.enclosure import Real
-from suffice.numbers.exact import ZERO, Rational
+from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Value
+
+_DOUBLINGS = 30  # of a radius, until it is left open whether something holds further out
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,23 @@ class EnclosedPath(CurvedPath):
         if safe.radius is None:
             return safe
         end = self.on("outer").reach(freed, safe.radius)
-        if end.radius is None:
+        if end.radius is None or end.is_open:
             return replace(safe, is_open=True)
-        return replace(safe, more=end.radius + end.more - safe.radius)
+        return replace(safe, more=end.radius + end.more - safe.radius, is_open=False)
+
+    def _without_end(self, cell: Cell, freed: Collection[int]) -> Extent:
+        """Return how far the property holds: smooth functions may turn, or near their limits, at any distance."""
+        if cell.holds(None):
+            return Extent(None, is_attained=True)
+        # At every radius the numbers and categories of a domain are in reach; its special codes never are.
+        reached = tuple(replace(one, codes_=()) if one.spans or one.categories_ else one for one in self.domains)
+        if all(one.admits(freed) for one in replace(self, domains=reached).at(None, freed)):
+            return Extent(None, is_attained=False)
+        for _ in range(_DOUBLINGS):
+            cell.cut([2 * max(cell.low, ONE)])
+            if cell.high is not None:
+                return self._halved(cell, cell.high)
+        return Extent(cell.low, is_attained=True, is_open=True)
 
     def below(self, radius: Rational) -> tuple[Constraint, ...]:
         """Refuse: no radius is known exactly, so that nothing is asked just below one."""

@@ -299,6 +299,12 @@ class AdditiveModel:
         feature, shape = self.features[i], self.mains[i].shape
         return Lazy.outputs(shape, feature.center, feature.scale, PieceBudget(checked_pieces(max_pieces), feature.name))
 
+    def enclosed_feature(self, i: int) -> tuple[Function, ...]:
+        """Return one feature with its networks as functions that are known between two numbers, by bisection."""
+        feature, shape = self.features[i], self.mains[i].shape
+        pieces = shape.compile(PieceBudget(feature=feature.name, is_enclosed=True))
+        return tuple(one.rescaled(feature.center, feature.scale) for one in pieces)
+
     def compile_pairs(self, max_pieces: int = 10_000) -> tuple[Pair, ...]:
         """Return the exact pieces of each pair of features for each output, in the user's units.
 

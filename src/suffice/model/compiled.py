@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -67,13 +68,18 @@ class Compiled:
             else cache.features(model, self.content, max_pieces, lambda: model.compile(max_pieces, lazily=True))
         )
         self.pairs = model.compile_pairs(max_pieces)
-        self.is_curved = straight(one for functions in self.pieces for one in functions) is None
-        if not all(isinstance(one, Pieces | Curves) for functions in self.pieces for one in functions):
-            model.refuse_pairs("models with smooth shapes, or with networks of more than max_pieces pieces,")
-        self.is_rational = all(isinstance(one, Pieces | Lazy) for functions in self.pieces for one in functions)
+        self.is_bounded = False  # whether networks are enclosed by bisection that have too many pieces
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Note what kinds of functions there are, and that nothing is known of them yet."""
+        every = [one for functions in self.pieces for one in functions]
+        self.is_curved = straight(every) is None
+        if not all(isinstance(one, Pieces | Curves) for one in every):
+            self.model.refuse_pairs("models with smooth shapes, or with networks of more than max_pieces pieces,")
+        self.is_rational = all(isinstance(one, Pieces | Lazy) for one in every)
         self.has_tangents = self.is_curved and bool(self.pairs)  # worst cases lie between places of curves and tangents
-        is_exact = all(one.is_exact for functions in self.pieces for one in functions)
-        self.is_enclosed = self.has_tangents or not is_exact
+        self.is_enclosed = self.has_tangents or not all(one.is_exact for one in every)
         self._oriented: dict[tuple[int, ...], tuple[Function, ...]] = {}
         self._oriented_pairs: dict[tuple[int, ...], tuple[OrientedPair, ...]] = {}
         self.landscapes: dict[tuple[int, ...], Any] = {}  # what `core` makes of features that act together, by factors
@@ -81,6 +87,22 @@ class Compiled:
         self.plans: OrderedDict[Any, Any] = OrderedDict()  # questions compiled for many rows, kept by `batch.run`
         self.asked: dict[int, Any] = {}  # questions asked of single rows, kept by `batch.one_row`
         self.roundings: dict[str, Any] = {}  # bounds on rounding by float type, kept by `core.case`
+
+    @cached_property
+    def bounded(self) -> Compiled | None:
+        """The same with networks enclosed by bisection that are not tabulated as a whole; None if there are none.
+
+        It takes the place of this one where a region has too many of their pieces.
+        """
+        lazy = {i for i, functions in enumerate(self.pieces) if any(isinstance(one, Lazy) for one in functions)}
+        if not lazy:
+            return None
+        found = copy(self)
+        each = enumerate(self.pieces)
+        found.pieces = tuple(self.model.enclosed_feature(i) if i in lazy else one for i, one in each)
+        found.is_bounded = True
+        found._prepare()
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         # Plans hold functions and locks; another process makes its own.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,19 +27,27 @@ UNDERFLOW = 2.0**-1000  # more than all that products lose below the least float
 OUTWARD = 1.0 + 2.0**-40  # covers the rounding of a bound itself
 _NO_UNDERFLOW = 2.0**-900  # a product from here up has no part below the least float
 _SPLITTER = 2.0**27 + 1.0
+_SIGNS = np.array([[-1.0], [-1.0], [1.0]])
 
 
-class Twofold(NamedTuple):
-    """Numbers `high + low`, each off by at most `error`."""
+class Twofold:
+    """Numbers `high + low`, each off by at most `error`: the rows of one array, for most of them are few."""
 
-    high: Floats
-    low: Floats
-    error: Floats
+    __slots__ = ("columns",)
+
+    def __init__(self, high: Floats, low: Floats, error: Floats) -> None:
+        self.columns = np.array((high, low, error))
+
+    @classmethod
+    def _with(cls, columns: Floats) -> Twofold:
+        found = cls.__new__(cls)
+        found.columns = columns
+        return found
 
     @classmethod
     def of(cls, numbers: Sequence[Rational]) -> Twofold:
         """Return rationals to about 107 bits."""
-        high, low, error = np.empty(len(numbers)), np.zeros(len(numbers)), np.zeros(len(numbers))
+        high, low, error = [0.0] * len(numbers), [0.0] * len(numbers), [0.0] * len(numbers)
         for k, number in enumerate(numbers):
             high[k] = near = nearest_float(number)
             if not math.isfinite(near):
@@ -50,32 +58,62 @@ class Twofold(NamedTuple):
             if rest := p * below - above * q:
                 low[k] = rest / (q * below)  # rounds correctly, as `nearest_float` does
                 error[k] = abs(low[k]) * 2.0**-53 * OUTWARD + UNDERFLOW
-        return cls(high, low, error)
+        return cls._with(np.array((high, low, error)))
 
     @classmethod
     def exact(cls, floats: Floats) -> Twofold:
         """Return floats as they are."""
-        return cls(floats, np.zeros(floats.shape), np.zeros(floats.shape))
+        columns = np.zeros((3, len(floats)))
+        columns[0] = floats
+        return cls._with(columns)
 
     @classmethod
     def zeros(cls, count: int) -> Twofold:
         """Return so many zeros."""
-        return cls(np.zeros(count), np.zeros(count), np.zeros(count))
+        return cls._with(np.zeros((3, count)))
 
-    def take(self, index: Any) -> Twofold:
+    @classmethod
+    def joined(cls, parts: Sequence[Twofold]) -> Twofold:
+        """Return all numbers, end to end."""
+        return cls._with(np.concatenate([one.columns for one in parts], axis=1))
+
+    @property
+    def high(self) -> Floats:
+        """The nearest floats."""
+        return np.asarray(self.columns[0])
+
+    @property
+    def low(self) -> Floats:
+        """What they leave out, as a float."""
+        return np.asarray(self.columns[1])
+
+    @property
+    def error(self) -> Floats:
+        """How far the sum of both may be off."""
+        return np.asarray(self.columns[2])
+
+    def take(self, index: NDArray[np.integer[Any]] | Sequence[int]) -> Twofold:
         """Return some of the numbers."""
-        return Twofold(self.high[index], self.low[index], self.error[index])
+        return Twofold._with(self.columns.take(index, axis=1))
+
+    def replaced(self, index: NDArray[np.integer[Any]], other: Twofold) -> Twofold:
+        """Return these numbers with others in some places."""
+        columns = self.columns.copy()
+        columns[:, index] = other.columns
+        return Twofold._with(columns)
 
     def where(self, chosen: Mask, other: Twofold) -> Twofold:
         """Return these numbers where chosen, others elsewhere."""
-        return Twofold(*(np.where(chosen, one, two) for one, two in zip(self, other, strict=True)))
+        return Twofold._with(np.where(chosen, self.columns, other.columns))
 
     def __neg__(self) -> Twofold:
-        return Twofold(-self.high, -self.low, self.error)
+        return Twofold._with(self.columns * _SIGNS)
+
+    # Where one of the two is a single number, it is taken with each of the other.
 
     def plus(self, other: Twofold) -> Twofold:
         """Return the sums."""
-        return Twofold(*_sums(*_alike(self, other)))
+        return Twofold._with(_sums(self.columns, other.columns, 1.0))
 
     def over(self, other: Twofold) -> Twofold:
         """Return about the quotients; nothing is said of their errors."""
@@ -85,11 +123,11 @@ class Twofold(NamedTuple):
 
     def minus(self, other: Twofold) -> Twofold:
         """Return the differences."""
-        return self.plus(-other)
+        return Twofold._with(_sums(self.columns, other.columns, -1.0))
 
     def times(self, other: Twofold) -> Twofold:
         """Return the products."""
-        return Twofold(*_products(*_alike(self, other)))
+        return Twofold._with(_products(self.columns, other.columns))
 
     @property
     def is_positive(self) -> Mask:
@@ -121,38 +159,35 @@ class Twofold(NamedTuple):
         return near, is_itself
 
 
-def _alike(one: Twofold, other: Twofold) -> tuple[Floats, ...]:
-    """Return the columns of both, a single number repeated as often as the other has numbers."""
-    if one.high.shape == other.high.shape:
-        return (*one, *other)
-    shape = np.broadcast_shapes(one.high.shape, other.high.shape)
-    return tuple(np.array(np.broadcast_to(column, shape)) for column in (*one, *other))
-
-
 @compiled
-def _sums(a_high: Any, a_low: Any, a_error: Any, b_high: Any, b_low: Any, b_error: Any) -> Any:
-    high, low, error = np.empty(len(a_high)), np.empty(len(a_high)), np.empty(len(a_high))
-    for k in range(len(a_high)):
-        a, b = a_high[k], b_high[k]
-        total = a + b
-        part = total - a
-        rest = ((a - (total - part)) + (b - part)) + (a_low[k] + b_low[k])  # of the sum: exactly (Knuth)
+def _sums(ours: Any, others: Any, sign: Any) -> Any:
+    count = max(ours.shape[1], others.shape[1]) if min(ours.shape[1], others.shape[1]) else 0
+    found = np.empty((3, count))
+    for k in range(count):
+        i, j = min(k, ours.shape[1] - 1), min(k, others.shape[1] - 1)
+        a_high, a_low, b_high, b_low = ours[0, i], ours[1, i], sign * others[0, j], sign * others[1, j]
+        total = a_high + b_high
+        part = total - a_high
+        rest = ((a_high - (total - part)) + (b_high - part)) + (a_low + b_low)  # of the sum: exactly (Knuth)
         a, b = total, rest
         total = a + b
         part = total - a
-        high[k], low[k] = total, (a - (total - part)) + (b - part)
+        found[0, k], found[1, k] = total, (a - (total - part)) + (b - part)
         # Two floats and what rounding leaves out of their sum are the sum itself.
-        is_short = a_low[k] == 0.0 and b_low[k] == 0.0
-        left_out = 0.0 if is_short else SUM_ERROR * (abs(a_high[k]) + abs(b_high[k]))
-        error[k] = (a_error[k] + b_error[k] + left_out) * OUTWARD
-    return high, low, error
+        is_short = a_low == 0.0 and b_low == 0.0
+        left_out = 0.0 if is_short else SUM_ERROR * (abs(a_high) + abs(b_high))
+        found[2, k] = (ours[2, i] + others[2, j] + left_out) * OUTWARD
+    return found
 
 
 @compiled
-def _products(a_high: Any, a_low: Any, a_error: Any, b_high: Any, b_low: Any, b_error: Any) -> Any:
-    high, low, error = np.empty(len(a_high)), np.empty(len(a_high)), np.empty(len(a_high))
-    for k in range(len(a_high)):
-        a, b = a_high[k], b_high[k]
+def _products(ours: Any, others: Any) -> Any:
+    count = max(ours.shape[1], others.shape[1]) if min(ours.shape[1], others.shape[1]) else 0
+    found = np.empty((3, count))
+    for k in range(count):
+        i, j = min(k, ours.shape[1] - 1), min(k, others.shape[1] - 1)
+        a, a_low, a_error = ours[0, i], ours[1, i], ours[2, i]
+        b, b_low, b_error = others[0, j], others[1, j], others[2, j]
         product = a * b
         shifted = _SPLITTER * a  # two halves of 26 bits each (Veltkamp), whose products are exact (Dekker)
         a_top = shifted - (shifted - a)
@@ -161,16 +196,16 @@ def _products(a_high: Any, a_low: Any, a_error: Any, b_high: Any, b_low: Any, b_
         b_top = shifted - (shifted - b)
         b_rest = b - b_top
         rest = ((a_top * b_top - product) + a_top * b_rest + a_rest * b_top) + a_rest * b_rest
-        rest += a * b_low[k] + a_low[k] * b
+        rest += a * b_low + a_low * b
         total = product + rest
         part = total - product
-        high[k], low[k] = total, (product - (total - part)) + (rest - part)
+        found[0, k], found[1, k] = total, (product - (total - part)) + (rest - part)
         mine, theirs = abs(a), abs(b)
-        if (a == 0.0 and a_error[k] == 0.0) or (b == 0.0 and b_error[k] == 0.0):
-            error[k] = 0.0
+        if (a == 0.0 and a_error == 0.0) or (b == 0.0 and b_error == 0.0):
+            found[2, k] = 0.0
             continue
         # |high + low| is at most |high| (1 + 2^-53), which OUTWARD covers.
-        is_short = a_low[k] == 0.0 and b_low[k] == 0.0 and mine * theirs > _NO_UNDERFLOW
+        is_short = a_low == 0.0 and b_low == 0.0 and mine * theirs > _NO_UNDERFLOW
         left_out = 0.0 if is_short else PRODUCT_ERROR * (mine * theirs) + UNDERFLOW
-        error[k] = (mine * b_error[k] + theirs * a_error[k] + a_error[k] * b_error[k] + left_out) * OUTWARD
-    return high, low, error
+        found[2, k] = (mine * b_error + theirs * a_error + a_error * b_error + left_out) * OUTWARD
+    return found

@@ -164,8 +164,11 @@ class Part:
 
     @property
     def ends(self) -> tuple[Value, ...]:
-        """The ends of the interval, or every value where they are listed."""
-        return self.interval if self.values is None else self.values
+        """As far as the feature may go: every category and code, and the ends of the numbers."""
+        if self.values is None:
+            return self.interval
+        numbers = (end for low, high, _ in self.region.spans for end in (low, high) if end is not None)
+        return (*self.region.categories_, *self.region.codes_, *numbers)
 
     def times(self, multiple: int) -> Part:
         """Return the part of a multiple of the component; the same object every time."""

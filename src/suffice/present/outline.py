@@ -138,6 +138,8 @@ def trace(function: Function, domain: Domain, window: Window | None) -> tuple[li
             _follow(function.on_integers if span.is_integers else function, shown.low, shown.high, runs, singles)
         elif isinstance(function, Lazy):
             for low, high, pieces in function.over(shown.low, shown.high):
+                assert low is not None
+                assert high is not None
                 _follow(pieces.on_integers if span.is_integers else pieces, low, high, runs, singles)
         elif isinstance(function, Enclosed):
             _follow(_smooth_chords(function, shown.low, shown.high), shown.low, shown.high, runs, singles)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from suffice.core.case import Case, decide
-from suffice.errors import BudgetEnded, BudgetError, OptionError
+from suffice.errors import BudgetEnded, BudgetError, OptionError, PieceBudgetError
 from suffice.model.compiled import Compiled
 from suffice.question.question import BUDGETS, OPTIONS, Question
 
@@ -68,6 +68,14 @@ class Search(Generic[P, A]):
     def __call__(self, compiled: Compiled, question: Question, x: Any, *args: P.args, **kwargs: P.kwargs) -> A:
         """Answer a question about a row."""
         self.check(question)
+        try:
+            return self._asked(compiled, question, x, *args, **kwargs)
+        except PieceBudgetError:  # even over the region a network has too many pieces
+            if compiled.bounded is None:
+                raise
+            return self._asked(compiled.bounded, question, x, *args, **kwargs)
+
+    def _asked(self, compiled: Compiled, question: Question, x: Any, *args: P.args, **kwargs: P.kwargs) -> A:
         if question.arithmetic != "exact":
             compiled.refuse_smooth(f"arithmetic={question.arithmetic!r}")
         asked = question if self.takes_radius else question.with_unit_radius(compiled.model)

@@ -12,9 +12,11 @@ from flint import arb, ctx, fmpq
 from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Label, Value
 from suffice.shapes.curves import Curves, added
+from suffice.shapes.far import Far
 from suffice.shapes.jets import ExactStage, Jet, NetworkStage, Stage
 
 _MOST_KEPT = 10_000  # cells of one chain
+_DOUBLINGS = 100  # of a distance, until a function is known to be a line from there on
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,13 @@ class Chain:
         for stage in self.stages[0 if side else count :]:
             ball = stage.value(ball)
         return ball
+
+    def far(self, start: Rational) -> Far | None:
+        """Return what the chain is beyond a number, outwards from 0, which must lie beyond all corners."""
+        found: Far | None = Far(1 / self.scale, arb(-self.center / self.scale))
+        for stage in (*(() if self.first is None else (ExactStage(self.first),)), *self.stages):
+            found = None if found is None else stage.far(found, start)
+        return None if found is None else found.times(self.factor)
 
     def exact(self, at: Rational) -> Rational:
         """Return the value at a number, not yet times the factor, of a chain that is polynomials alone."""
@@ -234,6 +243,27 @@ class Chains:
         moving = [chain for chain in self.each if not chain.is_constant(inside)]
         is_unbounded = any(all(stage.is_unbounded for stage in chain.stages) for chain in moving)
         return start, way if way > 0 or (way < 0 and is_unbounded) else None
+
+    def far(self, side: int, beyond: Rational, bits: int) -> tuple[Rational, Far] | None:
+        """Return a whole number beyond all corners and another number, and what the function is from there on outwards.
+
+        The offset is known to about so many bits, if that is to be had; None where no line is known.
+        """
+        start = side * max([ONE, fmpq(beyond.ceil()), *(fmpq(abs(place).ceil()) + 1 for place in self.places)])
+        known: tuple[Rational, Far] | None = None
+        for _ in range(_DOUBLINGS):
+            parts = [chain.far(start) for chain in self.each]
+            sums = Far(ZERO, arb(0))
+            for part in parts:
+                sums = Far(ZERO, arb.nan()) if part is None else sums.plus(part)
+            if sums.offset.is_finite():
+                if known is not None and sums.offset.rad() >= known[1].offset.rad():
+                    break  # what is left is rounding, or never known
+                known = start, sums
+                if sums.offset.rad() * 2**bits <= 1:
+                    break
+            start *= 2
+        return known
 
     def jet(self, low: Rational, high: Rational) -> Jet:
         """Return the coefficients over a cell without a corner inside."""

@@ -26,6 +26,7 @@ from suffice.shapes.monotone import GUARD_BITS, Lowpoint, Monotone
 
 _MOST_KEPT = 4_096  # values at places
 _FARTHEST = fmpq(*math.ldexp(1.0, 1023).as_integer_ratio())
+_FURTHER = fmpq(2**200)  # how many times further out an input is looked for along a line that falls
 
 
 class _Unknown(Enum):
@@ -123,12 +124,17 @@ class Enclosed(Function):
 
     def _beyond(self, low: Rational | None, high: Rational | None, bits: int, is_integers: bool) -> Lowpoint:
         """Return the infimum over an interval without an end, of a function whose way out is known."""
-        ends, is_unbounded = [low, high], False
+        ends, is_unbounded, beyond = [low, high], False, list[Lowpoint]()
         for k, side in enumerate((-1, 1)):
             if ends[k] is None:
                 start, way = self.chains.tail(side)
                 if way is None:
-                    self._refuse()
+                    start, lowest = self._far(
+                        side, max([ONE, *(abs(one) for one in (low, high) if one is not None)]), bits
+                    )
+                    ends[k] = start
+                    beyond.append(lowest)
+                    continue
                 # One that never falls on the way out is lowest where that begins; of one that does, as far as floats go
                 # is as far as an input is looked for, and nothing is known from below.
                 is_unbounded |= way < 0
@@ -138,7 +144,22 @@ class Enclosed(Function):
                     else side * (max(side * one for one in (start, low, high) if one is not None) + 1)
                 )
         found = self.lowpoint(ends[0], ends[1], bits, is_integers=is_integers)
+        for one in beyond:
+            found = found.or_lower(one)
         return found._replace(low=None) if is_unbounded else found
+
+    def _far(self, side: int, beyond: Rational, bits: int) -> tuple[Rational, Lowpoint]:
+        """Return a number from which on outwards the function is known to be near a line, and how low it gets there."""
+        with working(bits + GUARD_BITS):
+            known = self.chains.far(side, beyond, bits)
+            offset = None if known is None else of_ball(known[1].offset)
+        if known is None or offset is None:
+            self._refuse()
+        start, (slope, _) = known
+        if slope * side < 0:
+            at = start * _FURTHER
+            return start, Lowpoint(None, slope * at + offset.high, at)
+        return start, Lowpoint(slope * start + offset.low, slope * start + offset.high, start)
 
     def _has_none(self, where: str) -> NoReturn:
         raise ModelError(
@@ -173,7 +194,7 @@ class Enclosed(Function):
         for is_asked, side in ((to_right, 1), (to_left, -1)):
             way = self.chains.tail(side)[1] if is_asked else 0
             if way is None:
-                self._refuse()
+                way = -1 if self._far(side, ONE, 64)[1].low is None else 1
             if way < 0:
                 return side
         return 0

@@ -16,11 +16,12 @@ from itertools import pairwise
 from math import comb
 from typing import Any, NamedTuple, Protocol
 
-from flint import arb, arb_mat, ctx, fmpq
+from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
 
-from suffice.numbers.exact import Rational
+from suffice.numbers.exact import ZERO, Rational
 from suffice.shapes.activations import Activation
 from suffice.shapes.curves import Curves
+from suffice.shapes.far import Far, activated, polynomial
 from suffice.shapes.float_network import FLOAT_PRECISION, FloatNetwork, Readout, read_by
 from suffice.shapes.smooth_functions import TERMS, SmoothFunction, Taylor, Zones, chained, hull_of, line
 
@@ -77,6 +78,9 @@ class Stage(Protocol):
     def value(self, at: arb) -> arb:
         """Return its value, or what holds its values over a ball."""
 
+    def far(self, inner: Far, start: Rational) -> Far | None:
+        """Return what it is of a function that is known beyond a number; None where that tells nothing yet."""
+
 
 @dataclass(frozen=True)
 class FormulaStage:
@@ -102,6 +106,10 @@ class FormulaStage:
     def value(self, at: arb) -> arb:
         """Return its value over a ball."""
         return self.function.value(at)
+
+    def far(self, inner: Far, start: Rational) -> Far | None:
+        """Return what it is of a function that is known beyond a number."""
+        return activated(inner, self.function, start)
 
 
 @dataclass(frozen=True)
@@ -159,6 +167,12 @@ class ExactStage:
     def value(self, at: arb) -> arb:
         """Return its value over a ball."""
         return self.taylor(at)[0]
+
+    def far(self, inner: Far, start: Rational) -> Far | None:
+        """Return what it is of a function that is known beyond a number."""
+        if not inner.slope:
+            return Far(ZERO, self.value(inner.offset))
+        return polynomial(inner, self.function.knots, self.function.polynomials, start)
 
 
 class BallLayer(NamedTuple):
@@ -243,6 +257,37 @@ class NetworkStage:
                 state = arb_mat(len(entries), 1, entries)
             states.append(state + states[self.skips[k]] if k in self.skips else state)
         (found,) = (arb_mat(1, len(self.readout), [arb(one) for one in self.readout]) * states[-1]).entries()
+        return found
+
+    @cached_property
+    def _weights(self) -> list[fmpq_mat]:
+        """The weights as exact numbers."""
+        return [
+            fmpq_mat(one.weights.nrows(), one.weights.ncols(), [w.fmpq() for w in one.weights.entries()])
+            for one in self.layers
+        ]
+
+    def far(self, inner: Far, start: Rational) -> Far | None:
+        """Return what it is of a function that is known beyond a number."""
+        states = [[inner]]
+        for k, (layer, weights) in enumerate(zip(self.layers, self._weights, strict=True), start=1):
+            count = len(states[-1])
+            slopes = (weights * fmpq_mat(count, 1, [one.slope for one in states[-1]])).entries()
+            offsets = layer.weights * arb_mat(count, 1, [one.offset for one in states[-1]])
+            if layer.bias is not None:
+                offsets = offsets + arb_mat(len(layer.bias), 1, layer.bias)
+            units = [Far(*one) for one in zip(slopes, offsets.entries(), strict=True)]
+            if layer.activation is not None:
+                each = layer.activation
+                known = [activated(z, each[unit % len(each)], start) for unit, z in enumerate(units)]
+                units = [one for one in known if one is not None]
+                if len(units) < len(known):
+                    return None
+            earlier = states[self.skips[k]] if k in self.skips else None
+            states.append(units if earlier is None else [a.plus(b) for a, b in zip(units, earlier, strict=True)])
+        found = Far(ZERO, arb(0))
+        for factor, one in zip(self.readout, states[-1], strict=True):
+            found = found.plus(one.times(factor))
         return found
 
 

@@ -1,6 +1,6 @@
 """Networks with more pieces than the budget: tabulated over the region asked about, exactly, and remembered.
 
-In: a shape, and the units of its feature. Out: functions that know their pieces over any interval with ends.
+In: a shape, and the units of its feature. Out: functions that know their pieces over any interval.
 Guaranteed: over an interval they are those of the whole line. Only where crossings are looked for changes: a unit
 is followed from one end of the interval to the other, and what it does beyond is not computed.
 """
@@ -32,9 +32,21 @@ _MOST_PARTS = 64  # that an interval with too many pieces is cut into
 class Stretch(NamedTuple):
     """An interval, and functions that hold on it and nowhere else."""
 
-    low: Rational
-    high: Rational
+    low: Rational | None
+    high: Rational | None
     outputs: tuple[Pieces, ...]
+
+    def within(self, low: Rational | None, high: Rational | None) -> Stretch | None:
+        """Return the part of the interval that lies in another one; None where they do not meet."""
+        starts, ends = [x for x in (self.low, low) if x is not None], [x for x in (self.high, high) if x is not None]
+        start, end = max(starts, default=None), min(ends, default=None)
+        return None if start is not None and end is not None and start > end else Stretch(start, end, self.outputs)
+
+
+def _holds(outer: tuple[Rational | None, Rational | None], low: Rational | None, high: Rational | None) -> bool:
+    """Whether an interval holds another one."""
+    start, end = outer
+    return (start is None or (low is not None and start <= low)) and (end is None or (high is not None and high <= end))
 
 
 @dataclass(eq=False)
@@ -45,11 +57,13 @@ class Region:
     center: Rational
     scale: Rational
     budget: PieceBudget
-    _known: OrderedDict[tuple[Rational, Rational], tuple[Stretch, ...]] = field(default_factory=OrderedDict, repr=False)
+    _known: OrderedDict[tuple[Rational | None, Rational | None], tuple[Stretch, ...]] = field(
+        default_factory=OrderedDict, repr=False
+    )
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def over(self, low: Rational, high: Rational) -> tuple[Stretch, ...]:
-        """Return the pieces over an interval, cut into as many parts as the budget needs.
+    def over(self, low: Rational | None, high: Rational | None) -> tuple[Stretch, ...]:
+        """Return the pieces over an interval (None: without end), cut into as many parts as the budget needs.
 
         Raises
         ------
@@ -57,7 +71,7 @@ class Region:
             If there are more than some 64 times as many pieces as the budget.
         """
         with self._lock:
-            wider = [ends for ends in self._known if ends[0] <= low and high <= ends[1]]
+            wider = [ends for ends in self._known if _holds(ends, low, high)]
             known = self._known[wider[-1]] if wider else None
         if known is None:
             known = tuple(self._compiled(low, high, _MOST_PARTS))
@@ -65,22 +79,31 @@ class Region:
                 self._known[low, high] = known
                 while len(self._known) > _MOST_REMEMBERED:
                     self._known.popitem(last=False)
-        meeting = (part for part in known if part.low <= high and low <= part.high)
-        return tuple(Stretch(max(part.low, low), min(part.high, high), part.outputs) for part in meeting)
+        return tuple(one for part in known if (one := part.within(low, high)) is not None)
 
-    def _compiled(self, low: Rational, high: Rational, parts: int) -> list[Stretch]:
-        ends = sorted((end - self.center) / self.scale for end in (low, high))
+    def _compiled(self, low: Rational | None, high: Rational | None, parts: int) -> list[Stretch]:
+        budget = replace(self.budget, low=low, high=high).inside(self.center, self.scale)
         try:
-            functions = self.shape.compile(replace(self.budget, low=ends[0], high=ends[1]))
+            functions = self.shape.compile(budget)
         except PieceBudgetError:
             if parts < 2:
                 raise
-            middle = (low + high) / 2
+            middle = self._middle(low, high)
             return self._compiled(low, middle, parts // 2) + self._compiled(middle, high, parts // 2)
         pieces = [one for one in functions if isinstance(one, Pieces)]
         if len(pieces) < len(functions):  # curves beside a network of so many pieces
             raise PieceBudgetError(self.budget.feature, self.budget.most, 0)
         return [Stretch(low, high, tuple(one.rescaled(self.center, self.scale) for one in pieces))]
+
+    def _middle(self, low: Rational | None, high: Rational | None) -> Rational:
+        """Return where to cut an interval: without an end, further out each time."""
+        if low is not None and high is not None:
+            return (low + high) / 2
+        if low is None and high is None:
+            return self.center
+        end, side = (low, 1) if low is not None else (high, -1)
+        assert end is not None
+        return self.center + side * 4 * max(side * (end - self.center), abs(self.scale))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +131,9 @@ class Lazy(Function):
         each = range(shape.outputs)
         return tuple(cls(region, tuple(fmpq(j == k) for k in each)) for j in each)
 
-    def over(self, low: Rational, high: Rational) -> list[tuple[Rational, Rational, Pieces]]:
+    def over(
+        self, low: Rational | None, high: Rational | None
+    ) -> list[tuple[Rational | None, Rational | None, Pieces]]:
         """Return the function over an interval: parts of it, one after the other, and the pieces on each."""
         return [
             (part.low, part.high, combine(zip(self.factors, part.outputs, strict=True)))
@@ -126,17 +151,18 @@ class Lazy(Function):
         return pieces(at)
 
     def infimum(self, low: Rational | None, high: Rational | None) -> Infimum:
-        """Return the infimum over the closed interval from `low` to `high`, which must have ends."""
-        return min(pieces.infimum(start, end) for start, end, pieces in self._over(low, high))
+        """Return the infimum over the closed interval from `low` to `high` (None: without end)."""
+        return min(pieces.infimum(start, end) for start, end, pieces in self.over(low, high))
 
     def point_below(self, infimum: Infimum, target: Rational, low: Rational | None, high: Rational | None) -> Rational:
         """Return a point of the interval whose value is at most `target`; see `Lowest`."""
-        return _point_below(self._over(low, high), infimum, target)
+        return _point_below(self.over(low, high), infimum, target)
 
-    def _over(self, low: Rational | None, high: Rational | None) -> list[tuple[Rational, Rational, Pieces]]:
-        if low is None or high is None:
-            raise PieceBudgetError(self.region.budget.feature, self.region.budget.most, 0)
-        return self.over(low, high)
+    def outermost(self, to_left: bool, to_right: bool) -> list[Rational]:
+        """Return the last knots towards the sides that are asked about; what is beyond them is a line."""
+        left = self.over(None, self.region.center)[0][2].knots[:1] if to_left else ()
+        right = self.over(self.region.center, None)[-1][2].knots[-1:] if to_right else ()
+        return [*left, *right]
 
     @property
     def on_integers(self) -> Lowest:
@@ -144,10 +170,10 @@ class Lazy(Function):
         return _AtIntegers(self)
 
     def falls_for_ever(self, to_left: bool, to_right: bool) -> int:
-        """Refuse to say where the function goes, if it has no end there."""
-        if to_left or to_right:
-            raise PieceBudgetError(self.region.budget.feature, self.region.budget.most, 0)
-        return 0
+        """Return a side on which the function falls without end, of those that are asked about; 0 if on none."""
+        if to_right and self.over(self.region.center, None)[-1][2].slopes[-1] < 0:
+            return 1
+        return -1 if to_left and self.over(None, self.region.center)[0][2].slopes[0] > 0 else 0
 
     def combined(self, parts: Sequence[tuple[Rational, Lazy]]) -> Lazy:
         """Return a linear combination of functions of the same shape."""
@@ -177,12 +203,15 @@ class _AtIntegers:
     def __init__(self, function: Lazy) -> None:
         self.function = function
 
-    def _over(self, low: Rational | None, high: Rational | None) -> list[tuple[Rational, Rational, Pieces]]:
+    def _over(
+        self, low: Rational | None, high: Rational | None
+    ) -> list[tuple[Rational | None, Rational | None, Pieces]]:
         # A part ends and begins at an integer, so that every integer is in one of them and none is left without.
         found = []
-        for start, end, pieces in self.function._over(low, high):
-            first, last = fmpq(start.ceil()), fmpq(end.floor())
-            if first <= last:
+        for start, end, pieces in self.function.over(low, high):
+            first = None if start is None else fmpq(start.ceil())
+            last = None if end is None else fmpq(end.floor())
+            if first is None or last is None or first <= last:
                 found.append((first, last, pieces.on_integers))
         return found
 
@@ -195,7 +224,9 @@ class _AtIntegers:
         return _point_below(self._over(low, high), infimum, target)
 
 
-def _point_below(parts: Sequence[tuple[Rational, Rational, Pieces]], infimum: Infimum, target: Rational) -> Rational:
+def _point_below(
+    parts: Sequence[tuple[Rational | None, Rational | None, Pieces]], infimum: Infimum, target: Rational
+) -> Rational:
     for low, high, pieces in parts:
         if pieces.infimum(low, high) == infimum:
             return pieces.point_below(infimum, target, low, high)

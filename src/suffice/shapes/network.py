@@ -5,17 +5,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suffice.errors import ShapeError
+from suffice.errors import PieceBudgetError, ShapeError
 from suffice.shapes.activations import Activation
+from suffice.shapes.function import Function
 from suffice.shapes.parameters import as_integers, as_whole, exact_array, rounded_exp
-from suffice.shapes.pieces import Pieces
 from suffice.shapes.shape import DEFAULT_BUDGET, PieceBudget, Shape, Support
 from suffice.shapes.tabulate import IntegerLayer, Lines, propagate, tabulate, to_pieces
+
+if TYPE_CHECKING:
+    from suffice.shapes.smooth import SmoothNetwork
 
 
 class Network(Shape):
@@ -168,8 +171,16 @@ class ReluNetwork(Network):
     def _activation(given: Any) -> Activation:
         return Activation.of(given)
 
-    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
-        return to_pieces(self.lines(budget))
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
+        return self.enclosed(budget).compile(budget) if budget.is_enclosed else to_pieces(self.lines(budget))
+
+    def enclosed(self, budget: PieceBudget) -> SmoothNetwork:
+        """Return the same network as one whose values are found by bisection."""
+        from suffice.shapes.smooth import SmoothNetwork  # which is made of networks
+
+        if self.exu:
+            raise PieceBudgetError(budget.feature, budget.most, len(self.weights))
+        return SmoothNetwork(self.weights, self.biases, self.activations, self.skips)
 
     def lines(self, budget: PieceBudget) -> Lines:
         """Return the outputs as exact lines; made once and kept, for shapes that share this network and for proofs.
@@ -247,7 +258,9 @@ class Readout(Shape):
     def support(self) -> Support:
         return Support(is_everywhere=True)
 
-    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Pieces, ...]:
+    def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
+        if budget.is_enclosed:
+            return self.basis.enclosed(budget).read_by(self.weights).compile(budget)
         whole, scale = as_whole(self.weights)
         none, _ = as_integers(np.zeros(self.outputs))
         layer = IntegerLayer(whole, scale, none, 0, Activation.identity())

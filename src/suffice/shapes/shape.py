@@ -24,26 +24,26 @@ from suffice.shapes.pieces import Pieces
 class PieceBudget:
     """How many affine pieces one shape may have, whose shape it is, and over which interval it is compiled.
 
-    Without `low` and `high` that is all of ℝ. With both, networks are compiled over the interval between them alone,
-    and what comes out holds there and nowhere else.
+    Without `low` and `high` that is all of ℝ. With one or both, networks are compiled over the interval between them
+    alone, and what comes out holds there and nowhere else. If `is_enclosed`, they are not tabulated at all: what comes
+    out is known between two numbers, by bisection.
     """
 
     most: int = 10_000
     feature: str = "x"
     low: Rational | None = None
     high: Rational | None = None
+    is_enclosed: bool = False
 
     @property
     def is_restricted(self) -> bool:
         """Whether an interval is meant."""
-        return self.low is not None
+        return self.low is not None or self.high is not None
 
     def inside(self, center: Rational, scale: Rational) -> PieceBudget:
         """Return the budget of a shape that is asked about `(x - center) / scale`."""
-        if self.low is None or self.high is None:
-            return self
-        low, high = sorted((end - center) / scale for end in (self.low, self.high))
-        return replace(self, low=low, high=high)
+        low, high = (None if end is None else (end - center) / scale for end in (self.low, self.high))
+        return replace(self, low=low, high=high) if scale > 0 else replace(self, low=high, high=low)
 
     def check(self, pieces: int, layer: int) -> None:
         """Raise `PieceBudgetError` if there are too many pieces."""

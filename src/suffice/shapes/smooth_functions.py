@@ -48,8 +48,15 @@ def _times_itself(z: arb, g: Taylor) -> Taylor:
 # --- one formula each -------------------------------------------------------------------------------------------------
 
 
+def _share(z: arb) -> arb:
+    """Return the sigmoid, which rises; of a wide ball by its ends, for that of an exponential may reach below 0."""
+    if z.rad() < 1:
+        return 1 / (1 + (-z).exp())
+    return (1 / (1 + (-z.lower()).exp())).union(1 / (1 + (-z.upper()).exp()))
+
+
 def _sigmoid(z: arb) -> Taylor:
-    s, rest = 1 / (1 + (-z).exp()), 1 / (1 + z.exp())
+    s, rest = _share(z), _share(-z)
     u = s * rest
     return [s, u, u * (rest - s) / 2, u * (1 - 6 * u) / 6]
 
@@ -241,7 +248,7 @@ _POSITIVE = ("above 0", lambda value: value > 0)
 
 KINDS: Mapping[str, _Kind] = {
     "tanh": _Kind(_plain(_tanh), is_increasing=True, value=lambda z: z.tanh()),
-    "sigmoid": _Kind(_plain(_sigmoid), is_increasing=True, value=lambda z: 1 / (1 + (-z).exp())),
+    "sigmoid": _Kind(_plain(_sigmoid), is_increasing=True, value=_share),
     "silu": _Kind(_plain(_silu), value=lambda z: z / (1 + (-z).exp())),
     "gelu": _Kind(_plain(_gelu), value=lambda z: z * (-z / arb(2).sqrt()).erfc() / 2),
     "gelu_tanh": _Kind(_plain(_gelu_tanh)),

@@ -42,15 +42,19 @@ def first_best(weights: Any, rooms: Any, costs: Any, scales: Any, unit: Any, bud
     count = len(costs)
     state, trial = np.zeros(count, np.int8), np.zeros(count, np.int8)
     direction = np.full(len(rooms), 1.0)
+    rates, ranked = np.empty((count, len(rooms))), np.arange(count)
+    for k in range(count):
+        for c in range(len(rooms)):
+            rates[k, c] = weights[c, k] / rooms[c] / float(costs[k])
     found[:] = KEPT
-    most, nodes = search(weights, rooms, costs, scales, unit, state, direction, 0, False, budget, found)
+    most, nodes = search(weights, rooms, costs, scales, unit, rates, ranked, state, direction, 0, False, budget, found)
     if nodes > budget:
         return ENDED, nodes
     # Which items are in every best choice, or in none, is told by the bound at the root for most of them.
     rest = rooms.copy()
     multipliers = np.zeros_like(rooms)
     order = np.empty(count, np.int64)
-    propose(weights, rooms, costs, scales, state, rest, direction, ROUNDS, most - 1, multipliers, order)
+    propose(rooms, costs, scales, rates, ranked, state, rest, direction, ROUNDS, most - 1, multipliers, order)
     fix_by_bound(weights, costs, unit, state, rest, multipliers, most - 1)
     put_in = costs[:0].sum()
     for k in range(count):
@@ -64,7 +68,7 @@ def first_best(weights: Any, rooms: Any, costs: Any, scales: Any, unit: Any, bud
             continue
         trial[:] = state
         reached, more = search(
-            weights, rooms, costs, scales, unit, state, direction, most - 1, True, budget - nodes, trial
+            weights, rooms, costs, scales, unit, rates, ranked, state, direction, most - 1, True, budget - nodes, trial
         )
         nodes += more
         if nodes > budget:
@@ -85,6 +89,8 @@ def search(
     costs: Any,
     scales: Any,
     unit: Any,
+    rates: Any,
+    ranked: Any,
     start: Any,
     direction: Any,
     best: Any,
@@ -136,8 +142,9 @@ def search(
                 is_dead |= put_in + left <= best
                 if is_dead or left == 0:
                     break
+                target = best - put_in
                 middle = propose(
-                    weights, rooms, costs, scales, state, rest, direction, rounds, best - put_in, multipliers, order
+                    rooms, costs, scales, rates, ranked, state, rest, direction, rounds, target, multipliers, order
                 )
                 before = decided
                 room = bound(weights, costs, unit, state, rest, multipliers)
@@ -242,10 +249,11 @@ def fix_by_bound(weights: Any, costs: Any, unit: Any, state: Any, rest: Any, mul
 
 @compiled
 def propose(
-    weights: Any,
     rooms: Any,
     costs: Any,
     scales: Any,
+    rates: Any,
+    ranked: Any,
     state: Any,
     rest: Any,
     direction: Any,
@@ -256,60 +264,59 @@ def propose(
 ) -> Any:
     """Write multipliers with a low bound, and open items by cost for weight; return the item at which rooms are full.
 
-    Floats throughout, which decide nothing. The direction of the multipliers is improved from where it is: knapsacks
-    that items overfill count more, others less. It ends where the bound is down to `target`.
+    Floats throughout, which decide nothing: `rates` has the share of each room (second index) that an item takes for
+    its cost. The direction of the multipliers is improved from where it is: knapsacks that items overfill count more,
+    others less. It ends where the bound is down to `target`. A little changes at a time, so that items are sorted by
+    insertion, from where they were the last time (`ranked`).
     """
-    knapsacks, count = weights.shape
-    left = np.empty(knapsacks)
+    count, knapsacks = rates.shape
+    left, load = np.empty(knapsacks), np.empty(knapsacks)
     for c in range(knapsacks):
         left[c] = rest[c] / rooms[c]
-    some = np.empty(count, np.int64)
+    some, ratios = np.empty(count, np.int64), np.empty(count)
     m = 0
-    for k in range(count):
+    for k in ranked:
         if state[k] == OPEN:
             some[m] = k
             m += 1
     order[m:] = -1
-    shares, load = np.empty((knapsacks, m)), np.empty(knapsacks)
-    for c in range(knapsacks):
-        for t in range(m):
-            shares[c, t] = weights[c, some[t]] / rooms[c]
-    ratios = np.empty(m)
     least, middle = np.inf, some[0]
     for step in range(rounds):
         room = 0.0
         for c in range(knapsacks):
             room += direction[c] * left[c]
         for t in range(m):
-            weight = 0.0
+            k, ratio, place = some[t], 0.0, t
             for c in range(knapsacks):
-                weight += direction[c] * shares[c, t]
-            ratios[t] = weight / float(costs[some[t]])
-        ranks = np.argsort(ratios)
+                ratio += direction[c] * rates[k, c]
+            while place > 0 and ratios[place - 1] > ratio:
+                ratios[place], some[place] = ratios[place - 1], some[place - 1]
+                place -= 1
+            ratios[place], some[place] = ratio, k
         value, filled, place = 0.0, 0.0, 0
         load[:] = 0.0
         while place < m:
-            t = ranks[place]
-            cost = float(costs[some[t]])
+            k, ratio = some[place], ratios[place]
+            cost = float(costs[k])
             part = 1.0
-            if filled + ratios[t] * cost > room:
-                part = max(room - filled, 0.0) / (ratios[t] * cost)
+            if filled + ratio * cost > room:
+                part = max(room - filled, 0.0) / (ratio * cost)
             for c in range(knapsacks):
-                load[c] += part * shares[c, t]
+                load[c] += part * cost * rates[k, c]
             value += part * cost
-            filled += ratios[t] * cost
+            filled += ratio * cost
             if part < 1.0:
                 break
             place += 1
         if value < least:
             least = value
-            at = ranks[min(place, m - 1)]
+            at = min(place, m - 1)
             middle = some[at]
             rate = 1.0 / ratios[at] if place < m and ratios[at] > 1e-290 else 0.0
             for c in range(knapsacks):  # into a full knapsack go only items that weigh nothing there
                 multipliers[c] = int(rate * direction[c] * scales[c]) if rest[c] > 0 else 0
             for place in range(m):
-                order[place] = some[ranks[place]]
+                order[place] = some[place]
         if least < float(target) + 0.999 or knapsacks == 1:
             break
         worst = 0.0
@@ -323,6 +330,11 @@ def propose(
             total += direction[c]
         for c in range(knapsacks):
             direction[c] = max(direction[c] / total, 1e-9)
+    t = 0
+    for place in range(count):
+        if state[ranked[place]] == OPEN:
+            ranked[place] = some[t]
+            t += 1
     return middle
 
 

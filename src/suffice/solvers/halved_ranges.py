@@ -66,7 +66,7 @@ class HalvedRoom(ABC):
             none = End(None, False)
             return AllowedRange(none, none, False, labels, (), is_open), Domain(categories_=labels)
         (low, is_low_open), (high, is_high_open) = (self._end(i, side) for side in (-1, 1))
-        reach = _part(domain, low.at, high.at)
+        reach = domain_part(domain, low.at, high.at)
         is_integers = all(span.is_integers for span in reach.spans)
         return AllowedRange(low, high, is_integers, (), (), is_low_open or is_high_open), reach
 
@@ -87,10 +87,10 @@ class HalvedRoom(ABC):
         value, domain = self.row[i], self.domains[i]
         assert isinstance(value, fmpq)
         limit = _limit(domain, side)
-        is_integers = all(span.is_integers for span in _part(domain, *_sided(value, limit, side)).spans)
+        is_integers = all(span.is_integers for span in domain_part(domain, *_sided(value, limit, side)).spans)
 
         def within(at: Rational | None) -> Domain:
-            return _part(domain, *_sided(value, at, side))
+            return domain_part(domain, *_sided(value, at, side))
 
         is_endless = limit is None
         if limit is None:
@@ -268,7 +268,7 @@ def _limit(domain: Domain, side: int) -> Rational | None:
     return None if len(known) < len(ends) else max(known) if side > 0 else min(known)
 
 
-def _part(domain: Domain, low: Rational | None, high: Rational | None) -> Domain:
+def domain_part(domain: Domain, low: Rational | None, high: Rational | None) -> Domain:
     """Return the numbers of a domain between two."""
     found = []
     for span in domain.spans:
