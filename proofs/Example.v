@@ -89,7 +89,7 @@ Proof.
     destruct (Req_dec v 1) as [E | M]; [subst; apply value_is_label; simpl; auto|].
     apply piece_has_labels with (some := fun _ => True) (number_of := fst) (left := (0, true)) (right := (1, true))
       (middle := (1 / 2, false)) (s := 0) (o := 0); try assumption; try exact Logic.I; try (simpl; tauto);
-      try (apply number_ext; simpl; lra); [|simpl; lra].
+      try (apply number_ext; simpl; lra); try (unfold le, of_real; simpl; lra).
     intros e w _. split; intros _; exists (- fst w), 0; intros p _; ring.
   - intros z Z. pose proof (Z 0%nat (or_introl eq_refl)) as A.
     pose proof (Z 1%nat (or_intror (or_introl eq_refl))) as B.

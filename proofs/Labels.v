@@ -18,6 +18,41 @@ Proof.
   - right. left. left. assert (s * x < s * b) by nra. lra.
 Qed.
 
+(** A polynomial of degree 3 or less between two numbers: nowhere below its tangents where its second derivative is
+    nowhere below 0, and nowhere below the straight line from end to end where that is nowhere above 0. *)
+Section Curves.
+Variables a0 a1 a2 a3 : R.
+Definition curve (t : R) : R := a0 + a1 * t + a2 * (t * t) + a3 * (t * t * t).
+Definition steep (t : R) : R := a1 + 2 * a2 * t + 3 * a3 * (t * t).
+Definition bend (t : R) : R := 2 * a2 + 6 * a3 * t.
+
+Lemma bend_between a b t : a <= t <= b -> 0 <= bend a -> 0 <= bend b -> 0 <= bend t.
+Proof. unfold bend. intros [A B] P Q. destruct (Rle_or_lt 0 a3); nra. Qed.
+
+Lemma bend_not_between a b t : a <= t <= b -> bend a <= 0 -> bend b <= 0 -> bend t <= 0.
+Proof. unfold bend. intros [A B] P Q. destruct (Rle_or_lt 0 a3); nra. Qed.
+
+Theorem tangent_below a b s t : a <= s <= b -> a <= t <= b -> 0 <= bend a -> 0 <= bend b ->
+  curve s + steep s * (t - s) <= curve t.
+Proof.
+  intros S T P Q. assert (B : 0 <= bend ((t + 2 * s) / 3)) by (apply (bend_between a b); [lra | exact P | exact Q]).
+  assert (E : curve t - (curve s + steep s * (t - s)) = (t - s) * (t - s) * (bend ((t + 2 * s) / 3) / 2))
+    by (unfold curve, steep, bend; field).
+  assert (0 <= (t - s) * (t - s)) by apply Rle_0_sqr.
+  assert (0 <= (t - s) * (t - s) * (bend ((t + 2 * s) / 3) / 2)) by (apply Rmult_le_pos; lra). lra.
+Qed.
+
+Theorem chord_below a b t : a < b -> a <= t <= b -> bend a <= 0 -> bend b <= 0 ->
+  curve a + (curve b - curve a) / (b - a) * (t - a) <= curve t.
+Proof.
+  intros W T P Q. assert (B : bend ((a + b + t) / 3) <= 0) by (apply (bend_not_between a b); [lra | exact P | exact Q]).
+  assert (E : curve t - (curve a + (curve b - curve a) / (b - a) * (t - a))
+    = (t - a) * (b - t) * (- (bend ((a + b + t) / 3) / 2))) by (unfold curve, bend; field; lra).
+  assert (0 <= (t - a) * (b - t)) by (apply Rmult_le_pos; lra).
+  assert (0 <= (t - a) * (b - t) * (- (bend ((a + b + t) / 3) / 2))) by (apply Rmult_le_pos; lra). lra.
+Qed.
+End Curves.
+
 Section Labels.
 Variables value place : Type.
 Variable features : list feature.
@@ -195,14 +230,16 @@ Proof.
     simpl. rewrite (H p P), (H' p P). ring.
 Qed.
 
-(** An open piece of the feature's own part: both limits, and one value of its line. *)
+(** An open piece of the feature's own part: both limits, or values that fall at least as far, and one value of its
+    line. *)
 Theorem piece_has_labels i (some : place -> Prop) number_of v left right middle s o :
   In i features -> v <> row i -> label i left -> label i right -> label i middle ->
   affine_along i some number_of -> some (at_value v) -> some left -> some right -> some middle ->
   number_of left < number_of (at_value v) < number_of right ->
   own i (at_value v) = of_real (s * number_of (at_value v) + o) ->
-  own i left = Number (s * number_of left + o) (-1) -> own i right = Number (s * number_of right + o) (-1) ->
-  own i middle = of_real (s * number_of middle + o) -> has_label i v.
+  (Number (s * number_of left + o) (-1) <= own i left)%number ->
+  (Number (s * number_of right + o) (-1) <= own i right)%number ->
+  (of_real (s * number_of middle + o) <= own i middle)%number -> has_label i v.
 Proof.
   intros I N Ll Lr Lm A Sv Sl Sr Sm X Ov Ol Or Om z. destruct (pair_fall_affine i some number_of z A) as [s' [o' H]].
   set (rest := total (fun j => if Nat.eqb j i then 0%number else own j (z j)) features).
@@ -216,9 +253,37 @@ Proof.
   destruct (piece_of_line (s + s') (o + o') (number_of left) (number_of right) (number_of middle)
     (number_of (at_value v)) X) as [F | [F | F]];
     [apply (Choose left Ll Sl) | apply (Choose right Lr Sr) | apply (Choose middle Lm Sm)];
-    rewrite (H _ Sv), ?(H _ Sl), ?(H _ Sr), ?(H _ Sm), Ov, ?Ol, ?Or, ?Om;
+    rewrite (H _ Sv), ?(H _ Sl), ?(H _ Sr), ?(H _ Sm), Ov;
+    [eapply le_trans; [|apply plus_le; [exact Ol | apply le_refl]]
+    |eapply le_trans; [|apply plus_le; [exact Or | apply le_refl]]
+    |eapply le_trans; [|apply plus_le; [exact Om | apply le_refl]]];
     clear - F; unfold le, plus, of_real in *; simpl in *;
     rewrite !Rmult_plus_distr_r in F; lra.
+Qed.
+
+(** A stretch of a curve that is nowhere below a straight line: labels at both ends that fall as far as the line does. *)
+Theorem line_has_labels i (some : place -> Prop) number_of v first last s o :
+  In i features -> v <> row i -> label i first -> label i last ->
+  affine_along i some number_of -> some (at_value v) -> some first -> some last ->
+  number_of first <= number_of (at_value v) <= number_of last ->
+  (own i (at_value v) <= of_real (s * number_of (at_value v) + o))%number ->
+  (of_real (s * number_of first + o) <= own i first)%number ->
+  (of_real (s * number_of last + o) <= own i last)%number -> has_label i v.
+Proof.
+  intros I N Lf Ll A Sv Sf Sl X Ov Of Ol z. destruct (pair_fall_affine i some number_of z A) as [s' [o' H]].
+  assert (Best : exists p, (p = first \/ p = last) /\
+    (s + s') * number_of (at_value v) <= (s + s') * number_of p).
+  { destruct (Rle_or_lt (s + s') 0); [exists first | exists last]; (split; [auto | nra]). }
+  destruct Best as [p [P F]].
+  assert (Q : label i p /\ some p /\ (of_real (s * number_of p + o) <= own i p)%number) by (destruct P; subst; auto).
+  destruct Q as [Lp [Sp Op]]. exists p. split; [exact Lp | split; [intros E; contradiction|]].
+  rewrite !place_fall_moved by exact I. apply plus_le; [|apply le_refl].
+  rewrite (H _ Sv), (H _ Sp).
+  apply le_trans with (of_real (s * number_of (at_value v) + o) + of_real (s' * number_of (at_value v) + o'))%number;
+    [apply plus_le; [exact Ov | apply le_refl]|].
+  apply le_trans with (of_real (s * number_of p + o) + of_real (s' * number_of p + o'))%number;
+    [|apply plus_le; [exact Op | apply le_refl]].
+  clear - F. unfold le, plus, of_real; simpl. lra.
 Qed.
 
 (** Integers of a piece: its first and its last. *)

@@ -15,7 +15,7 @@ from math import ceil, floor
 from typing import NamedTuple
 
 from suffice_check.claims import Inequality
-from suffice_check.curves import lowest, value, way
+from suffice_check.curves import below, lowest, value, way
 from suffice_check.domain import Domain, Span
 from suffice_check.model import Feature, Model
 from suffice_check.ordered import ZERO, Number
@@ -52,6 +52,17 @@ class Part:
         line = self.shape.pieces(low, high).cell(at.value, int(at.edge))
         powers = [self.inequalities[c].of(row) for row in line.powers]
         return self._fall(c, value(powers, at.value), way(powers, at))
+
+    def below(
+        self, c: int, low: Fraction, high: Fraction, places: Sequence[Fraction], is_integers: bool
+    ) -> list[tuple[Number, Number]]:
+        """Return points between two numbers with no knot in between, and what an inequality falls by there at most.
+
+        Between neighbouring ones, or one and an end, the fall is nowhere above the straight line: see `below`.
+        """
+        line = self.shape.pieces(low, high).cell((low + high) / 2, 0)
+        found = below([self.inequalities[c].of(row) for row in line.powers], low, high, places, is_integers)
+        return [(Number(t), Number(self.here[c] - least)) for t, least in found]
 
     def _fall(self, c: int, low: Exact, way: int) -> Number:
         """Return by how much an inequality falls at a place, given its value there and whether values rise from there.

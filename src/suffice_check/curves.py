@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 from suffice_check.ordered import Number
 from suffice_check.roots import Exact, Roots, with_root
@@ -76,6 +77,46 @@ def lowest(powers: Polynomial, first: Number | None, last: Number | None, is_int
             if (first is None or first <= at) and (last is None or at <= last)
         ]
     return [*found, (least, 1 if isinstance(place, Roots) else 0)]
+
+
+def below(
+    powers: Polynomial, low: Fraction, high: Fraction, places: Sequence[Fraction], is_integers: bool
+) -> list[tuple[Fraction, Fraction]]:
+    """Return points between two numbers, at some of which a polynomial is replaced by something that is not above it.
+
+    From `low` to the first of them, from each to the next, and from the last to `high`, the polynomial is nowhere below
+    the straight line; of integers, as far as there are any strictly in between. Where it bends upwards, the points are
+    where its tangents cross that touch it at the places; elsewhere a straight line from end to end is below it.
+    """
+    _, _, square, cube, *_ = (*powers, Fraction(0), Fraction(0), Fraction(0), Fraction(0))
+    turn = -square / (3 * cube) if cube else low
+    marks = [low, *([turn] if low < turn < high else []), high]
+    found = [(t, value(powers, t)) for t in marks[1:-1] if not is_integers or t.denominator == 1]
+    for first, last in pairwise(marks):
+        ends = first, last
+        if is_integers:
+            ends = Fraction(first.__floor__() + 1), Fraction(last.__ceil__() - 1)
+            if ends[0] > ends[1]:
+                continue
+            found += [(t, value(powers, t)) for t in sorted({*ends})]
+        if square + 3 * cube * (first + last) / 2 > 0:  # half of the second derivative, of one sign in between
+            found += _crossings(powers, *ends, places, is_integers)
+    return sorted(found)
+
+
+def _crossings(
+    powers: Polynomial, low: Fraction, high: Fraction, places: Sequence[Fraction], is_integers: bool
+) -> list[tuple[Fraction, Fraction]]:
+    """Return where neighbouring tangents of a part that bends upwards cross; of integers, these places as well."""
+    near = [t for place in places for t in ((place.__floor__(), place.__ceil__()) if is_integers else (place,))]
+    touching, slope = sorted({low, *(Fraction(t) for t in near if low < t < high), high}), derivative(powers)
+    found = [(t, value(powers, t)) for t in touching[1:-1] if is_integers]
+    for s, t in pairwise(touching):
+        if s < t and not (is_integers and t - s == 1):
+            steep, steeper = value(slope, s), value(slope, t)
+            at = (value(powers, t) - value(powers, s) + steep * s - steeper * t) / (steep - steeper)
+            found.append((at, value(powers, s) + steep * (at - s)))
+    return found
 
 
 def _turn(powers: Polynomial) -> tuple[Exact, Exact] | None:

@@ -33,7 +33,7 @@ class Label(NamedTuple):
 
     at: Value
     group: int  # of labels that get the same messages
-    falls: list[Number | None]  # how far each inequality falls by the feature's own part; None: without bound
+    fall: Number | None  # how far the inequality falls by the feature's own part at most; None: without bound
 
 
 class Step(NamedTuple):
@@ -154,35 +154,38 @@ class Bounds:
         if len(bins) != len(around.row) or any(a >= b for cuts in bins for a, b in pairwise(cuts)):
             raise RejectedError("bins", "each feature has a list of numbers in order")
         self.around, self.bins = around, bins
-        self._labels: dict[int, list[Label]] = {}
+        self._labels: dict[Edge, list[Label]] = {}
+        self._spans: dict[int, list[Span]] = {}
+        self._over: dict[tuple[int, Span], list[Number | None]] = {}
         self._own: dict[Edge, list[Number]] = {}
         self._tables: dict[tuple[int, Edge], Anchored] = {}
 
     # --- labels -------------------------------------------------------------------------------------------------------
 
-    def labels(self, i: int) -> list[Label]:
-        """Return the labels of a feature: the row's own value first."""
-        if i not in self._labels:
-            self._labels[i] = list(self._each_label(i))
-        return self._labels[i]
+    def labels(self, c: int, i: int) -> list[Label]:
+        """Return the labels of a feature, for an inequality: the row's own value first."""
+        if (c, i) not in self._labels:
+            self._labels[c, i] = list(self._each_label(c, i))
+        return self._labels[c, i]
 
-    def _each_label(self, i: int) -> Iterator[Label]:
+    def _each_label(self, c: int, i: int) -> Iterator[Label]:
         around, part, region, cuts = self.around, self.around.parts[i], self.around.region[i], self.bins[i]
-        yield Label(around.row[i], 0, [ZERO] * len(around.constraints))
-        for span in region.spans:
-            for cell in self._cells(i, span):
-                at = cell.low or (Number(cell.high.value - 1) if cell.high else ZERO)
-                if around.varies(i, at):
-                    for place in self._corners(i, cell):
-                        # What is only approached there is approached by the sum as well, or is a value in between.
-                        falls = [Number(part.fall(c, place).value, -1 if place.edge else 0) for c in part.count]
-                        yield Label(place, 1 + bisect_right(cuts, place), [*falls])
-                else:
-                    yield Label(at, 1 + bisect_right(cuts, at), part.over(cell))
+        yield Label(around.row[i], 0, ZERO)
+        if i not in self._spans:
+            self._spans[i] = [cell for span in region.spans for cell in self._cells(i, span)]
+        for cell in self._spans[i]:
+            at = cell.low or (Number(cell.high.value - 1) if cell.high else ZERO)
+            if around.varies(i, at):
+                for place, fall in self._corners(c, i, cell):
+                    yield Label(place, 1 + bisect_right(cuts, place), fall)
+            else:
+                if (i, cell) not in self._over:  # of all inequalities at once
+                    self._over[i, cell] = part.over(cell)
+                yield Label(at, 1 + bisect_right(cuts, at), self._over[i, cell][c])
         first = 2 + len(cuts) if region.spans else 1
         for k, at_ in enumerate((*region.categories, *region.codes)):
             if at_ != around.row[i]:
-                yield Label(at_, first + k, [part.fall(c, at_) for c in part.count])
+                yield Label(at_, first + k, part.fall(c, at_))
 
     def groups(self, i: int) -> int:
         """Return how many groups the labels of a feature are in."""
@@ -205,23 +208,39 @@ class Bounds:
                     raise RejectedError("radius", "what is just beyond an end is not bounded")
                 yield cell
 
-    def _corners(self, i: int, cell: Span) -> list[Number]:
-        """Return the places of a cell at which what is affine between the feature's own knots can be lowest."""
+    def _corners(self, c: int, i: int, cell: Span) -> list[tuple[Number, Number]]:
+        """Return places of a cell, with falls, of which one is largest beside whatever is affine along the feature.
+
+        Where the feature's own part is curved, its tangents stand for it where it bends upwards: see `Part.below`. They
+        touch it at the numbers that part its labels into groups.
+        """
         part = self.around.parts[i]
         if cell.low is None or cell.high is None:
             raise RejectedError("sufficiency", f"a pair term of {part.name!r} goes on for ever in its region")
         pieces = part.shape.pieces(cell.low.value, cell.high.value)
         around = (pieces.cells[2 * k : 2 * k + 3] for k in range(len(pieces.knots)))
         bent = [t for t, lines in zip(pieces.knots, around, strict=True) if lines.count(lines[0]) < 3]
-        found = list(places(cell, bent))
-        if cell.is_integers:
-            return found
+        is_curved = any(any(map(any, line.more)) for line in pieces.cells if line is not None)
         inner = bent[bisect_right(bent, cell.low.value) : bisect_left(bent, cell.high.value)]
-        for left, right in pairwise([cell.low.value, *inner, cell.high.value]):
-            ends = [(t, side) for t, side in ((left, 1), (right, -1)) if cell.holds(Number(t))]
+        between = [(a, b) for a, b in pairwise([cell.low.value, *inner, cell.high.value]) if a < b]
+        # On lines, what is only approached is approached by the sum as well, or is a value in between.
+        edge = 0 if is_curved else -1
+
+        def is_taken(at: Number) -> bool:
+            """Whether the limit at a place is the value at a number of the cell."""
+            t, side = at.value, int(at.edge)
+            return cell.holds(Number(t)) and pieces.cell(t, 0).at(t) == pieces.cell(t, side).at(t)
+
+        listed = [at for at in places(cell, bent) if not (at.edge and is_taken(at))]
+        found = [(at, Number(part.fall(c, at).value, edge if at.edge else 0)) for at in listed]
+        if is_curved:
+            touching = [cut.value for cut in self.bins[i] if not cut.edge]
+            return [*found, *(one for ends in between for one in part.below(c, *ends, touching, cell.is_integers))]
+        for left, right in between if not cell.is_integers else ():
             # A value in between stands for all, where the sum is constant and neither end has the same.
-            if left < right and not any(pieces.cell(t, 0).at(t) == pieces.cell(t, side).at(t) for t, side in ends):
-                found.append(Number((left + right) / 2))
+            if not (is_taken(Number(left, 1)) or is_taken(Number(right, -1))):
+                middle = Number((left + right) / 2)
+                found.append((middle, Number(part.fall(c, middle).value)))
         return found
 
     # --- what labels do -----------------------------------------------------------------------------------------------
@@ -229,8 +248,8 @@ class Bounds:
     def own(self, c: int, i: int) -> list[Number]:
         """Return how far an inequality falls if a feature alone takes each of its labels."""
         if (c, i) not in self._own:
-            around, labels = self.around, self.labels(i)
-            falls = [label.falls[c] for label in labels]
+            around, labels = self.around, self.labels(c, i)
+            falls = [label.fall for label in labels]
             known = [fall for fall in falls if fall is not None]
             if len(known) < len(falls):
                 raise RejectedError("sufficiency", f"{around.parts[i].name!r} can lower the score without bound")
@@ -246,7 +265,7 @@ class Bounds:
     def table(self, c: int, edge: Edge) -> Anchored:
         """Return what labels of two features do."""
         if (c, edge) not in self._tables:
-            first, second = ([label.at for label in self.labels(i)] for i in edge)
+            first, second = ([label.at for label in self.labels(c, i)] for i in edge)
             self._tables[c, edge] = self.around.anchored(c, edge, first, second)
         return self._tables[c, edge]
 
@@ -271,7 +290,7 @@ class Bounds:
                     raise RejectedError("messages", "a feature that does not move is split")
                 for groups in (left[step.feature] - step.groups, left[step.feature] & step.groups):
                     stack.append({**left, step.feature: groups})
-            elif all(any(label.group in left[i] for label in self.labels(i)) for i in left):
+            elif all(any(label.group in left[i] for label in self.labels(c, i)) for i in left):
                 close(*self._shared(c, left, step), step.tree)
         if stack:
             raise RejectedError("messages", "a part of the proof is missing")
@@ -290,7 +309,7 @@ class Bounds:
         for i, groups in left.items():
             each = [
                 total([fall, Number(step.unit * received[i][label.group])])
-                for fall, label in zip(self.own(c, i), self.labels(i), strict=True)
+                for fall, label in zip(self.own(c, i), self.labels(c, i), strict=True)
                 if label.group in groups
             ]
             if 0 in groups:
@@ -312,7 +331,7 @@ class Bounds:
         each = [
             [
                 (k, step.unit.numerator * (scale // step.unit.denominator) * (messages[label.group] if messages else 0))
-                for k, label in enumerate(self.labels(i))
+                for k, label in enumerate(self.labels(c, i))
                 if label.group in left[i]
             ]
             for i, messages in zip(edge, sent, strict=True)

@@ -12,7 +12,7 @@ from suffice_check.ordered import Number
 from suffice_check.pair_reading import read_pair
 from suffice_check.pairs import PairTerm
 from suffice_check.reading import MISTAKES, Value, fields, has_repeats, items, number, unreadable, whole
-from suffice_check.shape_reading import changed, is_curved, read_any, read_network
+from suffice_check.shape_reading import changed, read_any, read_network
 from suffice_check.shapes import Changed, Outputs, Remembered, Shape
 from suffice_check.smooth import SmoothChanged, SmoothShape
 from suffice_check.tensors import Tensors, open_file
@@ -83,17 +83,15 @@ def _model(document: Any, tensors: Tensors) -> Model:
     mains, rest = items(terms)[: len(items(features))], items(terms)[len(features) :]
     if bool(rest) != (version == 2):
         raise ValueError("there are terms over two features in version 2, and in no other")
-    if rest and is_curved(terms):
-        raise ValueError("terms over two features are not checked beside curved shapes")
     for i, (term, feature) in enumerate(zip(mains, features, strict=True)):
         over, shape = fields(term, "features", "shape")
         if [whole(place, 10**6) for place in items(over)] != [i]:
             raise ValueError(f"term {i} is not over feature {i} alone")
         read.append(_feature(feature, read_any(shape, tensors, shared)))
-    pairs = [
-        read_pair(term, tensors, shared, [one.shape for one in read if isinstance(one.shape, Remembered)])
-        for term in rest
-    ]
+    exact = [one.shape for one in read if isinstance(one.shape, Remembered)]
+    if rest and len(exact) < len(read):
+        raise ValueError("terms over two features are not checked beside smooth shapes")
+    pairs = [read_pair(term, tensors, shared, exact) for term in rest]
     if len({pair.features for pair in pairs}) < len(pairs):
         raise ValueError("two terms are over the same two features, in the same order")
     outputs = {feature.shape.outputs for feature in read} | {pair.shape.outputs for pair in pairs}

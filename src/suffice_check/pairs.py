@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 from suffice_check.ordered import Number
-from suffice_check.reading import Value
+from suffice_check.reading import RejectedError, Value
 from suffice_check.shapes import ONE, ZERO, NoValueError, Outputs, Pieces, Shape
 
 Grid = list[list[Outputs]]  # a row for each place of the first variable, in it an entry for each of the second
@@ -163,6 +163,8 @@ class Product:
     def pieces(self) -> tuple[Pieces, Pieces]:
         """Both shapes on all numbers."""
         first, second = (shape.pieces(None, None) for shape in self.shapes)
+        if any(any(map(any, line.more)) for one in (first, second) for line in one.cells if line is not None):
+            raise RejectedError("model", "a factor of a product is curved")
         return first, second
 
     def _value(self, side: int, at: Value) -> Outputs:

@@ -17,19 +17,12 @@ from suffice_check.smooth_functions import Formula, function
 from suffice_check.tensors import Tensors
 
 MOST_BITS = 2**17
-CURVED = ("piecewise_polynomial", "smooth", "smooth_network", "composed")
 CHANGES = {"scaled": ["factor"], "rescaled": ["center", "scale"]}
 
 
 def kind_of(document: Any) -> tuple[Any, dict[str, Any]]:
     """Return the kind of a shape, and its other fields."""
     return document["kind"], {name: content for name, content in document.items() if name != "kind"}
-
-
-def is_curved(document: Any) -> bool:
-    """Whether a document describes a curved shape somewhere."""
-    inside = document.values() if isinstance(document, dict) else document if isinstance(document, list) else ()
-    return (isinstance(document, dict) and document.get("kind") in CURVED) or any(map(is_curved, inside))
 
 
 def bits_left(bits: int, numbers: Iterable[Fraction]) -> int:

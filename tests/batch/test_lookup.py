@@ -67,14 +67,22 @@ def test_a_plain_row_is_not_left_to_exact_arithmetic():
     assert len(set(result.sizes.tolist())) > 5
 
 
-def test_rows_at_a_break_that_is_no_float_are_left_to_exact_arithmetic():
+def test_a_float_is_on_one_side_of_a_break_that_is_no_float_and_text_may_be_on_either():
     third = suffice.Steps([Fraction(1, 3)], [-1, 1])
     explainer = suffice.Explainer(suffice.AdditiveModel([third, third], 0))
     below, above = 1 / 3, math.nextafter(1 / 3, 1)
     assert Fraction(below) < Fraction(1, 3) < Fraction(above)
-    result = explainer.explain_batch(np.array([[below, below], [above, above], [0.25, 0.5]]), radius=0, unit="raw")
-    assert result.was_exact.tolist() == [True, False, True]  # a score of 0 is not settled by bounds either
-    assert result.predictions.tolist() == [0, 1, 1]
+    short = "0.33333333333333333"  # below a third and above its float, to which all three are rounded
+    assert float(short) == below < Fraction(short) < Fraction(1, 3)
+    rows = [[below, below], [above, above], [0.25, 0.5], [short, short], ["1/3", "1/3"]]
+    result = explainer.explain_batch(np.array(rows, dtype=object), radius=0, unit="raw")
+    assert result.was_exact.tolist() == [False, False, True, True, True]  # a score of 0 is not settled by bounds either
+    assert result.predictions.tolist() == [0, 1, 1, 0, 1]
+    tenth = suffice.Steps([Fraction(1, 10)], [-1, 1])  # whose float is above it
+    assert Fraction(math.nextafter(0.1, 0)) < Fraction(1, 10) < Fraction(0.1)
+    explainer = suffice.Explainer(suffice.AdditiveModel([tenth], 0))
+    result = explainer.explain_batch(np.array([[0.1], [math.nextafter(0.1, 0)]]), radius=0, unit="raw")
+    assert (result.predictions.tolist(), result.was_exact.any()) == ([1, 0], False)
 
 
 def test_numbers_far_out_are_answered():

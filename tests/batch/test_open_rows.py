@@ -13,7 +13,17 @@ import numpy as np
 import pytest
 
 import suffice
-from suffice import Explainer, PiecewiseLinear, Steps, Within
+from suffice import (
+    Domain,
+    Explainer,
+    Feature,
+    PiecewiseLinear,
+    PiecewisePolynomial,
+    Smooth,
+    SmoothNetwork,
+    Steps,
+    Within,
+)
 from suffice.batch import open_rows
 from suffice.core.rounding import Rounding
 
@@ -227,3 +237,16 @@ def test_layers_kept_by_id_are_not_those_of_a_copy():
     assert rounding._layers
     assert not again._layers
     assert again.errors(region) == errors
+
+
+@pytest.mark.usefixtures("_processes_at_once")
+def test_rows_of_curved_and_smooth_shapes_are_done_in_processes_too(started):
+    rng = np.random.default_rng(0)
+    network = SmoothNetwork([rng.normal(size=(3, 1)), rng.normal(size=(1, 3))], [rng.normal(size=3), [0.25]], "tanh")
+    shapes = [PiecewisePolynomial([0.5], [[0, 0, 1], [1, -2]]), network, Smooth("exp")]
+    features = [Feature(f"x{i}", Domain.interval(-2, 2)) for i in range(3)]
+    explainer = Explainer(suffice.AdditiveModel(shapes, -0.5, features=features))
+    question, rows = explainer.question(0.5, unit="raw"), rng.uniform(-2, 2, size=(12, 3))
+    here, there = (explainer.explain_batch(rows, question, threads=threads) for threads in (1, 2))
+    assert started
+    assert digest(here) == digest(there)

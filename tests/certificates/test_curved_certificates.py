@@ -16,7 +16,17 @@ import pytest
 from oracles.curves import PlainCurve, decimal
 from oracles.sets import subsets
 
-from suffice import AdditiveModel, Domain, Explainer, Feature, PairSteps, PiecewisePolynomial, ReluNetwork, Steps
+from suffice import (
+    AdditiveModel,
+    Domain,
+    Explainer,
+    Feature,
+    PairSteps,
+    PiecewisePolynomial,
+    ReluNetwork,
+    Smooth,
+    Steps,
+)
 from suffice.model.writing import to_bytes
 from suffice_check import RejectedError, UnreadableError, check
 from suffice_check.checker import Checker
@@ -252,17 +262,8 @@ def test_networks_of_too_many_pieces_are_certified_as_if_they_were_whole():
     checker.check(lazy.radius(row, ["x0"], unit="raw").certificate().text.encode())
 
 
-def test_terms_over_two_features_beside_curves_are_refused_by_the_checker():
-    model = AdditiveModel(
-        [Steps([0], [0, 1]), Steps([0], [0, 1])], 3, pairs={("x0", "x1"): PairSteps([0], [0], [[0, 1], [1, 0]])}
-    )
-    content = to_bytes(model)
-    length = int.from_bytes(content[:8], "little")
-    header = json.loads(content[8 : 8 + length])
-    document = json.loads(header["__metadata__"]["suffice"])
-    numbers = {"knots": {"numbers": [[]]}, "coefficients": {"numbers": [["0", "1", "1"]]}, "values": {"numbers": []}}
-    document["terms"][0]["shape"] = {"kind": "piecewise_polynomial", **numbers}
-    header = {"__metadata__": {"suffice": json.dumps(document)}}
-    text = json.dumps(header).encode()
-    with pytest.raises(UnreadableError, match="beside curved shapes"):
-        Checker(len(text).to_bytes(8, "little") + text)
+def test_terms_over_two_features_beside_smooth_shapes_are_refused_by_the_checker():
+    steps = PairSteps([0], [0], [[0, 1], [1, 0]])
+    model = AdditiveModel([Smooth("exp"), Steps([0], [0, 1])], 3, pairs={("x0", "x1"): steps})
+    with pytest.raises(UnreadableError, match="beside smooth shapes"):
+        Checker(to_bytes(model))

@@ -294,7 +294,7 @@ def without_pairs(function):
 BREAKS = {
     "what two features do together is left out": (Joint, "anchored", without_pairs(Joint.anchored)),
     "messages are received but not paid for": (Bounds, "_most", lambda *args: -(10**6)),
-    "only the row has labels": (Bounds, "labels", lambda self, i: list(self._each_label(i))[:1]),
+    "only the row has labels": (Bounds, "labels", lambda self, c, i: list(self._each_label(c, i))[:1]),
     "limits are values": (Joint, "part_fall", lambda self, c, i, at: Number(self.parts[i].fall(c, at).value, 1)),
     "scenarios break whatever they like": (Scenarios, "breaks", lambda self, freed: True),
     "leaves of scenarios are believed": (Scenarios, "_most", lambda *args: -1),

@@ -1,18 +1,23 @@
 """Questions about models with curves beside products, against the exact minima of quadratic forms and all sets."""
 
+import hashlib
+import json
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
+from math import ceil, floor
 
 import numpy as np
 import pytest
 from flint import fmpq
+from hypothesis import example, given
+from hypothesis import strategies as st
 from oracles.squares import World
 
 import suffice
+import suffice_check
 from suffice import (
     AdditiveModel,
     AtLeast,
-    CertificateError,
     Domain,
     Explainer,
     Feature,
@@ -24,7 +29,9 @@ from suffice import (
     Steps,
 )
 from suffice.core.case import Case
+from suffice.model.writing import to_bytes
 from suffice.question.question import Question
+from suffice_check.curves import below
 
 LINE = PiecewisePolynomial([], [[0, 1]])
 
@@ -271,10 +278,84 @@ def test_a_range_without_end_along_a_product_is_refused():
         Explainer(model).inflate([1, 1], features=["x"], radius="0.1", unit="raw")
 
 
-def test_what_is_not_answered_yet_is_refused_with_a_sentence():
-    explainer = Explainer(squares(1, 1, 1, 1))
-    with pytest.raises(CertificateError, match="no certificates yet"):
-        explainer.explain([1, 1], 1, unit="raw").certificate()
+def accepted(explainer, answer):
+    """What the checker says of an answer's certificate."""
+    return suffice_check.check(explainer.compiled.content, answer.certificate().text.encode())
+
+
+def test_every_answer_has_a_certificate_that_the_checker_accepts():
+    for world, explainer, radii, options, admitted in worlds(700, 2):
+        for answer in (
+            explainer.explain(world.row, radii, **options),
+            explainer.contrast(world.row, radii, **options),
+            explainer.counterfactual(world.row, radii, **options),
+            explainer.relevance(world.row, radii, **options),
+            explainer.explanations(world.row, radii, **options),
+            explainer.explanations(world.row, radii, minimal="subset", **options),
+            explainer.radius(world.row, world.names[:1], **options),
+            explainer.curve(world.row, until=2, **options),
+            explainer.inflate(world.row, radii, **options),
+        ):
+            assert accepted(explainer, answer)
+        for freed in admitted:
+            fixed = [name for i, name in enumerate(world.names) if i not in freed]
+            assert accepted(explainer, explainer.sufficiency(world.row, fixed, radii, **options))
+
+
+def test_the_checker_needs_tangents_close_to_a_minimum():
+    """2x² + 3y² - xy is 0 or more: a certificate whose tangents are taken elsewhere does not show it by much."""
+    explainer = Explainer(squares(2, 3, -1, 0))
+    document = explainer.sufficiency([1, Fraction(1, 3)], [], "inf", claim=AtLeast("-0.01")).certificate().document
+    content = explainer.compiled.content
+    suffice_check.check(content, json.dumps(document).encode())
+    for i in (0, 1):
+        forged = json.loads(json.dumps(document))
+        bins, edges = forged["evidence"]["bins"], forged["evidence"]["messages"][0]
+        kept = [k for k, cut in enumerate(bins[i]) if abs(Fraction(cut.removesuffix("-e"))) > Fraction(1, 4)]
+        for step in edges:
+            for edge in step["messages"]["edges"]:
+                edge[2 + i] = edge[2 + i] and [edge[2 + i][0], edge[2 + i][1], *(edge[2 + i][2 + k] for k in kept)]
+        bins[i] = [bins[i][k] for k in kept]
+        with pytest.raises(suffice_check.RejectedError, match="sufficiency"):
+            suffice_check.check(content, json.dumps(forged).encode())
+
+
+def test_the_checker_refuses_a_product_of_curves():
+    model = squares(1, 1, 1, 5)
+    why = Explainer(model).explain([1, 1], "0.1", unit="raw").certificate().document
+    square = PiecewisePolynomial([], [[0, 0, 1]])
+    curved = AdditiveModel([square] * 2, 5, "binary", model.features, pairs={("x", "y"): Product(square, LINE)})
+    content = to_bytes(curved)
+    why["model"] = hashlib.sha256(content).hexdigest()
+    with pytest.raises(suffice_check.RejectedError, match="a factor of a product is curved"):
+        suffice_check.check(content, json.dumps(why).encode())
+
+
+@given(
+    powers=st.lists(st.fractions(-5, 5, max_denominator=6), min_size=1, max_size=4),
+    low=st.fractions(-4, 4, max_denominator=4),
+    width=st.fractions(Fraction(1, 4), 5, max_denominator=4),
+    places=st.lists(st.fractions(-4, 9, max_denominator=8), max_size=5),
+    is_integers=st.booleans(),
+)
+@example([0, 0, 0, 1], Fraction(-1), Fraction(2), [], False)
+@example([0, 0, 0, 1], Fraction(-3), Fraction(6), [Fraction(1, 2)], True)
+@example([0, 0, 1], Fraction(0), Fraction(5), [Fraction(5, 2)], True)
+def test_the_line_that_the_checker_takes_for_a_curve_is_nowhere_above_it(powers, low, width, places, is_integers):
+    powers, high = [Fraction(one) for one in powers], low + width
+
+    def curve(t):
+        return sum(c * t**k for k, c in enumerate(powers))
+
+    points = below(powers, low, high, places, is_integers)
+    points = [(low, curve(low)), *points, (high, curve(high))]
+    values = range(ceil(low), floor(high) + 1) if is_integers else [low + width * k / 60 for k in range(61)]
+    for (a, first), (b, last) in pairwise(points):
+        assert a < b or (a, first) == (b, last)
+        inside = [Fraction(t) for t in values if a < t < b]
+        if is_integers and low in (a, b) and low.denominator != 1:
+            inside = []  # the ends are no integers, and what is between one and the first integer is none
+        assert all(curve(t) >= first + (last - first) * (t - a) / (b - a) for t in inside)
 
 
 def test_a_batch_has_the_answers_of_single_rows():
@@ -286,14 +367,14 @@ def test_a_batch_has_the_answers_of_single_rows():
 
 
 def test_tangents_are_below_a_curve_and_places_on_it():
-    from suffice.core.tangents import _corners
+    from suffice.core.tangents import _corners, _first
     from suffice.shapes.axis import Interval
 
     (curve,) = PiecewisePolynomial([1], [[0, 1, 0, -1], [0, 0, 1]]).compile()
     inside = Interval(fmpq(-2), True, fmpq(3), False)
     places = (fmpq(1, 3), fmpq(5, 2))
-    lower = _corners(curve, inside, places, is_integers=False, is_inner=True)
-    on = _corners(curve, inside, places, is_integers=False, is_inner=False)
+    lower = _corners(curve, inside, places, _first, is_integers=False, is_inner=True)
+    on = _corners(curve, inside, places, _first, is_integers=False, is_inner=False)
     assert all(one.value <= curve(one.at) for one in lower if not one.side)
     assert all(one.value == curve(one.at) for one in on if not one.side)
     for slope in (fmpq(k, 3) for k in range(-30, 31)):

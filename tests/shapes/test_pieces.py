@@ -7,8 +7,8 @@ from oracles import infimum_by_sampling
 from strategies import small_rationals
 
 from suffice import MISSING, PiecewiseLinear, ShapeError, Steps, Table
-from suffice.numbers.exact import rational, to_fraction
-from suffice.shapes.pieces import Pieces
+from suffice.numbers.exact import ONE, rational, to_fraction
+from suffice.shapes.pieces import Pieces, combine
 
 
 @st.composite
@@ -158,3 +158,20 @@ def test_several_outputs():
     shape = Steps([0], [[1, 2], [3, 4]]) + PiecewiseLinear([0], [[0, 0]], right_slope=[1, -1])
     low, high = shape.compile()
     assert [low(rational(2)), high(rational(2))] == [rational(5), rational(2)]
+
+
+def anew(function):
+    """The same function, of which nothing is known yet."""
+    return Pieces(function.knots, function.slopes, function.offsets, function.values, function.labels)
+
+
+@given(jumping(), jumping(), st.booleans())
+def test_what_sums_take_over_from_their_parts_is_what_they_would_find(one, other, is_whole):
+    first, second = (shape.compile()[0] for shape in (one[0], other[0]))
+    if is_whole:
+        first, second = first.on_integers, second.on_integers
+    for found in (combine([(ONE, first), (-ONE, second)]), combine([(ONE, first), (-ONE, first)]), first.negated):
+        plain = anew(found)
+        assert found.on_integers == plain.on_integers
+        assert all((mine == theirs).all() for mine, theirs in zip(found.near, plain.near, strict=True))
+        assert found.infimum(rational(-3), rational(4)) == plain.infimum(rational(-3), rational(4))

@@ -7,7 +7,6 @@ another process; there it compiles the model at its first call, and keeps it for
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +23,6 @@ from suffice.model.compile_cache import CompileCache
 from suffice.model.compiled import Compiled
 from suffice.model.fields import first_twice
 from suffice.model.reading import file_hash
-from suffice.model.reading import load_model as load_own
 from suffice.question.question import HALF, Options, Question
 from suffice.question.region import Radius
 
@@ -114,8 +112,5 @@ class ArrowExplainer:
 
 @lru_cache(maxsize=4)
 def _compiled(content: bytes, document: str) -> BatchQuestion:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.safetensors"
-        path.write_bytes(content)
-        compiled = Compiled(load_own(path))
+    compiled = Compiled.of_content(content)
     return batch_question(compiled, Question.from_document(compiled.model, json.loads(document)))

@@ -127,7 +127,7 @@ def _in_processes(
     starts = iter(range(0, len(rows), at_once))
     found: dict[int, list[Answer]] = {}
     lock = threading.Lock()
-    asked = pickle.dumps((_bare(compiled), question))
+    asked = pickle.dumps((_sent(compiled), question))
 
     def here(some: Sequence[Callable[[], Sequence[Any]]]) -> list[Answer]:
         return [answer_one(compiled, question, row) for row in some]
@@ -156,8 +156,13 @@ def _in_processes(
     return [answer for start in sorted(found) for answer in found[start]]
 
 
-def _bare(compiled: Compiled) -> Compiled:
-    """Return a model without the estimator that it was made of, which may be large or bound to this process."""
+def _sent(compiled: Compiled) -> Compiled | bytes:
+    """Return a model without the estimator that it was made of, which may be large or bound to this process.
+
+    Polynomials and balls of flint cannot be sent: a curved model is, as its file.
+    """
+    if compiled.is_curved:
+        return compiled.content
     bare = copy.copy(compiled)
     bare.float_predict = None
     return bare
@@ -244,7 +249,8 @@ def serve() -> None:
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as back:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may write where answers go
         with contextlib.suppress(EOFError, BrokenPipeError):
-            compiled, question = pickle.loads(_receive(given))
+            sent, question = pickle.loads(_receive(given))
+            compiled = Compiled.of_content(sent) if isinstance(sent, bytes) else sent
             for rows in _requests(given):
                 answers = [answer_one(compiled, question, lambda row=row: row) for row in rows]  # type: ignore[misc]
                 _Worker._send(back, pickle.dumps(answers))

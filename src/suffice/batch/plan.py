@@ -27,11 +27,11 @@ from suffice.batch.answering import (
     predicted_classes,
 )
 from suffice.batch.charges import EITHER, INNER, OUTER, Charge, Charges
+from suffice.batch.chords import Chords
 from suffice.batch.covers import cover_rows
 from suffice.batch.limits import decide_limited
 from suffice.batch.lookup import ROUNDING, TINY, WIDER, Floats, Tables, flatten
-from suffice.batch.quick_tables import FeatureAsked
-from suffice.batch.tabulate import tabulate
+from suffice.batch.tabulate import FeatureChords, tabulate
 from suffice.batch.weighed import decide_weighed
 from suffice.errors import ClaimError
 from suffice.model.additive import AdditiveModel
@@ -40,7 +40,6 @@ from suffice.numbers.exact import ZERO, Rational, nearest_float, rational
 from suffice.question.claim import NO_CLASS, Claim, Part
 from suffice.question.preferences import Choices
 from suffice.question.question import BUDGETS, Question
-from suffice.shapes.combining import straight
 from suffice.solvers import cover_kernel
 from suffice.solvers.covers import MOST_COST
 
@@ -49,7 +48,9 @@ def make_plan(compiled: Compiled, question: Question) -> Plan:
     """Return the plan for a question; one that leaves every row open where the kernel does not know the question."""
     known = {"categories", "immutable", "fix", "free", "cost", "groups", "arithmetic", *BUDGETS}
     limits = {"max_changed", "norm"}
-    if question.given - known - limits or compiled.is_curved:  # the tables hold lines
+    if question.given - known - limits or not Chords.can_be_made(compiled):
+        return LeaveOpen()
+    if compiled.is_curved and question.arithmetic != "exact":  # a row says why it is refused
         return LeaveOpen()
     parts = parts_by_class(compiled.model, question.claim)
     is_simple, choices = has_one_part(compiled, parts) and _tells_class(parts), question.choices
@@ -156,12 +157,12 @@ class _OnePart(_Charged):
         super().__init__(compiled, question, parts)
         every = (part for some in parts.values() for part in some)
         sides = list(dict.fromkeys((part.factors[0], part.constant, part.gap) for part in every))
-        values, terms = compiled.lines((1,)), len(self.model.features)
-        drops = [compiled.lines((sign,)) for sign, *_ in sides]
+        chords, terms = Chords.kept(compiled, question.radii), len(self.model.features)
+        values, drops = chords.of((1,)), [chords.of((sign,)) for sign, *_ in sides]
         self.tables = flatten(
             tabulate(
                 [
-                    FeatureAsked(domain, question.radii[i], [values[i]], [part[i] for part in drops])
+                    FeatureChords(domain, question.radii[i], [values[i]], [part[i] for part in drops])
                     for i, domain in enumerate(question.domains(self.model))
                 ],
                 terms,
@@ -262,13 +263,16 @@ class _SeveralParts(_Charged):
 
     def __init__(self, compiled: Compiled, question: Question, parts: Parts) -> None:
         super().__init__(compiled, question, parts)
-        self.compiled, self.radii, self.domains = compiled, question.radii, question.domains(compiled.model)
+        self.chords, self.radii = Chords.kept(compiled, question.radii), question.radii
+        self.domains = question.domains(compiled.model)
         self.terms = len(self.model.features)
         self.values = flatten(
             tabulate(
                 [
-                    FeatureAsked(domain, ZERO, straight(functions) or ())
-                    for domain, functions in zip(self.model.domains, compiled.pieces, strict=True)
+                    FeatureChords(domain, ZERO, values)
+                    for domain, *values in zip(
+                        self.model.domains, *map(self.chords.of, _units(self.model)), strict=True
+                    )
                 ],
                 self.terms,
             )
@@ -334,10 +338,16 @@ class _SeveralParts(_Charged):
         """Return the tables of the drops of one part, made when the first row needs them."""
         with self._lock:
             if factors not in self._tables:
-                each = zip(self.domains, self.radii, self.compiled.lines(factors), strict=True)
-                asked = [FeatureAsked(domain, radius, drops=[one]) for domain, radius, one in each]
+                each = zip(self.domains, self.radii, self.chords.of(factors), strict=True)
+                asked = [FeatureChords(domain, radius, drops=[one]) for domain, radius, one in each]
                 self._tables[factors] = flatten(tabulate(asked, self.terms))
             return self._tables[factors]
+
+
+def _units(model: AdditiveModel) -> list[tuple[int, ...]]:
+    """Return the factors of each score alone."""
+    every = range(len(model.intercept))
+    return [tuple(int(j == k) for k in every) for j in every]
 
 
 def _items(choices: Choices) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:

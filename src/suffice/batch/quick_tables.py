@@ -37,12 +37,17 @@ from suffice.shapes.pieces import Pieces
 
 
 class FeatureAsked(NamedTuple):
-    """A feature of which a table is to be made, as `exact_table` takes it."""
+    """A feature of which a table is to be made, as `exact_table` takes it.
+
+    Where functions are rough, that is off by more than rounding, nothing that is told of a break is exact: if they are
+    continuous, a row at a break has the line of the stretch beside it.
+    """
 
     domain: Domain
     radius: Rational | None
     values: Sequence[Pieces] = ()
     drops: Sequence[Pieces] = ()
+    is_rough: bool = False
 
 
 def quick_tables(features: Sequence[FeatureAsked], terms: int) -> list[FeatureTable | None]:
@@ -79,6 +84,8 @@ class _Breaks(NamedTuple):
     is_exact: Mask  # all breaks of the place are this float
     is_kept: Mask
     is_far: Mask  # nothing happens there: the place only cuts a long stretch
+    is_before: Mask  # all breaks of the place are below this float
+    is_after: Mask  # or above it
     first: Indices  # of the breaks of each place, in the order of all
     last: Indices
     order: Indices  # from this order to the sources, end to end
@@ -86,7 +93,12 @@ class _Breaks(NamedTuple):
 
 class _Table:
     def __init__(
-        self, domain: Domain, radius: Rational | None, values: Sequence[Pieces], drops: Sequence[Pieces]
+        self,
+        domain: Domain,
+        radius: Rational | None,
+        values: Sequence[Pieces],
+        drops: Sequence[Pieces],
+        is_rough: bool,
     ) -> None:
         self.domain, self.values, self.drops = domain, values, drops
         self.wide = radius  # as it was asked; integers move by whole steps only
@@ -101,6 +113,7 @@ class _Table:
         self.numbers, self.far = numbers, far_points(met)
         is_around = bool(self.far) and (not met or self.far[0] < min(met) <= max(met) < self.far[-1])
         self.is_in_reach = is_around and all(shape.has_sure_signs for shape in self.shapes)
+        self.is_rough = is_rough and not any(shape.jumps.any() for shape in self.shapes)
 
     # --- breaks -------------------------------------------------------------------------------------------------------
 
@@ -205,7 +218,13 @@ class _Begun:
         """Return the table, with the lines that were wanted."""
         table, lines, moves = self.table, [*self.known, *found], self.moves
         cuts = [
-            _Source(Twofold.exact(one.cuts), one.cuts, one.is_exact, np.zeros(len(one.cuts), np.bool_), lambda _: ZERO)
+            _Source(
+                Twofold(one.cuts, np.zeros(len(one.cuts)), np.where(one.is_exact, 0.0, np.nan)),
+                one.cuts,
+                one.is_exact,
+                np.zeros(len(one.cuts), np.bool_),
+                lambda _: ZERO,
+            )
             for one in lines
         ]
         breaks = _breaks([*self.sources, *cuts])
@@ -224,8 +243,16 @@ class _Begun:
         entries[::2] = table.stretches(places, columns, [at[kept] for at in where], sums)
         # At a place where nothing happens the row has the line on either side of it.
         entries[1::2] = entries[2::2]
-        special = np.flatnonzero(~breaks.is_far[kept])
+        is_special = ~breaks.is_far[kept]
+        if table.is_rough:  # the stretch after it, or before it where the span ends
+            is_last = np.isnan(entries[2::2, 1])
+            entries[1::2][is_last] = entries[0:-1:2][is_last]
+            is_special &= ~breaks.is_exact[kept] | np.isin(places, [nearest_float(one) for one in table.numbers])
+        special = np.flatnonzero(is_special)
         entries[1 + 2 * special] = table.points(places[special], breaks.is_exact[kept][special], moves, sums)
+        # A float is on one side of a break that is not a float.
+        for is_beside, stretches in ((breaks.is_before[kept], entries[2::2]), (breaks.is_after[kept], entries[0:-1:2])):
+            entries[1::2][is_beside] = stretches[is_beside]
         outer = {nearest_float(point) for point in table.far}
         inner = [place for place in places.tolist() if place not in outer] or [0.0]
         return with_labels(
@@ -328,11 +355,14 @@ def _breaks(sources: Sequence[_Source]) -> _Breaks:
     is_exact = np.concatenate([one.is_exact for one in sources])[order]
     is_kept = np.concatenate([one.is_kept for one in sources])[order]
     is_far = np.concatenate([np.full(len(one.floats), one.is_far) for one in sources])[order]
+    low, error = (np.concatenate([getattr(one.numbers, part) for one in sources])[order] for part in ("low", "error"))
     return _Breaks(
         ordered[first],
         np.logical_and.reduceat(is_exact, first),
         np.logical_or.reduceat(is_kept, first),
         np.logical_and.reduceat(is_far, first),
+        np.logical_and.reduceat(low < -error, first),
+        np.logical_and.reduceat(low > error, first),
         first,
         last,
         order,

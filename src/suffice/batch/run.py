@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from suffice.batch import kernel
-from suffice.batch.answering import Answers, Plan
+from suffice.batch.answering import Answers, LeaveOpen, Plan
 from suffice.batch.cells import Source, read_source
 from suffice.batch.open_rows import answer_rows
 from suffice.batch.pairs import make_pair_plan
@@ -30,23 +30,18 @@ from suffice.question.question import Question
 _CELLS_AT_ONCE = 1 << 15  # of a chunk: its drops, errors and keys stay in the cache
 _LEAST_ROWS = 1024  # of a chunk, so that a feature's table is worth loading
 _MOST_PLANS = 8  # of one model that are kept
+_WORTH_ROWS = 500  # of curved or smooth shapes: fewer take about as long one by one as their tables do
 
 _LOCK = threading.Lock()
 
 
 def batch_question(compiled: Compiled, question: Question) -> BatchQuestion:
-    """Return a question compiled for many rows; asked again of the same model it is ready."""
-    key = question.with_budget(max_nodes=None, max_seconds=0.0)  # budgets are those of single rows
-    plans: OrderedDict[Question, Plan] = compiled.plans
-    with _LOCK:
-        plan = plans.get(key)
-        if plan is None:
-            make = make_pair_plan if compiled.model.pairs else make_plan
-            plan = plans[key] = make(compiled, question)
-        plans.move_to_end(key)
-        while len(plans) > _MOST_PLANS:
-            plans.popitem(last=False)
-    return BatchQuestion(compiled, question, plan)
+    """Return a question compiled for many rows; asked again of the same model it is ready.
+
+    Tables of curved and smooth shapes take seconds: they are made once a table has enough rows.
+    """
+    found = BatchQuestion(compiled, question)
+    return found if compiled.is_curved else found.ready()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +54,39 @@ class BatchQuestion:
         The model.
     question : Question
         What is asked of each row.
-    plan : Plan
-        What settles most rows in floats, with proven error bounds.
     """
 
     compiled: Compiled
     question: Question
-    plan: Plan
+
+    @property
+    def plan(self) -> Plan:
+        """What settles most rows in floats, with proven error bounds; made when it is first asked for."""
+        key = self.question.with_budget(max_nodes=None, max_seconds=0.0)  # budgets are those of single rows
+        plans: OrderedDict[Question, Plan] = self.compiled.plans
+        with _LOCK:
+            plan = plans.get(key)
+            if plan is None:
+                make = make_pair_plan if self.compiled.model.pairs else make_plan
+                plan = plans[key] = make(self.compiled, self.question)
+            plans.move_to_end(key)
+            while len(plans) > _MOST_PLANS:
+                plans.popitem(last=False)
+        return plan
+
+    def ready(self) -> BatchQuestion:
+        """Return the question with its plan made, and kept."""
+        assert self.plan is not None
+        return self
 
     def answer(self, table: Any, *, threads: int | None = None) -> BatchResult:
         """Answer every row of a table."""
         source = read_source(self.compiled.model, table)
         size = max(_LEAST_ROWS, _CELLS_AT_ONCE // len(source.columns))
         starts = range(0, source.rows, size)
-        work = partial(_answer_chunk, self.plan, source, size)
+        # By the number of rows alone, so that the same table is answered by the same steps whatever was asked before.
+        is_worth = not self.compiled.is_curved or source.rows >= _WORTH_ROWS
+        work = partial(_answer_chunk, self.plan if is_worth else LeaveOpen(), source, size)
         if _threads(threads) == 1 or len(starts) < 2:
             chunks = [work(start) for start in starts]
         else:

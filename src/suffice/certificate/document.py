@@ -79,11 +79,6 @@ def closely(function: Callable[Concatenate[Case, P], Certificate]) -> Callable[C
     def tried(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> Certificate:
         from suffice_check.balls import UnknownError
 
-        if case.compiled.is_curved and case.model.pairs:
-            raise CertificateError(
-                "there are no certificates yet for models with curves beside terms over two features; the answer is "
-                "proven, but only this library can check it"
-            )
         if case.compiled.is_bounded:
             raise CertificateError(
                 "there are no certificates where a network has too many pieces to be tabulated over the region; the "
@@ -119,7 +114,7 @@ def closely(function: Callable[Concatenate[Case, P], Certificate]) -> Callable[C
 
 def _accepted(case: Case, certificate: Certificate) -> Certificate:
     """Return a certificate that the checker accepts: where drops are not rational it is asked itself."""
-    if case.compiled.is_rational:
+    if case.compiled.is_rational or case.compiled.has_tangents:  # of the latter it has been asked already
         return certificate
     from suffice_check import RejectedError, check
 
@@ -159,6 +154,7 @@ def write(
     """Return the certificate of a result; charges and region are those of the case, if no others are given."""
     check_bends(case.compiled, case.region if region is None else region)
     charges = case.charges if charges is None else charges
+    has_cells = case.compiled.is_enclosed and not case.compiled.has_tangents
     certificate = Certificate(
         {
             "version": VERSION,
@@ -168,7 +164,7 @@ def write(
             "enclosure": _enclosure(case),
             "charges": [str(charge) for charge in charges] if any(charges) else None,
             "result": result,
-            "evidence": {**evidence, "cells": Seen.of(case).document} if case.compiled.is_enclosed else evidence,
+            "evidence": evidence | ({"cells": Seen.of(case).document} if has_cells else {}),
         }
     )
     _check_readable(certificate)

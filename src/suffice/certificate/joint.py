@@ -7,6 +7,7 @@ nothing cheaper does.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -21,6 +22,8 @@ from suffice.core.constraint import Constraint
 from suffice.core.ground import Ground
 from suffice.core.joint import Joint
 from suffice.errors import BudgetEnded, CertificateError
+from suffice.model.domain import Domain
+from suffice.numbers.exact import Rational
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
 from suffice.question.preferences import Choices
@@ -45,16 +48,43 @@ class Sides(NamedTuple):
 def sides(case: Case) -> Sides:
     """Return the constraints of a case, as joint ones also where all pair terms leave the claim alone."""
 
-    def joint(constraints: Sequence[Constraint]) -> tuple[Joint, ...]:
-        grounds = (landscape_of(case.compiled, inequality.factors) for inequality in case.inequalities)
+    def joint(constraints: Sequence[Constraint], side: int) -> tuple[Joint, ...]:
         return tuple(
             one
             if isinstance(one, Joint)
-            else Joint(one.margin, Ground(ground, case.row, case.region), one.is_strict, one.max_changed, one.gap)
-            for one, ground in zip(constraints, grounds, strict=True)
+            else Joint(one.margin, _grounds(case, about.factors)[side], one.is_strict, one.max_changed, one.gap)
+            for one, about in zip(constraints, case.inequalities, strict=True)
         )
 
-    return Sides(joint(case.inner), joint(case.outer))
+    return Sides(touched(case, joint(case.inner, 0)), joint(case.outer, 1))
+
+
+def _grounds(case: Case, factors: tuple[int, ...]) -> tuple[Ground, Ground]:
+    """Return the inner and the outer ground of an inequality that pair terms leave alone."""
+    if case.compiled.has_tangents:
+        return case.tangents(factors).grounds(case.region, math.inf)
+    ground = Ground(landscape_of(case.compiled, factors), case.row, case.region)
+    return ground, ground
+
+
+def touched(
+    case: Case, constraints: Sequence[Joint], *others: Sequence[Domain], within: Sequence[Domain] | None = None
+) -> tuple[Joint, ...]:
+    """Return what must hold, with tangents of curves at the same places for all inequalities, as the checker has it.
+
+    They are about their own region, or one that is given. Tangents of other regions are taken too, about which the same
+    certificate speaks.
+    """
+    if not case.compiled.has_tangents:
+        return tuple(constraints)
+    region = constraints[0].ground.region if within is None else within
+    each = [case.tangents(inequality.factors) for inequality in case.inequalities]
+    listed = zip(*(one.touching(some) for one in each for some in (region, *others)), strict=True)
+    places = [set[Rational]().union(*some) for some in listed]
+    return tuple(
+        replace(one.inner, ground=tangents.touched(region, places, one.ground.deadline))
+        for one, tangents in zip(constraints, each, strict=True)
+    )
 
 
 def enough(constraints: Sequence[Joint], free: Collection[int]) -> list[Proof]:
@@ -69,7 +99,7 @@ def written(case: Case, result: Json, evidence: Json, model_file: PathLike | Non
     also take one for varying that happens not to.
     """
     certificate = write(case, result=result, evidence=evidence, model_file=model_file)
-    if any(_has_slopes(term.shape) for term in case.model.pairs):
+    if case.compiled.has_tangents or any(_has_slopes(term.shape) for term in case.model.pairs):
         from suffice_check import RejectedError, UnreadableError, check
 
         content = case.compiled.content

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suffice.certificate.document import Certificate, PathLike, beyond, radius_text
-from suffice.certificate.joint import certify_contrast, enough, in_time, no_cheaper, sides, unchanged, written
+from suffice.certificate.joint import certify_contrast, enough, in_time, no_cheaper, sides, touched, unchanged, written
 from suffice.certificate.messages import Written
 from suffice.certificate.witnesses import place_document
 from suffice.core.case import Case
@@ -34,8 +34,9 @@ def certify_counterfactual(
     choices, path = case.question.choices, _path(case)
     spent = choices.cost(i for i in changed if i not in choices.features(choices.free))
     try:
-        fewer = unchanged(sides(case).inner, choices, lower_bound - 1)
-        nearer = unchanged(path.below(least) if is_attained else path.at(least), choices, spent)
+        near = path.below(least) if is_attained else path.at(least)
+        fewer = unchanged(touched(case, sides(case).inner, near[0].ground.region), choices, lower_bound - 1)
+        nearer = unchanged(touched(case, near, case.region), choices, spent)
     except BudgetEnded:
         raise in_time(case) from None
     how = Written(case.model, [*fewer, *nearer], is_short=False)
@@ -65,7 +66,7 @@ def certify_radius(case: Case, reach: Extent, fixed: Sequence[int], model_file: 
     path, radius = _path(case), reach.radius
     free = [i for i in case.features if i not in set(fixed)]
     try:
-        holds = enough(_within(path, reach), free)
+        holds = enough(touched(case, _within(path, reach)), free)
         is_told = not reach.is_open and not (radius is None and reach.is_attained)
         fails_at, places = _failure(path, reach, free) if is_told else (None, None)
     except (BudgetEnded, Undecided):
@@ -101,7 +102,7 @@ def _failure(path: JointPath, reach: Extent, free: Sequence[int]) -> tuple[str, 
                 return f"{radius}+e", places
         raise AssertionError("nothing breaks the claim beyond its largest radius")
     at, _ = beyond(reach)
-    for part, constraint in enumerate(path.at(at)):
+    for part, constraint in enumerate(one.outer for one in path.at(at)):
         moved = None if constraint.admits(free) else constraint.broken_by((), free)
         if moved is not None:
             return radius_text(at, 0), [place_document(x) for x in path.breaking_input(part, at, moved)]
@@ -116,15 +117,17 @@ def certify_curve(case: Case, stretches: Sequence[Stretch], model_file: PathLike
     proofs: list[Json] = []
     start: tuple[Rational | None, int] = (ZERO, 0)
     for reach, cover, proof, _ in stretches:
+        known = None if case.compiled.has_tangents else proof  # more tangents were taken since
         if start[0] is not None and reach.radius is not None and start[0] > reach.radius:
             start = reach.radius, 0  # the curve ends before what is surely beyond the last stretch
         radius, edge = start
         try:
-            holds = enough(_within(path, reach), [i for i in case.features if i not in set(cover.fixed)])
+            free = [i for i in case.features if i not in set(cover.fixed)]
+            holds = enough(touched(case, _within(path, reach)), free)
             scenarios, tree = list[Json](), list[Json]()
             if cover.cost > cheapest:
                 at = path.above(radius) if edge and radius is not None else path.at(radius)
-                scenarios, tree = no_cheaper(case, at, cover.cost, proof)
+                scenarios, tree = no_cheaper(case, [one.outer for one in at], cover.cost, known)
         except (BudgetEnded, Undecided):
             raise in_time(case) from None
         how = Written(case.model, holds, is_short=False)

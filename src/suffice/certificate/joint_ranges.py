@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from flint import fmpq
 
-from suffice.certificate.joint import in_time, sides
+from suffice.certificate.joint import in_time, sides, touched
 from suffice.certificate.messages import Sender, Written, fits
 from suffice.certificate.witnesses import place_document
 from suffice.core.case import Case
@@ -25,6 +26,7 @@ from suffice.model.domain import Domain
 from suffice.numbers.values import Value
 from suffice.question.documents import Json
 from suffice.shapes.infimum import Infimum
+from suffice.solvers.halved_ranges import domain_part
 from suffice.solvers.ranges import AllowedRange
 
 Place = tuple[Value, int]  # a value, and on which side of it, infinitely close
@@ -36,18 +38,27 @@ def range_evidence(case: Case, ranges: Sequence[tuple[int, AllowedRange]], beyon
     free = [i for i in case.features if i not in set(ranged)]
     try:
         holds = [
-            Sender(
-                Joint(one.margin, _within(case, one, free, ranges), one.is_strict, one.max_changed, one.gap),
-                [*free, *ranged],
-                fits(one.max_changed, ranged),
-            ).prove()
-            for one in both.inner
+            Sender(one, [*free, *ranged], fits(one.max_changed, ranged)).prove()
+            for one in _in_ranges(case, both.inner, free, ranges)
         ]
         inputs = [_breaking(case, both.outer, free, ranges[:place], (ranged[place], at)) for place, at in beyond]
     except BudgetEnded:
         raise in_time(case) from None
     how = Written(case.model, holds, is_short=False)
     return {"inputs": inputs, "bins": how.bins, "messages": [how.steps(one) for one in holds]}
+
+
+def _in_ranges(
+    case: Case, constraints: Sequence[Joint], free: Sequence[int], ranges: Sequence[tuple[int, AllowedRange]]
+) -> tuple[Joint, ...]:
+    """Return what must hold while features are in ranges."""
+    if not case.compiled.has_tangents:
+        return tuple(replace(one, ground=_within(case, one, free, ranges)) for one in constraints)
+    region = [case.region[k] if k in free else only(x) for k, x in enumerate(case.row)]
+    for i, one in ranges:  # ends that are found by halving belong to a range
+        whole = case.model.domains[i]
+        region[i] = Domain(categories_=one.values) if one.values else domain_part(whole, one.low.at, one.high.at)
+    return touched(case, constraints, within=region)
 
 
 def varies_along(case: Case, features: Sequence[int]) -> bool:

@@ -21,6 +21,7 @@ from suffice.core.graph import graph
 from suffice.core.ground import Ground
 from suffice.core.joint import Joint
 from suffice.core.labelling import sweep
+from suffice.core.tangents import CurvedLadder
 from suffice.errors import CertificateError
 from suffice.model.additive import AdditiveModel
 from suffice.numbers.compiling import as_python
@@ -56,13 +57,15 @@ class Groups:
                 listed[a] = place[at]
             elif ladder.varies[spot.cell]:
                 assert isinstance(at, fmpq)
-                starts[a] = at, spot.infimum.side
+                is_corner = not spot.infimum.side and spot.infimum.value != ladder.function(at)
+                starts[a] = at, -1 if is_corner else spot.infimum.side
             else:
                 cell = ladder.axis.interval(spot.cell)
                 starts[a] = None if cell.low is None else (cell.low, 0 if cell.has_low else 1)
         self.starts: list[Start] = [*([None] if None in starts.values() else [])]
         self.starts += sorted({start for start in starts.values() if start is not None})
         order = {start: k for k, start in enumerate(self.starts)}
+        self.touching = frozenset((at, 0) for at in ladder.places) if isinstance(ladder, CurvedLadder) else frozenset()
         self.spans, self.has_numbers = region.spans, bool(region.spans)
         self.numbers = max(len(self.starts), 1) if self.has_numbers else 0
         self.count = 1 + self.numbers + len(labels)
@@ -339,8 +342,9 @@ class Written:
         self.starts: list[list[tuple[Rational, int]]] = []
         for i in range(len(model.names)):
             each = [proof.groups[i] for proof in proofs if i in proof.groups]
-            every = sorted({start for groups in each for start in groups.starts if start is not None})
-            self.starts.append([start for start in every if not self._is_idle(i, start, every)])
+            touching = {start for groups in each for start in groups.touching}  # where the checker takes tangents
+            every = sorted({start for groups in each for start in groups.starts if start is not None} | touching)
+            self.starts.append([start for start in every if start in touching or not self._is_idle(i, start, every)])
 
     def _is_idle(self, i: int, start: tuple[Rational, int], every: Sequence[tuple[Rational, int]]) -> bool:
         """Whether a group has the same messages as the one before it, in all proofs."""

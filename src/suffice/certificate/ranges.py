@@ -57,7 +57,7 @@ def certify_ranges(
 
 def _cover(case: Case, ranges: Sequence[tuple[int, AllowedRange]]) -> None:
     """Find cells over which the checker sees that smooth features may move in ranges, the others in the region."""
-    if not case.compiled.is_enclosed:
+    if not case.compiled.is_enclosed or case.compiled.has_tangents:
         return
     region, ranged = list(case.region), [i for i, _ in ranges]
     for i, one in ranges:

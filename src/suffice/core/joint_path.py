@@ -53,7 +53,7 @@ class JointPath(RadiusPath):
     def at(self, radius: Rational | None, features: Collection[int] | None = None) -> tuple[Joint, ...]:
         """Return the constraints at a radius (None: the whole domain); only these features move, if any are named."""
         moving = frozenset(range(len(self.row)) if features is None else features)
-        key = radius, moving
+        key = radius, moving, self._learned
         if key not in self._grounds:
             region = tuple(
                 self._around(i, radius) if i in moving else domain.around(value, ZERO)
@@ -61,6 +61,11 @@ class JointPath(RadiusPath):
             )
             self._grounds[key] = self._on(region, None)
         return self._grounds[key]
+
+    @property
+    def _learned(self) -> tuple[int, ...]:
+        """What is known of the constraints beside themselves: those of a radius are made anew once it is more."""
+        return ()
 
     def at_finite(self) -> tuple[Joint, ...]:
         """Return the constraints at all finite radii together: codes are not reached from numbers, nor left."""

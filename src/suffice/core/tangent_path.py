@@ -8,7 +8,7 @@ told.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -19,7 +19,9 @@ from suffice.core.extent import Extent
 from suffice.core.joint import Joint
 from suffice.core.joint_inputs import breaking_point
 from suffice.core.joint_path import JointPath
+from suffice.core.landscape import Landscape, Spot
 from suffice.core.tangents import Tangents
+from suffice.model.domain import Domain
 from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Value
 
@@ -47,22 +49,18 @@ class TangentPath(JointPath):
         constraints = tuple(getattr(one, side) for one in self.constraints)
         return replace(self, side=side, constraints=constraints, _grounds={})
 
-    def at(self, radius: Rational | None, features: Collection[int] | None = None) -> tuple[Joint, ...]:
-        """Return the constraints at a radius (None: the whole domain); only these features move, if any are named."""
-        moving = frozenset(range(len(self.row)) if features is None else features)
-        key = radius, moving, *(one.count for one in self.tangents)
-        if key not in self._grounds:
-            region = tuple(
-                self._around(i, radius) if i in moving else domain.around(value, ZERO)
-                for i, (value, domain) in enumerate(zip(self.row, self.domains, strict=True))
-            )
-            found = []
-            for limit, tangents in zip(self.constraints, self.tangents, strict=True):
-                inner, outer = tangents.grounds(region, self.deadline)
-                both = Joint(limit.margin, inner, limit.is_strict, limit.max_changed, limit.gap, outer)
-                found.append(both if self.side is None else getattr(both, self.side))
-            self._grounds[key] = tuple(found)
-        return self._grounds[key]
+    @property
+    def _learned(self) -> tuple[int, ...]:
+        return tuple(one.count for one in self.tangents)
+
+    def _on(self, region: Sequence[Domain], extra: Callable[[Landscape, int], list[Spot]] | None) -> tuple[Joint, ...]:
+        assert extra is None, "no radius is known exactly, so that nothing is asked just beside one"
+        found = []
+        for limit, tangents in zip(self.constraints, self.tangents, strict=True):
+            inner, outer = tangents.grounds(region, self.deadline)
+            both = Joint(limit.margin, inner, limit.is_strict, limit.max_changed, limit.gap, outer)
+            found.append(both if self.side is None else getattr(both, self.side))
+        return tuple(found)
 
     def reach(self, freed: Collection[int], known: Rational = ZERO) -> Extent:
         """Return up to which radius the constraints admit some freed features; they do at the one known."""

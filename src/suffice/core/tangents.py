@@ -14,8 +14,9 @@ place beside the others of that labelling is the next one. On the curve itself b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 from flint import fmpq, fmpq_poly
 
@@ -34,6 +35,9 @@ _SHORT = 256  # bits of a numerator or denominator that is not rounded
 _ROUNDED = 40  # bits of a place within its part, if it is
 
 
+Others: TypeAlias = Callable[[fmpq_poly, Rational, Rational], list[Rational]]  # places of a convex part
+
+
 class CurvedLadder(Ladder):
     """One feature whose own part is a curve, with the places at which it is known.
 
@@ -42,14 +46,16 @@ class CurvedLadder(Ladder):
     like : Ladder
         The feature.
     places : sequence of Rational
-        Where to take tangents, beside some that every region has.
+        Where to take tangents.
     is_inner : bool
         Whether spots are to be corners of tangents, below the curve, or places on it.
+    has_others : bool
+        Whether to take some tangents that every region has, too.
     """
 
-    def __init__(self, like: Ladder, places: Iterable[Rational], *, is_inner: bool) -> None:
+    def __init__(self, like: Ladder, places: Iterable[Rational], *, is_inner: bool, has_others: bool = True) -> None:
         self.__dict__.update(like.__dict__)
-        self.places, self.is_inner = tuple(places), is_inner
+        self.places, self.is_inner, self.has_others = tuple(places), is_inner, has_others
 
     def spots(self, name: str, cell: int, reach: Interval, *, is_integers: bool) -> list[Spot]:
         """Return places such that nothing in a cell and an interval, or its integers, is worse than the worst.
@@ -66,7 +72,8 @@ class CurvedLadder(Ladder):
                 return [Spot.of(cell, Infimum.unbounded(side), inside)]
             inside = _ended(self.function, inside)
         refuse_endless(name, inside)
-        found = _corners(self.function, inside, self.places, is_integers=is_integers, is_inner=self.is_inner)
+        others = _first if self.has_others or not self.varies[cell] else _none
+        found = _corners(self.function, inside, self.places, others, is_integers=is_integers, is_inner=self.is_inner)
         return [Spot.of(cell, one, inside) for one in (found if self.varies[cell] else [min(found)])]
 
 
@@ -83,7 +90,7 @@ def _ended(curve: Curves, inside: Interval) -> Interval:
 
 
 def _corners(
-    curve: Curves, inside: Interval, places: Sequence[Rational], *, is_integers: bool, is_inner: bool
+    curve: Curves, inside: Interval, places: Sequence[Rational], others: Others, *, is_integers: bool, is_inner: bool
 ) -> list[Infimum]:
     """Return places of an interval with ends at which a curve beside an affine function can be lowest, as is known."""
     low, has_low, high, has_high = inside
@@ -101,7 +108,7 @@ def _corners(
         found += [Infimum.attained(one(at), at) for at in ends[1:-1] if not (is_integers and at.q != 1)]
         if is_integers:
             for start, end in pairwise(ends):
-                found += _on_integers(one, start, end, places, is_inner=is_inner)
+                found += _on_integers(one, start, end, places, others, is_inner=is_inner)
             continue
         # A limit that does not belong to the curve, or to the interval, is approached from inside.
         opened = [(at, side) for at, side in ((left, 1), (right, -1)) if not has.get(at, True) or curve(at) != one(at)]
@@ -110,7 +117,7 @@ def _corners(
             found.append(Infimum.attained(one((left + right) / 2), (left + right) / 2))
         for start, end in pairwise(ends):
             if _is_convex(one, start, end):
-                chosen = sorted({start, *_first(one, start, end), *(at for at in places if start < at < end), end})
+                chosen = sorted({start, *others(one, start, end), *(at for at in places if start < at < end), end})
                 found += (
                     [_crossing(one, a, b) for a, b in pairwise(chosen)]
                     if is_inner
@@ -120,7 +127,7 @@ def _corners(
 
 
 def _on_integers(
-    one: fmpq_poly, start: Rational, end: Rational, places: Sequence[Rational], *, is_inner: bool
+    one: fmpq_poly, start: Rational, end: Rational, places: Sequence[Rational], others: Others, *, is_inner: bool
 ) -> list[Infimum]:
     """Return the same of the integers strictly inside a part that is convex, concave or affine."""
     first, last = fmpq(start.floor() + 1), fmpq(end.ceil() - 1)
@@ -128,7 +135,7 @@ def _on_integers(
         return []
     if not _is_convex(one, start, end):
         return [Infimum.attained(one(at), at) for at in sorted({first, last})]
-    near = (fmpq(n) for at in (*_first(one, first, last), *places) for n in (at.floor(), at.ceil()))
+    near = (fmpq(n) for at in (*others(one, first, last), *places) for n in (at.floor(), at.ceil()))
     chosen = sorted({first, *(at for at in near if first < at < last), last})
     crossings = [_crossing(one, a, b) for a, b in pairwise(chosen) if b - a > 1] if is_inner else []
     return [*(Infimum.attained(one(at), at) for at in chosen), *crossings]
@@ -156,11 +163,33 @@ def _first(one: fmpq_poly, low: Rational, high: Rational) -> list[Rational]:
     return even if turn is None else [*even, turn]
 
 
+def _none(one: fmpq_poly, low: Rational, high: Rational) -> list[Rational]:
+    """Return no places."""
+    return []
+
+
 def _crossing(one: fmpq_poly, first: Rational, second: Rational) -> Infimum:
     """Return where the tangents at two places of a convex part cross, below it."""
     slope, other = one.derivative()(first), one.derivative()(second)
     at = (one(second) - one(first) + first * slope - second * other) / (slope - other)
     return Infimum.attained(one(first) + slope * (at - first), at)
+
+
+def _touching(curve: Curves, inside: Interval, places: Iterable[Rational], *, is_integers: bool) -> set[Rational]:
+    """Return where `_corners` takes tangents, and the ends of parts."""
+    low, _, high, _ = inside
+    assert low is not None
+    assert high is not None
+    knots = curve.knots[curve.segment_after(low) : curve.segment_before(high)] if low < high else ()
+    found = {low, high, *(at for at in places if low < at < high)}
+    for left, right in pairwise((low, *knots, high)):
+        one = curve.polynomials[curve.segment_after(left)]
+        for start, end in pairwise([left, *_inflection(one, left, right), right]):
+            first, last = (fmpq(start.floor() + 1), fmpq(end.ceil() - 1)) if is_integers else (start, end)
+            found |= {start, end, first, last}
+            if _is_convex(one, start, end):
+                found.update(_first(one, first, last))
+    return {fmpq(n) for at in found for n in (at.floor(), at.ceil())} if is_integers else found
 
 
 class Tangents:
@@ -194,6 +223,31 @@ class Tangents:
             CurvedLadder(one, sorted(places), is_inner=is_inner) if isinstance(one.function, Curves) else one
             for one, places in known
         )
+
+    def touching(self, region: Sequence[Domain]) -> list[set[Rational]]:
+        """Return for each feature all places of a region at which tangents are taken, or a curve's part ends."""
+        found: list[set[Rational]] = [set() for _ in self.row]
+        for i, ladder in enumerate(self.landscape.ladders):
+            curve = ladder.function
+            if not isinstance(curve, Curves):
+                continue
+            for span in region[i].spans:
+                reach = Interval(span.low, True, span.high, True)
+                for cell in ladder.axis.cells_between(span.low, span.high):
+                    inside = within(ladder.axis.interval(cell), reach, is_integers=span.is_integers)
+                    if inside is not None and ladder.varies[cell]:
+                        found[i] |= _touching(curve, inside, self._places[i], is_integers=span.is_integers)
+        return found
+
+    def touched(self, region: Sequence[Domain], places: Sequence[Iterable[Rational]], deadline: float) -> Ground:
+        """Return the inner ground of a region whose tangents are taken at given places and no others."""
+        ladders = (
+            CurvedLadder(one, sorted(some), is_inner=True, has_others=False)
+            if isinstance(one.function, Curves)
+            else one
+            for one, some in zip(self.landscape.ladders, places, strict=True)
+        )
+        return Ground(self.landscape.with_ladders(ladders), self.row, region, deadline=deadline)
 
     @property
     def count(self) -> int:

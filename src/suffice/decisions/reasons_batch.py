@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from suffice.answers.answer import Status
 from suffice.answers.words import counted
 from suffice.batch import kernel
+from suffice.batch.chords import Chord
 from suffice.batch.lookup import WIDER, flatten
-from suffice.batch.quick_tables import FeatureAsked
-from suffice.batch.tabulate import tabulate
+from suffice.batch.tabulate import FeatureChords, tabulate
 from suffice.decisions.reasons import reasons
 from suffice.decisions.reference import Reference
 from suffice.decisions.rows import Portfolio
@@ -193,7 +193,7 @@ def _drops(
     for i, function in enumerate(compiled.lines((1 if winner else -1,))):
         if i in question.immutable:
             continue
-        table = flatten(tabulate([FeatureAsked(domains[i], ZERO, [function])], terms=1))
+        table = flatten(tabulate([FeatureChords(domains[i], ZERO, [Chord.exact(function)])], terms=1))
         marks = np.ascontiguousarray(vague[i : i + 1, rows]) if len(vague) else vague
         (values,), (errors,) = kernel.add_up(table, 1, np.ascontiguousarray(cells[i : i + 1, rows]), marks)
         there = nearest_float(function(reference.row[i]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -85,6 +86,7 @@ class Compiled:
         self.landscapes: dict[tuple[int, ...], Any] = {}  # what `core` makes of features that act together, by factors
         self._hashes: set[str] = set()
         self.plans: OrderedDict[Any, Any] = OrderedDict()  # questions compiled for many rows, kept by `batch.run`
+        self.chords: dict[Any, Any] = {}  # broken lines in place of curves, by radii, kept by `batch.chords`
         self.asked: dict[int, Any] = {}  # questions asked of single rows, kept by `batch.one_row`
         self.roundings: dict[str, Any] = {}  # bounds on rounding by float type, kept by `core.case`
 
@@ -106,7 +108,7 @@ class Compiled:
 
     def __getstate__(self) -> dict[str, Any]:
         # Plans hold functions and locks; another process makes its own.
-        return self.__dict__ | {"plans": OrderedDict(), "asked": {}}
+        return self.__dict__ | {"plans": OrderedDict(), "chords": {}, "asked": {}}
 
     @classmethod
     def of(
@@ -125,6 +127,14 @@ class Compiled:
         estimator = model if predicts is None else predicts
         own = getattr(estimator, "predict_cells", None)
         return cls(additive, max_pieces=max_pieces, float_predict=own, cache=cache)
+
+    @classmethod
+    def of_content(cls, content: bytes) -> Compiled:
+        """Return a model from the content of its file, as another process gets it."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.safetensors"
+            path.write_bytes(content)
+            return cls(load_model(path))
 
     def refuse_smooth(self, what: str, error: type[SufficeError] = ModelError) -> None:
         """Raise an error if values or worst cases are only enclosed, with which something cannot deal yet."""

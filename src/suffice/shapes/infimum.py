@@ -60,11 +60,12 @@ class RangeMinimum:
 
     def __init__(self, candidates: Sequence[Infimum]) -> None:
         self.candidates = candidates
-        self._order = sorted(range(len(candidates)), key=self._key)
-
-    def _key(self, k: int) -> tuple[float, tuple[bool, Rational, bool]]:
+        self.floats = [nearest_float(one.value) for one in candidates]
         # Rounding is monotone, so the float decides where it can; exact comparison decides where floats are equal.
-        return nearest_float(self.candidates[k].value), self.candidates[k].rank
+        if len(set(self.floats)) == len(candidates):
+            self._order: list[int] = np.argsort(self.floats).tolist()
+        else:
+            self._order = sorted(range(len(candidates)), key=lambda k: (self.floats[k], candidates[k].rank))
 
     @cached_property
     def _windows(self) -> list[np.ndarray]:

@@ -20,6 +20,7 @@ _BITS = 22
 _HALF = 1 << (_BITS - 1)
 _MOST_TERMS = 2**11  # of a sum of products in floats
 _COLUMNS = 64
+_CARRIED = 3  # digits beyond those there are, for 2^62 has three
 
 
 class Limbs:
@@ -48,14 +49,12 @@ class Limbs:
     @classmethod
     def _of_large(cls, integers: NDArray[Any]) -> Limbs:
         flat = [int(one) for one in integers.ravel()]
-        count = max(abs(one).bit_length() for one in flat) // _BITS + 1
-        mask = (1 << _BITS) - 1
-        signs = [-1 if one < 0 else 1 for one in flat]
-        digits = [
-            [sign * (abs(one) >> (_BITS * k) & mask) for one, sign in zip(flat, signs, strict=True)]
-            for k in range(count)
-        ]
-        return cls(np.array(digits, np.int64).reshape(count, *integers.shape))
+        groups = max(one.bit_length() for one in flat) // (4 * _BITS) + 1  # four digits are eleven bytes
+        content = b"".join([abs(one).to_bytes(11 * groups, "little") for one in flat])
+        bits = np.unpackbits(np.frombuffer(content, np.uint8), bitorder="little")
+        digits = bits.reshape(len(flat), 4 * groups, _BITS) @ (np.int64(1) << np.arange(_BITS, dtype=np.int64))
+        digits[[one < 0 for one in flat]] *= -1
+        return cls(digits.T.reshape(4 * groups, *integers.shape))
 
     @classmethod
     def zeros(cls, *shape: int) -> Limbs:
@@ -94,16 +93,19 @@ class Limbs:
     def __matmul__(self, other: Limbs) -> Limbs:
         """Return the product of two matrices."""
         (few, rows, inner), (more, _, columns) = self.digits.shape, other.digits.shape
-        found = np.zeros((few + more, rows, columns), np.int64)
+        found = np.zeros((few + more + _CARRIED, rows, columns), np.int64)
         left, most = self.digits.astype(np.float64), max(_MOST_TERMS // min(few, more), 1)
         for start in range(0, columns, _COLUMNS):  # so few that they stay in the cache
             right = other.digits[:, :, start : start + _COLUMNS].astype(np.float64)
+            total = np.zeros((few + more, rows, right.shape[2]), np.int64)
             for first in range(0, inner, most):
                 sums = np.zeros((few + more, rows, right.shape[2]))
                 for k, digit in enumerate(left):
                     for m, one in enumerate(right):
                         sums[k + m] += product(digit[:, first : first + most], one[first : first + most])
-                found[:, :, start : start + _COLUMNS] += sums.astype(np.int64)
+                total += sums.astype(np.int64)
+            small = _carried(total)
+            found[: len(small), :, start : start + _COLUMNS] = small
         return Limbs(found)
 
     def __lshift__(self, bits: int) -> Limbs:
@@ -130,14 +132,16 @@ class Limbs:
 
     def integers(self) -> list[fmpz]:
         """Return an array of one axis as integers."""
-        return [join(column) for column in self.digits.T.tolist()]
+        even, odd = self.digits[::2].copy(), self.digits[1::2]
+        even[: len(odd)] += odd << _BITS
+        return [join(column, 2 * _BITS) for column in even.T.tolist()]
 
 
-def join(digits: Sequence[int]) -> fmpz:
+def join(digits: Sequence[int], bits: int = _BITS) -> fmpz:
     """Return an integer of its digits, the lowest first; they need not be small."""
     found = 0
     for digit in reversed(digits):
-        found = (found << _BITS) + digit
+        found = (found << bits) + digit
     return fmpz(found)
 
 
@@ -181,7 +185,7 @@ def _carried(digits: NDArray[np.int64]) -> NDArray[np.int64]:
     if not digits.size or (digits.min() >= -_HALF and digits.max() <= _HALF):
         found = digits
     else:
-        found = _padded(digits, len(digits) + 3)  # a copy; 2^62 has three digits
+        found = _padded(digits, len(digits) + _CARRIED)  # a copy
         for k in range(len(found) - 1):
             carry = (found[k] + _HALF) >> _BITS
             found[k] -= carry << _BITS

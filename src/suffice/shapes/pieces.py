@@ -65,7 +65,7 @@ class Pieces(Function):
         turned = ([-one for one in column] for column in (self.slopes, self.offsets, self.values))
         slopes, offsets, values = map(tuple, turned)
         found = Pieces(self.knots, slopes, offsets, values, {label: -value for label, value in self.labels.items()})
-        found.__dict__["mirrored"] = self
+        found.__dict__.update(mirrored=self, has_no_jumps=self.has_no_jumps, _float_knots=self._float_knots)
         return found
 
     @cached_property
@@ -79,11 +79,15 @@ class Pieces(Function):
         return None
 
     @cached_property
+    def has_no_jumps(self) -> bool:
+        """Whether the function is known to be continuous; where it is not known, it may be all the same."""
+        return False
+
+    @cached_property
     def near(self) -> tuple[NDArray[np.float64], ...]:
         """The nearest floats of knots, slopes, offsets, and of the lowest at each knot and on either side of it."""
-        lowest = [one.value for one in self._lowest.candidates]
-        columns = (self.knots, self.slopes, self.offsets, lowest)
-        return tuple(np.array([nearest_float(one) for one in column], np.float64) for column in columns)
+        slopes, offsets = ([nearest_float(one) for one in column] for column in (self.slopes, self.offsets))
+        return tuple(np.array(one, np.float64) for one in (self._float_knots, slopes, offsets, self._lowest.floats))
 
     @cached_property
     def on_spans(self) -> dict[Any, Any]:
@@ -110,6 +114,8 @@ class Pieces(Function):
             for k, knot in enumerate(knots)
             if slopes[k] != slopes[k + 1] or offsets[k] != offsets[k + 1] or values[k] != slopes[k] * knot + offsets[k]
         ]
+        if len(kept) == len(knots):
+            return cls(tuple(knots), tuple(slopes), tuple(offsets), tuple(values), dict(labels or {}))
         after = [0, *(k + 1 for k in kept)]
         return cls(
             tuple(knots[k] for k in kept),
@@ -135,9 +141,10 @@ class Pieces(Function):
         offsets = tuple(
             offset - slope * center if center else offset for slope, offset in zip(slopes, self.offsets, strict=True)
         )
-        if scale > 0:
-            return Pieces(knots, slopes, offsets, self.values, self.labels)
-        return Pieces(knots[::-1], slopes[::-1], offsets[::-1], self.values[::-1], self.labels)
+        way = 1 if scale > 0 else -1
+        found = Pieces(knots[::way], slopes[::way], offsets[::way], self.values[::way], self.labels)
+        found.__dict__["has_no_jumps"] = self.has_no_jumps
+        return found
 
     def overwritten(self, points: Mapping[Rational, Rational], labels: Mapping[Label, Rational]) -> Pieces:
         """Return the function with other values at some numbers and labels."""
@@ -162,6 +169,8 @@ class Pieces(Function):
         if not self.knots:
             return self
         if self.sum_of is not None:  # sums of what agrees on the integers do, and are affine between them
+            if all(part.on_integers is part for _, part in self.sum_of):
+                return _on_integers(self)
             return _on_integers(combine((factor, part.on_integers) for factor, part in self.sum_of))
         near: set[fmpz] = set()
         for knot in self.knots:
@@ -262,9 +271,11 @@ class Pieces(Function):
     def _lowest_at_knot(self, k: int) -> Infimum:
         """Return the lowest of the value at a knot and the limits of the pieces on either side."""
         knot, value = self.knots[k], self.values[k]
+        here = Infimum.attained(value, knot)
+        if self.has_no_jumps:
+            return here
         left = self.slopes[k] * knot + self.offsets[k]
         right = self.slopes[k + 1] * knot + self.offsets[k + 1]
-        here = Infimum.attained(value, knot)
         if left >= value and right >= value:
             return here
         beside = (Infimum.limit(left, knot, -1, self.slopes[k]), Infimum.limit(right, knot, 1, self.slopes[k + 1]))
@@ -272,8 +283,8 @@ class Pieces(Function):
 
 
 def _on_integers(function: Pieces) -> Pieces:
-    """Return a function that is affine between integers, which says so of itself."""
-    function.__dict__["on_integers"] = function
+    """Return a function that is affine between integers, and continuous, which says so of itself."""
+    function.__dict__.update(on_integers=function, has_no_jumps=True)
     return function
 
 
@@ -287,6 +298,9 @@ def combine(parts: Iterable[tuple[Rational, Pieces]]) -> Pieces:
     found = _combined(parts)
     if len(parts) > 1:
         found.__dict__["sum_of"] = tuple(parts)
+    found.__dict__["has_no_jumps"] = all(part.has_no_jumps for _, part in parts)
+    if parts and found.knots is parts[0][1].knots:
+        found.__dict__["_float_knots"] = parts[0][1]._float_knots
     return found
 
 

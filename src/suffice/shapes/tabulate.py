@@ -322,6 +322,7 @@ def to_pieces(lines: Lines) -> tuple[Pieces, ...]:
         )
         values = [slope * knot + offset for slope, knot, offset in zip(slopes, knots, offsets, strict=False)]
         pieces.append(Pieces(tuple(knots), tuple(slopes), tuple(offsets), tuple(values)))
+        pieces[-1].__dict__["has_no_jumps"] = True  # activations are continuous
     return tuple(pieces)
 
 
