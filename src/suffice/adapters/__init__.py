@@ -112,7 +112,7 @@ def convert(obj: Any, reference: Any, options: Options) -> Imported:
     if draft.saturates is not None:
         check_unsaturated(model, draft.source, draft.saturates)
     # Compared wherever the original decides by its scores, also where the reference rows are not.
-    checked = verify(draft, reference, (stated if draft.saturates is None else model).domains)
+    checked = verify(draft, reference, (stated if draft.saturates is None else model).domains, read_reference)
     said = options.domains if isinstance(options.domains, Mapping) else {}
     if options.domains != "model":
         ordered = ordered_domains(model, rows)
