@@ -1,13 +1,13 @@
 """Which normalisation and radius lead to sizes like the published ones on Breast Cancer and CREDIT?
 
-    python benchmarks/paper/normalisation.py --data FOLDER [--store FOLDER] [--seeds 1] [--rows 50]
+    python benchmarks/paper/normalisation.py --data FOLDER [--store FOLDER] [--seeds 1] [--epochs 100,1000] [--rows 50]
 
 The paper perturbs "the normalized input" and does not say how it is normalised, nor how its networks were trained. Here
 plain PyTorch networks 64-64-32, one for each feature, are trained with Adam on the binary cross-entropy, without weight
 decay, dropout or early stopping, on 80 % of the rows: inputs as the file has them, scaled to [0, 1] or to [-1, 1] by
-the training rows, or standardised; CREDIT with the categories of its file in alphabetical order and in UCI's. After
-100 epochs and after 1,000. Sizes are the exact smallest ones (`Explainer.explain`) over the first rows of the test set
-whose explanation is neither empty nor everything, in the unit that the network sees.
+the training rows, or standardised; CREDIT with the categories of its file in alphabetical order and in UCI's. Sizes
+are the exact smallest ones (`Explainer.explain`) over the first rows of the test set whose explanation is neither empty
+nor everything, in the unit that the network sees.
 
 It prints three tables: the sizes, and of how many rows the published shares and means can be. Three steps, each of
 which keeps what it has made in the folder: `prepare` reads the data, `train` needs PyTorch alone (and takes a GPU if
@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-EPOCHS, BATCH = (100, 1000), 128
+BATCH = 128
 HIDDEN = (64, 64, 32)
 EPSILONS = (0.01, 0.1, 0.2, 0.5)
 SCALINGS = ("raw", "[0, 1]", "[-1, 1]", "standard")
@@ -101,73 +101,66 @@ def scaled(train, table, scaling):
 
 
 def train(options):
-    """Train the models of a data set, all scalings side by side, and write the weights after some epochs."""
+    """Train a model for each data set, scaling and seed, and write its weights after some epochs."""
     inputs = np.load(Path(options.store) / "inputs.npz")
-    for seed in range(options.seeds):
-        for name in options.sets:
-            files = {epoch: _weights(options, name, seed, epoch) for epoch in EPOCHS}
-            if all(file.exists() for file in files.values()):
-                continue
+    for seed, name, scaling in product(range(options.seeds), options.sets, options.scalings):
+        files = {epoch: _weights(options, name, scaling, seed, epoch) for epoch in options.epochs}
+        if not all(file.exists() for file in files.values()):
             table = inputs[f"{name}/train"]
-            views = np.stack([scaled(table, table, scaling) for scaling in SCALINGS])
-            for epoch, arrays in _fit(views, inputs[f"{name}/y_train"], seed):
+            for epoch, arrays in _fit(scaled(table, table, scaling), inputs[f"{name}/y_train"], seed, options.epochs):
                 np.savez(files[epoch], *arrays)
-                print(f"{name}, seed {seed}: {epoch} epochs", flush=True)
+                print(f"{name}, {scaling}, seed {seed}: {epoch} epochs", flush=True)
 
 
-def _weights(options, name, seed, epoch):
-    return Path(options.store) / f"weights-{name}-{seed}-{epoch}.npz"
+def _weights(options, name, scaling, seed, epoch):
+    return Path(options.store) / f"weights-{name}-{SCALINGS.index(scaling)}-{seed}-{epoch}.npz"
 
 
-def _fit(views, target, seed):
-    """Yield the epoch and the weights; networks are stacked: (scalings, features, units out, units in)."""
+def _fit(table, target, seed, epochs):
+    """Yield the epoch and the weights; the networks of all features are stacked: (features, units out, units in)."""
     import torch
 
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     generator = torch.Generator().manual_seed(seed)
-    models, rows, features = views.shape
-    sizes, parameters = [1, *HIDDEN, 1], []
-    for inputs, units in pairwise(sizes):  # PyTorch's own start: uniform, by the number of inputs
-        for shape in ((models, features, units, inputs), (models, features, units, 1)):
+    rows, features = table.shape
+    parameters = []
+    for inputs, units in pairwise([1, *HIDDEN, 1]):  # PyTorch's own start: uniform, by the number of inputs
+        for shape in ((features, units, inputs), (features, units, 1)):
             drawn = (2 * torch.rand(shape, generator=generator) - 1) / inputs**0.5
             parameters.append(drawn.to(device).requires_grad_())
-    bias = torch.zeros(models, device=device, requires_grad=True)
-    x = torch.tensor(views, dtype=torch.float32, device=device).permute(0, 2, 1)[:, :, None, :]
+    bias = torch.zeros(1, device=device, requires_grad=True)
+    x = torch.tensor(table.T[:, None, :], dtype=torch.float32, device=device)
     y = torch.tensor(target, dtype=torch.float32, device=device)
     optimiser = torch.optim.Adam([*parameters, bias], lr=1e-3)
-    for epoch in range(1, max(EPOCHS) + 1):
-        order = torch.randperm(rows, generator=generator).to(device)
-        for batch in order.split(BATCH):
+    for epoch in range(1, max(epochs) + 1):
+        for batch in torch.randperm(rows, generator=generator).to(device).split(BATCH):
             h = x[..., batch]
             for layer in range(0, len(parameters), 2):
-                h = parameters[layer] @ h + parameters[layer + 1]
+                h = torch.baddbmm(parameters[layer + 1], parameters[layer], h)
                 h = h.relu() if layer < len(parameters) - 2 else h
-            scores = h[:, :, 0].sum(dim=1) + bias[:, None]
-            losses = torch.nn.functional.binary_cross_entropy_with_logits(
-                scores, y[batch].expand_as(scores), reduction="none"
-            )
+            scores = h[:, 0].sum(dim=0) + bias
             optimiser.zero_grad(set_to_none=True)
-            losses.mean(dim=1).sum().backward()  # models share no parameter: the sum trains each on its own mean
+            torch.nn.functional.binary_cross_entropy_with_logits(scores, y[batch]).backward()
             optimiser.step()
-        if epoch in EPOCHS:
+        if epoch in epochs:
             yield epoch, [one.detach().cpu().numpy() for one in (*parameters, bias)]
 
 
 # --- sizes ------------------------------------------------------------------------------------------------------------
 
 
-def model_of(arrays, place):
-    """Return one of the trained models as an exact additive model of its scaled inputs."""
+def model_of(arrays):
+    """Return a trained model as an exact additive model of its scaled inputs."""
     import suffice
 
-    *parameters, bias = (array[place] for array in arrays)
+    *parameters, bias = arrays
     shapes = []
     for feature in range(len(parameters[0])):
         weights = [matrix[feature] for matrix in parameters[::2]]
         biases = [offset[feature][:, 0] for offset in parameters[1::2]]
         shapes.append(suffice.ReluNetwork(weights, biases))
-    return suffice.AdditiveModel(shapes, float(bias))
+    return suffice.AdditiveModel(shapes, float(bias[0]))
 
 
 def measure(inputs, known, arrays, rows):
@@ -175,7 +168,7 @@ def measure(inputs, known, arrays, rows):
     import suffice
 
     table, name = inputs[f"{known['data']}/train"], known["data"]
-    explainer = suffice.Explainer(model_of(arrays, SCALINGS.index(known["scaling"])))
+    explainer = suffice.Explainer(model_of(arrays))
     views = {part: scaled(table, inputs[f"{name}/{part}"], known["scaling"]) for part in ("train", "test")}
     found = {part: np.array([explainer.predict(row) for row in views[part]]) for part in views}
     right = {part: 100 * float(np.mean(found[part] == inputs[f"{name}/y_{part}"])) for part in views}
@@ -193,20 +186,20 @@ def measure(inputs, known, arrays, rows):
 
 
 def sizes(options):
-    """Measure every model once, and print the tables."""
+    """Measure every model once, and print the tables, of all that was measured with so many rows."""
     file = Path(options.store) / "sizes.jsonl"
     inputs = np.load(Path(options.store) / "inputs.npz")
     lines = file.read_text().splitlines() if file.exists() else []
     records = {tuple(one[key] for key in KEY): one for one in map(json.loads, lines)}
-    wanted = list(product(options.sets, range(options.seeds), EPOCHS, SCALINGS, [options.rows]))
-    for key in wanted:
+    for key in product(options.sets, range(options.seeds), options.epochs, options.scalings, [options.rows]):
         if key not in records:
             known = dict(zip(KEY, key, strict=True))
-            with np.load(_weights(options, known["data"], known["seed"], known["epochs"])) as loaded:
+            place = (known[name] for name in ("data", "scaling", "seed", "epochs"))
+            with np.load(_weights(options, *place)) as loaded:
                 records[key] = measure(inputs, known, [loaded[name] for name in loaded.files], options.rows)
             with file.open("a") as written:
                 written.write(json.dumps(records[key]) + "\n")
-    print(size_table([records[key] for key in wanted]))
+    print(size_table([one for one in records.values() if one["rows"] == options.rows]))
     print(share_table())
     print(mean_table())
 
@@ -215,24 +208,21 @@ def size_table(records):
     """Return the sizes by data, scaling and epochs, over all seeds, as Markdown."""
     header = ["data", "inputs", "epochs", "training / test accuracy [%]", *(f"ε = {epsilon:g}" for epsilon in EPSILONS)]
     rows = []
-    for name, title in TITLES.items():
-        for scaling in SCALINGS:
-            for epoch in EPOCHS:
-                group = [r for r in records if (r["data"], r["scaling"], r["epochs"]) == (name, scaling, epoch)]
-                accuracy = " / ".join(
-                    f"{statistics.mean(one[part] for one in group):.1f}" for part in ("train", "test")
-                )
-                rows.append([title, scaling, epoch, accuracy, *(_cell(group, epsilon) for epsilon in EPSILONS)])
+    epochs = sorted({one["epochs"] for one in records})
+    for name, scaling, epoch in product(TITLES, SCALINGS, epochs):
+        group = [one for one in records if (one["data"], one["scaling"], one["epochs"]) == (name, scaling, epoch)]
+        if group:
+            accuracy = " / ".join(f"{statistics.mean(one[part] for one in group):.1f}" for part in ("train", "test"))
+            rows.append([TITLES[name], scaling, epoch, accuracy, *(_cell(group, epsilon) for epsilon in EPSILONS)])
     return _markdown(header, rows)
 
 
 def _cell(group, epsilon):
-    """Return the mean size of each seed, from lowest to highest, and the share of rows worth explaining."""
+    """Return the mean size of each seed, lowest and highest, and how many of the rows tried are worth explaining."""
     found = [one["sizes"][str(epsilon)] for one in group]
-    means = sorted(statistics.mean(each) for _, each in found if each)
-    share = 100 * sum(len(each) for _, each in found) / sum(tried for tried, _ in found)
-    shown = "-" if not means else f"{means[0]:.2f}" if means[0] == means[-1] else f"{means[0]:.2f} to {means[-1]:.2f}"
-    return f"{shown} ({share:.0f} %)"
+    means = sorted({f"{statistics.mean(each):.2f}" for _, each in found if each}, key=float)
+    worth, tried = sum(len(each) for _, each in found), sum(tried for tried, _ in found)
+    return f"{' to '.join(dict.fromkeys((means[0], means[-1]))) if means else '-'} ({worth} of {tried})"
 
 
 def share_table():
@@ -309,10 +299,13 @@ def main():
     parser.add_argument("--data", default=None, help="folder with the CSV files")
     parser.add_argument("--store", default=".cache/normalisation")
     parser.add_argument("--sets", default=",".join(TITLES))
+    parser.add_argument("--scalings", default=";".join(SCALINGS))
+    parser.add_argument("--epochs", default="100,1000")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--rows", type=int, default=50)
     options = parser.parse_args()
-    options.sets = options.sets.split(",")
+    options.sets, options.scalings = options.sets.split(","), options.scalings.split(";")
+    options.epochs = tuple(map(int, options.epochs.split(",")))
     for step in options.steps:
         {"prepare": prepare, "train": train, "sizes": sizes}[step](options)
 

@@ -164,6 +164,16 @@ PIPELINES = {
         Ridge(),
         0,
     ),
+    "periodic splines": (
+        mixed(scaled(StandardScaler(), SplineTransformer(extrapolation="periodic", include_bias=False))),
+        LogisticRegression(),
+        2,
+    ),
+    "periodic lines": (
+        mixed(scaled(SplineTransformer(degree=1, n_knots=4, extrapolation="periodic"))),
+        LogisticRegression(),
+        2,
+    ),
     "cubic splines": (mixed(scaled(StandardScaler(), SplineTransformer(n_knots=4))), LogisticRegression(), 2),
     "cubic splines with tangents": (
         mixed(scaled(SplineTransformer(knots="quantile", extrapolation="linear", include_bias=False))),

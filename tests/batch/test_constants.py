@@ -2,13 +2,32 @@
 
 import random
 from fractions import Fraction
+from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from suffice.batch import charge_kernel, kernel, limits, weighed
+from suffice import (
+    AdditiveModel,
+    AtLeast,
+    Bins,
+    Domain,
+    Explainer,
+    Feature,
+    PairSteps,
+    PiecewiseLinear,
+    ReluNetwork,
+    Steps,
+)
+from suffice.batch import charge_kernel, charges, covers, kernel, limits, weighed
+from suffice.batch.answering import NO_MARKS
 from suffice.batch.drop_lines import Line
 from suffice.batch.lookup import anchored, line_entry, with_errors
+from suffice.batch.plan import make_plan
+from suffice.batch.run import batch_question
+from suffice.core.rounding import Rounding, Terms
+from suffice.numbers.compiling import as_python
 from suffice.numbers.exact import rational
 from suffice.solvers.covers import PARTS
 
@@ -129,3 +148,139 @@ def test_ends_of_regions_lie_between_their_floats(seed):
             assert Fraction(low) <= end <= Fraction(high)
             assert (low == high) == (Fraction(x + sign * radius) == end)
     assert worst > 1 / 4
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_order_of_items_that_is_called_sure_is_that_of_their_shares(seed):
+    """Two items with shares that differ in their last places, of margins that are off or exact."""
+    rng = random.Random(seed)
+    rank = as_python(covers.rank, covers.is_equal)
+    sure = 0
+    for _ in range(1500):
+        margins = np.array([bad(rng), bad(rng)])
+        errors = margins * rng.choice([0.0, 0.0, 2.0**-53, 2.0**-41, 0.5])
+        first = bad(rng)
+        # In the other part the second item has nearly the same share, a few places above or below.
+        second = first * (margins[1] / margins[0]) * (1 + rng.randint(-6, 6) * 2.0 ** rng.choice([-53, -52, -41, -40]))
+        doubt = 1 + rng.choice([0, 0, 1]) * 2.0**-45
+        low, high = np.array([[first, 0.0], [0.0, second]]), np.array([[first * doubt, 0.0], [0.0, second * doubt]])
+        order, follows = np.empty(2, np.int64), np.empty(2, np.int8)
+        rank(low, high, margins, errors, order, follows)
+        if follows[1] == covers.BELOW:
+            a, b = order.tolist()
+            least = Fraction(low[a, a]) / (Fraction(margins[a]) + Fraction(errors[a]))
+            most = Fraction(high[b, b]) / (Fraction(margins[b]) - Fraction(errors[b]))
+            assert least > most
+            sure += 1
+    assert 0 < sure < 1500
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sums_of_values_are_off_by_no_more_than_is_told(seed):
+    """Values off a float by nearly half a place, of both signs, that nearly cancel out."""
+    rng, worst = random.Random(seed), 0.0
+    half = Fraction(1, 2**53) - Fraction(1, 2**90)
+    for _ in range(60):
+        sign = rng.choice([-1, 1])
+        values = [Fraction(bad(rng)) * (1 + sign * half) for _ in range(rng.randint(2, 9))]
+        values += [-sum(values) * (1 + Fraction(rng.randint(1, 9), 2**50))]
+        rng.shuffle(values)
+        constant = rng.choice([Fraction(0), Fraction(bad(rng)) * (1 + sign * half)])
+        shapes = [PiecewiseLinear([0], [value], left_slope=0, right_slope=0) for value in values]
+        explainer = Explainer(AdditiveModel(shapes, constant, "regression"))
+        question = explainer.question(1, unit="raw", claim=AtLeast(-(10**6)))
+        found = make_plan(explainer.compiled, question).answer(np.zeros((len(values), 1)), NO_MARKS)
+        error = abs(Fraction(found.scores[0]) - (sum(values) + constant))
+        assert error <= Fraction(found.score_errors[0])
+        assert abs(Fraction(found.margins[0]) - (sum(values) + constant + 10**6)) <= Fraction(found.margin_errors[0])
+        worst = max(worst, float(error) / found.score_errors[0])
+    assert worst > 1 / 16
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_margin_with_slack_is_off_by_no_more_than_is_counted(seed):
+    rng, worst = random.Random(seed), 0.0
+    for _ in range(2000):
+        margin, shift = rng.choice([-1, 1]) * bad(rng), rng.choice([-1, 1]) * bad(rng)
+        near, error = kernel.Slack(np.array([shift]), np.zeros(1)).on(np.array([margin]), np.zeros(1))
+        off = abs(Fraction(near[0]) - Fraction(margin) - Fraction(shift))
+        assert off <= Fraction(error[0])
+        worst = max(worst, float(off) / error[0])
+    assert worst > 1 / 5  # of two units, a sum takes half of one
+
+
+@pytest.mark.parametrize("arithmetic", ["float32", "float64"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_charge_that_is_looked_up_holds_that_of_a_single_row(seed, arithmetic):
+    """The terms of features are given; what is tested is how both add them up, multiply and round."""
+    rng, worst = random.Random(seed), 0.0
+    for _ in range(60):
+        count = rng.randint(1, 12)
+        network = ReluNetwork([[[1.0]], [[1.0]]], [[0.0], [0.0]])
+        model = AdditiveModel([network] * count, bad(rng), "binary")
+        rounding, region = Rounding(model, arithmetic), Domain.interval(0, 1)
+        records = []
+        for i in range(count):
+            above, below, error = (np.array([[bad(rng)]]) for _ in range(3))
+            error *= 2.0 ** rng.choice([-70, -24, -20])
+            terms = Terms(above, below, np.array([[float(rng.randint(1, 40))]]), error, above + below)
+            rounding._found[i, region] = terms
+            records.append(charges._records(terms, 1e30)[0])
+        (single,) = rounding.errors([region] * count)
+        looked_up = charges.Charges.__new__(charges.Charges)
+        looked_up.kind, looked_up.outputs, looked_up.times = rounding.kind, 1, 1
+        looked_up.base = charges._records(rounding.entry(model.intercept), 1e30)[0]
+        looked_up.each = [SimpleNamespace(add=adder(record)) for record in records]
+        charge = looked_up.of(np.zeros((count, 1)), NO_MARKS)
+        middle, off = Fraction(charge.middle[0, 0]), Fraction(charge.off[0, 0])
+        single = Fraction(int(single.p), int(single.q))
+        assert middle - off <= single <= middle + off
+        worst = max(worst, float(abs(single - middle) / off))
+    assert worst > 1 / 16
+
+
+def adder(record):
+    def add(column, vague, low, high, most, more):
+        most += record
+
+    return add
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pair_terms_are_off_by_no_more_than_their_units(seed):
+    """Every number half-way between two units, less a little: all of them round the same way."""
+    rng, worst = random.Random(seed), 0.0
+    rows = np.array([[x, y, z] for x in (-1.5, 0.5) for y in (-0.5, 3) for z in (-2, 0.25)])
+    for _ in range(12):
+        start = rng.random()
+        bits = pair_bits(Explainer(pair_model(start, 0)))
+        shift = rng.choice([-1, 1]) * Fraction(2**20 - 1, 2**21) / 2**bits
+        explainer = Explainer(pair_model(start, shift))
+        assert pair_bits(explainer) == bits
+        result = explainer.explain_batch(rows, 1, unit="raw")
+        for k, row in enumerate(rows):
+            why = explainer.explain(row, 1, unit="raw")
+            assert result.fixed_of(k) == why.fixed
+            error = abs(Fraction(result.margins[k]) - why.margin)
+            assert error <= Fraction(result.margin_errors[k])
+            worst = max(worst, float(error) / result.margin_errors[k])
+    assert worst > 1 / 16
+
+
+def pair_model(seed, shift):
+    rng = random.Random(seed)
+
+    def number():
+        return Fraction(rng.randint(-400, 600), 1024) + shift
+
+    names = ["a", "b", "c"]
+    mains = [Steps([0], [number(), number()]) for _ in names]
+    pairs = {
+        two: PairSteps(Bins([0]), Bins([0]), [[number() for _ in range(2)] for _ in range(2)])
+        for two in combinations(names, 2)
+    }
+    return AdditiveModel(mains, number(), "binary", [Feature(name, deviation=1) for name in names], pairs=pairs)
+
+
+def pair_bits(explainer):
+    return batch_question(explainer.compiled, explainer.question(1, unit="raw")).plan.landscape.bits

@@ -12,7 +12,20 @@ from oracles.worlds import World
 
 import suffice
 import suffice_check
-from suffice import AdditiveModel, AtMost, Beats, Domain, Explainer, Feature, PairSteps, PiecewiseLinear, Steps
+from suffice import (
+    AdditiveModel,
+    AtLeast,
+    AtMost,
+    Beats,
+    Domain,
+    Explainer,
+    Feature,
+    PairSteps,
+    PiecewiseLinear,
+    PiecewisePolynomial,
+    Product,
+    Steps,
+)
 from suffice.model.writing import to_bytes
 from suffice_check import pairs, scenarios, together
 from suffice_check.joint import Bounds, Joint
@@ -441,3 +454,20 @@ def test_a_set_of_which_few_may_change_that_just_breaks_a_strict_claim_is_ruled_
     world = World(10875, most=4)
     why = Explainer(world.model).explain(world.row, "3/2", claim=Beats("a"), max_changed=2)
     assert accepts(to_bytes(world.model), why.certificate().document)
+
+
+@pytest.mark.parametrize("bend", [0, 1, -1])
+def test_a_limit_that_no_number_of_the_cell_attains_is_a_label(bend):
+    """Along x the score falls by 2 just above 0, where a product varies, and a curve may lie beside it."""
+    box, line = Domain.interval(-1, 1), PiecewisePolynomial([], [[0, 1]])
+    jump = Steps([0], [0, -2], closed="right") + PiecewisePolynomial([], [[0, 0, Fraction(bend, 8)]])
+    model = AdditiveModel(
+        [jump, Steps([0], [0, 0])], "1.5", "binary", [Feature("x", box), Feature("y", box)],
+        pairs={("x", "y"): Product(line, line)},
+    )  # fmt: skip
+    explainer = Explainer(model)
+    document = explainer.sufficiency([-1, 1], ["y"], "inf", claim=AtLeast(-1)).certificate().document
+    document["question"]["claim"]["value"] = "0"  # false: the score comes close to -0.5
+    assert not explainer.sufficiency([-1, 1], ["y"], "inf", claim=AtLeast(0))
+    with pytest.raises(suffice_check.RejectedError, match="sufficiency"):
+        suffice_check.check(explainer.compiled.content, json.dumps(document).encode())

@@ -85,6 +85,25 @@ def test_a_row_is_explained_as_by_the_exact_verifier(verifier):
     assert (result.fixed, result.minimality, result.trust) == ((0,), Minimality.CARDINAL, Trust.VERIFIED)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_an_ensemble_beside_a_category_is_decided_at_its_exact_minimum(verifier):
+    """The mean of three networks, stretched as a regression's are, and a table whose lowest entry is -2."""
+    networks, _ = three_networks()
+    ensemble = (networks[0] + networks[1] + networks[2]) * Fraction(1, 3) * 0.7
+    drawn = np.random.default_rng(5)
+    plain = [oracles.PlainNetwork(*random_network(drawn, hidden=(4, 4)), ["relu", "relu"]) for _ in range(3)]
+    places = {Fraction(-1), Fraction(1)} | {x for one in plain for x in one.corners(Fraction(-1), Fraction(1))}
+    lowest = min(sum(one(x)[0] for one in plain) for x in places) * Fraction(0.7) / 3
+    shapes = [suffice.Table({"a": 0, "b": -2}), ensemble]
+    for above, verdict in ((Fraction(1, 100), Verdict.HOLDS), (Fraction(-1, 100), Verdict.COUNTEREXAMPLE)):
+        model = suffice.AdditiveModel(shapes, 2 - lowest + above, "regression", ["kind", "x"])
+        instance = Problem(model).instance(["a", 0], radius=1, claim=suffice.AtLeast(0))
+        answer = verifier.ask(instance.sides, PATIENCE)
+        assert answer.verdict is verdict, answer.note
+        if verdict is Verdict.COUNTEREXAMPLE:
+            assert answer.point[0] == "b"
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -13,6 +13,7 @@ from oracles.smooth import CLOSE, FUNCTIONS, PlainNetwork, exactly, samples
 
 import suffice_check
 from suffice import (
+    MISSING,
     AdditiveModel,
     AtLeast,
     CertificateError,
@@ -30,6 +31,7 @@ from suffice import (
     SmoothNetwork,
     Status,
     Steps,
+    Table,
     UnsettledError,
     Within,
     load,
@@ -481,8 +483,8 @@ def test_what_cannot_be_asked_yet_is_refused():
 
 
 def test_a_domain_needs_ends_or_the_question_a_radius():
-    explainer = Explainer(AdditiveModel([Smooth("tanh")], 1))
-    assert explainer.explain([1], radius=1, unit="raw").status is Status.PROVEN
+    explainer = Explainer(AdditiveModel([-1 * Smooth("box_cox", -0.5)], 3))  # falls, and nears a limit
+    assert explainer.explain([1], radius="1/2", unit="raw").status is Status.PROVEN
     with pytest.raises(ModelError) as error:
         explainer.explain([1], radius="inf", unit="raw")
     assert "give the feature a domain" in sentence(error)
@@ -514,3 +516,25 @@ def test_domains_without_ends_are_answered():
     with pytest.raises(CertificateError) as error:
         why.certificate()
     assert "over regions with ends only" in sentence(error)
+
+
+@pytest.mark.parametrize(("intercept", "least", "most"), [
+    (Fraction(1, 2), math.atanh(0.5), math.atanh(0.5)),  # it falls to -1/2, where tanh is
+    (1, 100, math.inf),  # towards 0, which it never reaches: no enclosure tells
+    (Fraction(3, 2), math.inf, math.inf),
+])  # fmt: skip
+def test_how_far_a_function_may_go_that_nears_its_limit(intercept, least, most):
+    found = Explainer(AdditiveModel([Smooth("tanh")], intercept, features=["a"])).radius([1], [], unit="raw")
+    assert least + 1 - 1e-6 <= found.radius <= most + 1
+    assert found.status is (Status.PROVEN if least == math.inf else Status.BOUNDED)
+    assert ("a tie" in str(found)) == (intercept == 1)
+
+
+def test_special_codes_are_reached_on_the_whole_domain_only():
+    features = [Feature("a", domain=Domain.reals() | Domain.codes(MISSING)), Feature("b")]
+    for code, intercept, row in ((-9, 2, [1, 0]), (9, -1, [MISSING, 0])):
+        shapes = [Table({MISSING: code}, Smooth("tanh")), Smooth("sigmoid")]
+        explainer = Explainer(AdditiveModel(shapes, intercept, features=features))
+        found = explainer.radius(row, [], unit="raw")
+        assert (found.radius, found.is_attained, found.status) == (math.inf, False, Status.PROVEN)
+        assert explainer.explain(row, "inf").features == ("a",)

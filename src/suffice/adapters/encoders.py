@@ -183,8 +183,10 @@ def splines(step: Any, columns: Sequence[Column]) -> list[Column]:
         raise AdapterError(
             f"SplineTransformer(degree={step.degree}) is not read; use a degree from 1 to {HIGHEST_DEGREE}"
         )
-    if step.extrapolation == "periodic" or getattr(step, "handle_missing", "error") != "error":
-        raise AdapterError("SplineTransformer is read with handle_missing='error' and without periodic extrapolation")
+    if getattr(step, "handle_missing", "error") != "error":
+        raise AdapterError("SplineTransformer is read with handle_missing='error'")
+    # What repeats for ever has no end of pieces: it is read over one period, as what is an error beyond it.
+    is_ended = step.extrapolation in ("error", "periodic")
     made: list[Column] = []
     for j, column in enumerate(columns):
         number = as_number(column, "SplineTransformer")
@@ -198,14 +200,15 @@ def splines(step: Any, columns: Sequence[Column]) -> list[Column]:
         every = [rational(float(knot)) for knot in step.bsplines_[j].t]
         knots = every[step.degree : -step.degree]
         count = len(every) - step.degree - 1
-        beyond: Beyond = step.extrapolation if step.extrapolation != "error" else "continue"
-        for k in range(count if step.include_bias else count - 1):
-            if step.degree == 1:
+        beyond: Beyond = "continue" if is_ended else step.extrapolation
+        weights = step.bsplines_[j].c  # 1 for each column's own spline, in a period for those beyond it too
+        for k in range(weights.shape[1] if step.include_bias else weights.shape[1] - 1):
+            if step.degree == 1 and step.extrapolation != "periodic":
                 hat: Function = _hat(knots, k, is_flat=beyond == "constant")
             else:
-                hat = b_spline(every, step.degree, [ONE if at == k else ZERO for at in range(count)], beyond)
+                hat = b_spline(every, step.degree, [ONE if weights[at, k] else ZERO for at in range(count)], beyond)
             missing = None if number.missing is None or np.isnan(number.missing) else _float_at(hat, number.missing)
-            low, high = (number.low, number.high) if step.extrapolation != "error" else _ends(number, knots)
+            low, high = _ends(number, knots) if is_ended else (number.low, number.high)
             points = {at: _float_at(hat, value) for at, value in number.points.items()}
             made.append(Numeric(number.source, compose(hat, number.pieces), None, missing, "", low, high, points))
     return made

@@ -134,10 +134,8 @@ class Case:
     @property
     def _may_refine(self) -> bool:
         """Whether what is enclosed may still be known better."""
-        if self.compiled.is_bounded:  # more bits do not tell more of so many pieces
-            return False
-        if not self._tangents:
-            return self.bits < _MOST_SMOOTH_BITS
+        if not self._tangents:  # of networks with too many pieces more bits do not tell more
+            return self.bits < _MOST_SMOOTH_BITS and not self.compiled.is_bounded
         if self.rounds >= _MOST_ROUNDS or time.monotonic() >= self.began + self.question.budget.max_seconds:
             return False
         return any(one.gap for one in self.inequalities) or any(one.has_more for one in self._tangents.values())

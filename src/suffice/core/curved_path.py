@@ -66,7 +66,7 @@ def last_turn(path: RadiusPath, features: Collection[int]) -> Rational:
         turns: list[Exact] = []
         for one in functions:
             turns += [turn.place for turn in one.turns] if isinstance(one, Curves) else []
-            turns += one.outermost(*path.has_no_end(i)) if isinstance(one, Lazy) else []
+            turns += one.outermost(*path.domains[i].has_no_end) if isinstance(one, Lazy) else []
         ahead: list[Exact] = [place - own for place in turns]
         reached = [max(upper(one), upper(-one)) / path.units[i] for one in ahead]
         found += [radius + 2 / path.units[i] for radius in (*reached, *path.events[i][-1:])]

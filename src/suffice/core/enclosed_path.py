@@ -77,8 +77,11 @@ class EnclosedPath(CurvedPath):
         """Return how far the property holds: smooth functions may turn, or near their limits, at any distance."""
         if cell.holds(None):
             return Extent(None, is_attained=True)
-        # At every radius the numbers and categories of a domain are in reach; its special codes never are.
-        reached = tuple(replace(one, codes_=()) if one.spans or one.categories_ else one for one in self.domains)
+        # Each number and category of a domain is in reach at some radius, from any of them; special codes never are.
+        reached = tuple(
+            one.around(x, ZERO) if x in one.codes_ else replace(one, codes_=())
+            for one, x in zip(self.domains, self.row, strict=True)
+        )
         if all(one.admits(freed) for one in replace(self, domains=reached).at(None, freed)):
             return Extent(None, is_attained=False)
         for _ in range(_DOUBLINGS):

@@ -386,12 +386,7 @@ class RadiusPath:
 
     def _grows_for_ever(self, i: int) -> bool:
         """Whether some drop of a feature grows without end with the radius."""
-        return any(functions[i].falls_for_ever(*self.has_no_end(i)) for functions in self.functions)
-
-    def has_no_end(self, i: int) -> tuple[bool, bool]:
-        """Whether a feature's numbers have no end to the left, and to the right."""
-        spans = self.domains[i].spans
-        return any(span.low is None for span in spans), any(span.high is None for span in spans)
+        return any(functions[i].falls_for_ever(*self.domains[i].has_no_end) for functions in self.functions)
 
     def _overtaken(self, freed: Collection[int], cell: Cell) -> list[Rational]:
         """Return the radii at which one drop overtakes another, where only the largest few count."""

@@ -23,6 +23,7 @@ from suffice.numbers.values import is_writable
 from suffice.shapes import Function, PairPieces, PairShape, PieceBudget, Shape
 from suffice.shapes.lazy import Lazy
 from suffice.shapes.pair_shape import sum_pairs
+from suffice.shapes.smooth import SmoothNetwork
 
 Pair: TypeAlias = tuple[tuple[int, int], tuple[PairPieces, ...]]  # two features, and their pieces for each output
 
@@ -302,7 +303,7 @@ class AdditiveModel:
     def enclosed_feature(self, i: int) -> tuple[Function, ...]:
         """Return one feature with its networks as functions that are known between two numbers, by bisection."""
         feature, shape = self.features[i], self.mains[i].shape
-        pieces = shape.compile(PieceBudget(feature=feature.name, is_enclosed=True))
+        pieces = shape.compile(PieceBudget(feature=feature.name, enclose=SmoothNetwork.like))
         return tuple(one.rescaled(feature.center, feature.scale) for one in pieces)
 
     def compile_pairs(self, max_pieces: int = 10_000) -> tuple[Pair, ...]:

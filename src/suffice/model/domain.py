@@ -122,6 +122,11 @@ class Domain:
                 raise ModelError(f"the label {label!r} is also a number of the domain; a cell could mean either")
 
     @property
+    def has_no_end(self) -> tuple[bool, bool]:
+        """Whether numbers have no end to the left, and to the right."""
+        return any(span.low is None for span in self.spans), any(span.high is None for span in self.spans)
+
+    @property
     def is_whole(self) -> bool:
         """Whether every number of the domain is an integer."""
         return all(span.is_integers for span in self.spans) and all(one.q == 1 for one in self._numbers)

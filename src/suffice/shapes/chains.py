@@ -198,6 +198,7 @@ class Chains:
             else:
                 each[known] = each[known].plus(chain)
         self.each = tuple(each)
+        self._far: dict[tuple[int, int], tuple[Rational, Far]] = {}  # by side and bits
 
     @cached_property
     def corners(self) -> dict[Rational, bool]:
@@ -249,8 +250,11 @@ class Chains:
 
         The offset is known to about so many bits, if that is to be had; None where no line is known.
         """
+        known = self._far.get((side, bits))
+        if known is not None and abs(known[0]) >= beyond:
+            return known
         start = side * max([ONE, fmpq(beyond.ceil()), *(fmpq(abs(place).ceil()) + 1 for place in self.places)])
-        known: tuple[Rational, Far] | None = None
+        known = None
         for _ in range(_DOUBLINGS):
             parts = [chain.far(start) for chain in self.each]
             sums = Far(ZERO, arb(0))
@@ -263,6 +267,8 @@ class Chains:
                 if sums.offset.rad() * 2**bits <= 1:
                     break
             start *= 2
+        if known is not None:
+            self._far[side, bits] = known
         return known
 
     def jet(self, low: Rational, high: Rational) -> Jet:

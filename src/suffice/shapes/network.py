@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +16,6 @@ from suffice.shapes.function import Function
 from suffice.shapes.parameters import as_integers, as_whole, exact_array, rounded_exp
 from suffice.shapes.shape import DEFAULT_BUDGET, PieceBudget, Shape, Support
 from suffice.shapes.tabulate import IntegerLayer, Lines, propagate, tabulate, to_pieces
-
-if TYPE_CHECKING:
-    from suffice.shapes.smooth import SmoothNetwork
 
 
 class Network(Shape):
@@ -172,15 +169,16 @@ class ReluNetwork(Network):
         return Activation.of(given)
 
     def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
-        return self.enclosed(budget).compile(budget) if budget.is_enclosed else to_pieces(self.lines(budget))
+        if budget.enclose is None:
+            return to_pieces(self.lines(budget))
+        found: tuple[Function, ...] = self.enclosed(budget).compile(budget)
+        return found
 
-    def enclosed(self, budget: PieceBudget) -> SmoothNetwork:
+    def enclosed(self, budget: PieceBudget) -> Any:
         """Return the same network as one whose values are found by bisection."""
-        from suffice.shapes.smooth import SmoothNetwork  # which is made of networks
-
-        if self.exu:
+        if self.exu or budget.enclose is None:
             raise PieceBudgetError(budget.feature, budget.most, len(self.weights))
-        return SmoothNetwork(self.weights, self.biases, self.activations, self.skips)
+        return budget.enclose(self)
 
     def lines(self, budget: PieceBudget) -> Lines:
         """Return the outputs as exact lines; made once and kept, for shapes that share this network and for proofs.
@@ -259,8 +257,9 @@ class Readout(Shape):
         return Support(is_everywhere=True)
 
     def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
-        if budget.is_enclosed:
-            return self.basis.enclosed(budget).read_by(self.weights).compile(budget)
+        if budget.enclose is not None:
+            found: tuple[Function, ...] = self.basis.enclosed(budget).read_by(self.weights).compile(budget)
+            return found
         whole, scale = as_whole(self.weights)
         none, _ = as_integers(np.zeros(self.outputs))
         layer = IntegerLayer(whole, scale, none, 0, Activation.identity())

@@ -7,10 +7,11 @@ A shape is a description (parameters at their exact values); `compile` turns it 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
-from typing import final
+from typing import Any, final
 
 from suffice.errors import CellBudgetError, PieceBudgetError, ShapeError
 from suffice.numbers.exact import ONE, ZERO, Number, Rational, rational
@@ -25,15 +26,15 @@ class PieceBudget:
     """How many affine pieces one shape may have, whose shape it is, and over which interval it is compiled.
 
     Without `low` and `high` that is all of ℝ. With one or both, networks are compiled over the interval between them
-    alone, and what comes out holds there and nowhere else. If `is_enclosed`, they are not tabulated at all: what comes
-    out is known between two numbers, by bisection.
+    alone, and what comes out holds there and nowhere else. If `enclose` is given, they are not tabulated at all: what
+    it makes of them takes their place, which is known between two numbers, by bisection.
     """
 
     most: int = 10_000
     feature: str = "x"
     low: Rational | None = None
     high: Rational | None = None
-    is_enclosed: bool = False
+    enclose: Callable[[Any], Any] | None = None
 
     @property
     def is_restricted(self) -> bool:

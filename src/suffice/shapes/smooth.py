@@ -95,6 +95,11 @@ class SmoothNetwork(Network):
     ) -> None:
         self._set(weights, biases, activations, skips)
 
+    @classmethod
+    def like(cls, network: Network) -> SmoothNetwork:
+        """Return a network of piecewise-linear activations as one whose values are found by bisection."""
+        return cls(network.weights, network.biases, network.activations, network.skips)
+
     @staticmethod
     def _activation(given: Any) -> Activation | SmoothFunction:
         if isinstance(given, (Activation, SmoothFunction)):
