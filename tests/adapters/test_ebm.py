@@ -1,5 +1,6 @@
 import json
 import warnings
+from itertools import chain, combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from suffice.model.writing import to_bytes
 
 pandas = pytest.importorskip("pandas", reason="pandas is not installed")
 glassbox = pytest.importorskip("interpret.glassbox", reason="interpret-core is not installed")
+load_breast_cancer = pytest.importorskip("sklearn.datasets", reason="scikit-learn is not installed").load_breast_cancer
 
 TYPES = {"number": "continuous", "count": "continuous", "colour": "nominal", "grade": "nominal", "rate": "ordinal",
          "flag": "nominal", "never": "continuous"}  # fmt: skip
@@ -362,3 +364,34 @@ def test_other_predictions_are_refused(ebms):
     scores[7] += 1e-6
     with pytest.raises(AdapterError, match=r"in row 7 \(number="):
         suffice.from_model(document, (X, scores))
+
+
+def test_smallest_sets_of_a_cut_down_model_are_those_of_all_inputs_and_all_sets():
+    """Five columns of a real table: every cell of every feature is tried through the EBM's own decision function."""
+    table, target = load_breast_cancer(return_X_y=True, as_frame=True)
+    table = table.iloc[:, [1, 7, 20, 21, 27]]
+    options = {"outer_bags": 2, "max_bins": 24, "max_interaction_bins": 10, "random_state": 0, "n_jobs": 1}
+    ebm = glassbox.ExplainableBoostingClassifier(**options).fit(table, target)
+    explainer = Explainer(suffice.from_model(ebm, reference=table))
+    assert len(explainer.model.pairs) == 10
+    every = list(chain.from_iterable(combinations(range(5), size) for size in range(6)))
+    radii = dict(0.3 * table.std())
+    sizes = set()
+    for k in range(0, 120, 20):
+        row, places = table.iloc[k], []
+        for i, name in enumerate(table.columns):
+            low, high = row[name] - radii[name], row[name] + radii[name]
+            cuts = sorted({low, high, *(cut for level in ebm.bins_[i] for cut in level if low < cut < high)})
+            places.append([row[name], low, high, *((a + b) / 2 for a, b in pairwise(cuts))])
+        inputs = pandas.DataFrame(list(product(*places)), columns=table.columns)
+        scores = ebm.decision_function(inputs).reshape([len(some) for some in places])
+        sign = 1 if scores[(0,) * 5] > 0 else -1
+        worst = {
+            freed: (sign * scores[tuple(slice(None) if i in freed else 0 for i in range(5))]).min() for freed in every
+        }
+        assert all(abs(value) > 1e-9 for value in worst.values())  # nothing that floats could tell wrongly
+        why = explainer.explain(row, radii, unit="raw")
+        assert why.size == min(5 - len(freed) for freed, value in worst.items() if value > 0)
+        assert worst[tuple(i for i in range(5) if i not in why.fixed)] > 0
+        sizes.add(why.size)
+    assert len(sizes) > 2
