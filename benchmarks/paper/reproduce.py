@@ -41,11 +41,16 @@ def parse():
     parser.add_argument("--store", default=".cache/paper")
     parser.add_argument("--sets", default=",".join(setting.DEFAULT))
     parser.add_argument("--hidden", default="64,64,32", help="units of each hidden layer; the paper's by default")
+    parser.add_argument(
+        "--training", choices=setting.TRAININGS, default="own", help="our NAM estimators, or plain Adam"
+    )
     parser.add_argument("--verifier", choices=VERIFIERS, default="bisection")
     parser.add_argument("--rows", type=int, default=50)
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one query")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for one explanation")
     parser.add_argument("--compare", default="exact,bisection", help="verifiers of the item `verifiers`")
+    parser.add_argument("--methods", default="ours", help="methods of the item `verifiers`")
+    parser.add_argument("--page", default="verifiers", help="name of the page of the item `verifiers`")
     parser.add_argument("--compare-rows", type=int, default=3)
     parser.add_argument("--workers", default="1,2")
     parser.add_argument("--machine", default=f"{os.cpu_count()} cores, {platform.machine()}")
@@ -55,6 +60,7 @@ def parse():
         options.rows, options.compare_rows, options.timeout, options.limit = 2, 1, 10.0, 60.0
     options.sets = [name for name in options.sets.split(",") if setting.available(name, options.data)]
     options.compare = [name for name in options.compare.split(",") if _is_there(name)]
+    options.methods = options.methods.split(",")
     options.hidden = tuple(int(units) for units in options.hidden.split(","))
     options.workers = [int(count) for count in options.workers.split(",")]
     return options
@@ -73,10 +79,13 @@ def about(options, item):
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("suffice", "numpy"))
     command = f"python benchmarks/paper/reproduce.py {item} --verifier {options.verifier} --rows {options.rows}"
     command += f" --timeout {options.timeout:g} --limit {options.limit:g} --sets {','.join(options.sets)} --data FOLDER"
+    if options.training != "own":
+        command += f" --training {options.training}"
     if options.hidden != setting.HIDDEN:
         command += f" --hidden {','.join(map(str, options.hidden))}"
     if item == "verifiers":
         command += f" --compare {','.join(options.compare)} --compare-rows {options.compare_rows}"
+        command += f" --methods {','.join(options.methods)} --page {options.page}"
     left_out = [setting.TITLES[name] for name in setting.DEFAULT if name not in options.sets]
     missing = f" Not measured: {', '.join(left_out)}." if left_out else ""
     return (

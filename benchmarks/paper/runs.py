@@ -20,10 +20,14 @@ from suffice.paper import (
     cardinally_minimal,
     disagreements,
     greedy_subset_minimal,
+    interval_search,
     lexicographic,
+    logarithmic_search,
 )
+from suffice.paper.verifiers.exact import lowest_side
 
 METHODS = ("ours", "lexicographic", "sensitivity")
+SEARCHES = {"ours": logarithmic_search, "intervals": interval_search}
 _DEFAULT_PRECISION = 2.0**-20
 
 
@@ -45,13 +49,14 @@ class Runs:
     def measure(self, name, epsilon, method, verifier, rows, workers=1):
         """Return a record for each of the first `rows` rows worth explaining."""
         options = self.options
-        where = setting.load(name, options.data, options.store, options.hidden)
+        where = setting.load(name, options.data, options.store, options.hidden, options.training)
         chosen, _ = where.chosen(epsilon, rows)
         found = []
         for row in chosen:
             wanted = {
                 "set": name,
                 "hidden": ",".join(map(str, options.hidden)),
+                "training": options.training,
                 "epsilon": epsilon,
                 "method": method,
                 "verifier": verifier,
@@ -88,10 +93,12 @@ class Runs:
         options = {"timeout": self.options.timeout, "limit": self.options.limit}
         extra = {}
         began = time.process_time()
-        if wanted["method"] == "ours":
+        if wanted["method"] in SEARCHES:
             precision = setting.PRECISION.get(wanted["verifier"], _DEFAULT_PRECISION)
-            result, sorting = cardinally_minimal(instance, verifier, precision=precision, **options)
-            extra = check_counts(result, sorting, instance.size, precision)
+            search = SEARCHES[wanted["method"]]
+            result, sorting = cardinally_minimal(instance, verifier, search=search, precision=precision, **options)
+            if search is logarithmic_search:
+                extra = check_counts(result, sorting, instance.size, precision)
         else:
             order = {"lexicographic": lexicographic, "sensitivity": by_sensitivity}[wanted["method"]](instance)
             result = greedy_subset_minimal(instance, verifier, order, **options)
@@ -123,9 +130,17 @@ class Runs:
                     ]
                     for one in wrong
                 ],
+                "queries": [_query(query, answer) for query, answer in judged],
                 "steps": [[round(step.seconds, 6), *step[1:]] for step in result.steps],
             }
         )
+
+
+def _query(query, answer):
+    """Return what became of a query: free features, exact distance of its minimum from 0, verdict, stage, seconds."""
+    lowest = lowest_side(query)
+    assert lowest is not None, "every region of the paper is bounded"
+    return [len(query.parts), nearest_float(lowest), answer.verdict.value, answer.note, round(answer.seconds, 4)]
 
 
 def check_counts(result, sorting, features, precision):
@@ -141,4 +156,5 @@ def check_counts(result, sorting, features, precision):
 
 def _key(record):
     names = ("set", "epsilon", "method", "verifier", "row", "workers", "timeout", "limit")
-    return (record.get("hidden", ",".join(map(str, setting.HIDDEN))), *(record[name] for name in names))
+    older = record.get("hidden", ",".join(map(str, setting.HIDDEN))), record.get("training", "own")
+    return (*older, *(record[name] for name in names))

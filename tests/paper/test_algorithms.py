@@ -21,10 +21,13 @@ from suffice.paper import (
     Run,
     Trust,
     Verdict,
+    VerifierError,
     by_sensitivity,
     cardinally_minimal,
     greedy_subset_minimal,
+    interval_search,
     linear_search,
+    logarithmic_search,
     parallel_interval_sorting,
 )
 
@@ -37,12 +40,11 @@ def verifier(request):
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("search", ["logarithmic", "linear"])
+@pytest.mark.parametrize("search", [logarithmic_search, linear_search, interval_search])
 def test_sizes_are_those_of_trying_all_sets(verifier, seed, search):
     model, row, known = random_model(seed, features=5)
     instance = Problem(model).instance(row, radius=1)
-    options = {"search": linear_search} if search == "linear" else {}
-    result, sorting = cardinally_minimal(instance, verifier, **options)
+    result, sorting = cardinally_minimal(instance, verifier, search=search)
     assert (result.size, result.minimality) == (oracles.smallest_size(*known), Minimality.CARDINAL)
     assert oracles.sufficient(set(result.fixed), *known)
     assert result.trust is Trust.PROVEN
@@ -51,10 +53,11 @@ def test_sizes_are_those_of_trying_all_sets(verifier, seed, search):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_exact_sizes_survive_ties(seed):
+@pytest.mark.parametrize("search", [logarithmic_search, interval_search])
+def test_exact_sizes_survive_ties(seed, search):
     """Weights on a coarse grid: equal drops, drops of 0, and sums that meet the margin are common."""
     model, row, known = random_model(seed, features=5, hidden=(3,), grid=2)
-    result, _ = cardinally_minimal(Problem(model).instance(row, radius=1), ExactVerifier())
+    result, _ = cardinally_minimal(Problem(model).instance(row, radius=1), ExactVerifier(), search=search)
     assert oracles.sufficient(set(result.fixed), *known)
     assert result.size >= oracles.smallest_size(*known)
     if result.minimality is Minimality.CARDINAL:
@@ -85,6 +88,27 @@ def test_query_counts_are_those_of_the_propositions(verifier, features):
     linear, _ = cardinally_minimal(instance, verifier, search=linear_search)
     assert (linear.joint_calls, linear.size) == (features, result.size)  # Proposition 3
     assert greedy_subset_minimal(instance, verifier).joint_calls == features
+
+
+def test_intervals_need_no_joint_query():
+    model, row, known = random_model(3, features=7)
+    instance, verifier = Problem(model).instance(row, radius=1), BisectionVerifier()
+    result, _ = cardinally_minimal(instance, verifier, search=interval_search)
+    assert (result.size, result.joint_calls) == (oracles.smallest_size(*known), 0)
+    assert {len(query.parts) for query, _ in verifier.asked} == {1}
+
+
+def test_intervals_say_nothing_where_they_are_too_wide():
+    """Drops of 1 that are known to 1/4 only: whether two of them exceed a margin of 2 stays open."""
+    result, _ = cardinally_minimal(vees([1, 1, 1], 2), BisectionVerifier(), search=interval_search, precision=0.25)
+    assert result.unknown > 0
+    assert (result.size, result.minimality) == (2, Minimality.NONE)  # one feature is enough
+
+
+def test_intervals_settle_one_score_only():
+    instance = Problem(multiclass([[3, 3], [4, 0], [0, 4]], margins=[4.5, 4.5])).instance([0] * 3, radius=1)
+    with pytest.raises(VerifierError, match="one score only"):
+        cardinally_minimal(instance, ExactVerifier(), search=interval_search)
 
 
 def test_both_optimisations_save_queries():

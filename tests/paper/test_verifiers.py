@@ -15,6 +15,7 @@ from suffice.paper import BisectionVerifier, ExactVerifier, GridSampling, JointS
 from suffice.paper.layers import layers_of
 from suffice.paper.verifiers import Reply, disagreements, enclose_minimum
 from suffice.paper.verifiers.bisection import _Search, rigorous_bounds
+from suffice.paper.verifiers.exact import lowest_side
 from suffice.paper.verifiers.propagation import bound, outer_bounds
 
 PATIENCE = 20.0
@@ -120,6 +121,7 @@ def test_exact_and_bisection_agree_with_the_oracle(arguments, low, above):
     does_hold = above <= 0
     exact = ExactVerifier().ask(queries, PATIENCE)
     assert exact.holds == does_hold
+    assert [lowest_side(query) for query in queries] == [rational(-above)]
     found = BisectionVerifier(max_boxes=20_000).ask(queries, PATIENCE).verdict
     assert found in (exact.verdict, Verdict.UNKNOWN)
 
@@ -177,6 +179,7 @@ def test_whole_models_are_decided_at_the_sum_of_the_minima(verifier, margin, ver
     instance = vees([1, 2, 3], margin + slack)
     answer = verifier.ask(instance.sides, PATIENCE)
     assert answer.verdict.value == verdict
+    assert lowest_side(instance.sides[0]) == rational(margin + slack - 6)
     if verdict == "counterexample":
         assert answer.value < 0
         assert instance.sides[0].at(answer.point) == answer.value

@@ -53,7 +53,7 @@ from suffice.shapes.pieces import Pieces, combine
 
 Floats = NDArray[np.float64]
 
-CURVE_CHORDS = 512  # of a feature, on average over the model, where it is made of polynomials
+CURVE_CHORDS = 1_024  # of a feature, on average over the model, where it is made of polynomials
 SMOOTH_CHORDS = 256  # and where it is smooth, so that looking at a cell takes a fifth of a millisecond
 _MOST_CHORDS = 4_096  # of one feature
 _MOST_KEPT = 4  # of one model, by radii

@@ -6,7 +6,7 @@ verifier, and is far faster. This package is for reproducing and comparing.
 """
 
 from suffice.errors import VerifierError
-from suffice.paper.cardinal import cardinally_minimal, linear_search, logarithmic_search
+from suffice.paper.cardinal import cardinally_minimal, interval_search, linear_search, logarithmic_search
 from suffice.paper.greedy import by_sensitivity, greedy_subset_minimal, lexicographic
 from suffice.paper.instance import Component, Instance, Part, Problem, Query
 from suffice.paper.run import Minimality, Result, Run, Step
@@ -52,6 +52,7 @@ __all__ = [
     "cardinally_minimal",
     "disagreements",
     "greedy_subset_minimal",
+    "interval_search",
     "lexicographic",
     "linear_search",
     "logarithmic_search",

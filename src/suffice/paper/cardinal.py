@@ -1,5 +1,8 @@
 """Algorithms 3 and 4: cardinally-minimal explanations from the sorted features, by linear and by binary search.
 
+`interval_search` is ours: it asks nothing about several features at once, for intervals of single features already say
+how far the sum can fall.
+
 Kept prefixes come from the *descending* order (most important first), and the empty set and the full one are among the
 candidates; printed, Algorithm 4 does neither and may not end (see docs/paper.md and `suffice.paper.printed`).
 """
@@ -8,7 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 
+from suffice.errors import VerifierError
+from suffice.numbers.exact import ZERO
 from suffice.paper.instance import Instance
 from suffice.paper.run import Minimality, Result, Run
 from suffice.paper.sorting import PRECISION, Sorting, parallel_interval_sorting
@@ -52,6 +58,49 @@ def logarithmic_search(run: Run, sorting: Sorting) -> Result:
     return run.finish(kept, _minimality(run, sorting, kept, failed))
 
 
+def interval_search(run: Run, sorting: Sorting) -> Result:
+    """Find the same prefix as Algorithm 4 without a query about several features.
+
+    The lower ends of the freed features' intervals, added up, prove that a prefix suffices; the upper ends that it does
+    not. Where neither does, the widest of these intervals are refined, by queries about one feature each.
+    """
+    low, high = 0, len(sorting.descending)
+    failed: set[int] = set()
+    while low < high:
+        middle = (low + high) // 2
+        sorting, verdict = _settle(run, sorting, sorting.descending[middle:])
+        if verdict is Verdict.HOLDS:
+            high = middle
+        else:
+            low = middle + 1
+            if verdict is Verdict.COUNTEREXAMPLE:
+                failed.add(middle)
+        run.note(high, run.instance.size - (high - low))
+    kept = sorting.descending[:high]
+    return run.finish(kept, _minimality(run, sorting, kept, failed))
+
+
+def _settle(run: Run, sorting: Sorting, freed: Sequence[int]) -> tuple[Sorting, Verdict]:
+    if not run.instance.is_additive:
+        raise VerifierError("intervals of single features settle one score only; search with the verifier instead")
+    (side,) = run.instance.sides
+    while True:
+        least, most = (
+            side.margin - sum((fall(sorting.intervals[i]) for i in freed), ZERO)
+            for fall in (attrgetter("high"), attrgetter("low"))
+        )
+        if least > 0 or (least == 0 and not side.is_strict):
+            return sorting, Verdict.HOLDS
+        if most < 0 or (most == 0 and side.is_strict):
+            return sorting, Verdict.COUNTEREXAMPLE
+        open_ones = [i for i in freed if sorting.intervals[i].is_open]
+        if not open_ones:
+            run.unknown += 1
+            return sorting, Verdict.UNKNOWN
+        widest = max(sorting.intervals[i].width for i in open_ones)
+        sorting = sorting.refined(run, [i for i in open_ones if 4 * sorting.intervals[i].width >= widest])
+
+
 def _minimality(run: Run, sorting: Sorting, kept: Sequence[int], failed: set[int]) -> Minimality:
     """Return what is known of a prefix of the descending order that suffices."""
     if not kept:
@@ -88,8 +137,8 @@ def cardinally_minimal(
         need not be smallest.
     verifier : Verifier
         Behind every query.
-    search : {logarithmic_search, linear_search}
-        Algorithm 4 or 3.
+    search : {logarithmic_search, linear_search, interval_search}
+        Algorithm 4 or 3, or our own without joint queries.
     precision, use_counterexamples, test_upper
         Of the sorting; see `parallel_interval_sorting`.
     timeout, limit : float

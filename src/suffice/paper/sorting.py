@@ -45,9 +45,33 @@ class Interval:
         """The most the drop can be (Δl_i in the paper)."""
         return self.here - self.lower
 
+    @property
+    def width(self) -> Rational:
+        """How much is not known of the minimum."""
+        return self.upper - self.lower
+
     def is_apart_from(self, other: Interval) -> bool:
         """Whether the two drops are in a known order."""
         return self.low >= other.high or other.low >= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    """How intervals are narrowed, a query for each in every round; parameters as of `parallel_interval_sorting`."""
+
+    precision: float
+    use_counterexamples: bool
+    test_upper: bool
+
+    def narrowed(self, run: Run, intervals: Sequence[Interval], features: Sequence[int]) -> list[Interval]:
+        """Ask once about each of some features, and return all intervals with theirs narrower."""
+        thresholds = [_threshold(intervals[i], self.precision if self.test_upper else 0.0) for i in features]
+        questions = [run.instance.component_at_least(i, m) for i, m in zip(features, thresholds, strict=True)]
+        narrower = list(intervals)
+        for i, m, answer in zip(features, thresholds, run.components(questions), strict=True):
+            refined = _refined(intervals[i], m, answer, self.use_counterexamples)
+            narrower[i] = _closed_if_narrow(refined, self.precision)
+        return narrower
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +82,11 @@ class Sorting:
     intervals: tuple[Interval, ...]
     initial_width: float  # max_i (β_i - α_i)
     rounds: int
+    refinement: Refinement
+
+    def refined(self, run: Run, features: Sequence[int]) -> Sorting:
+        """Return the same order with narrower intervals of some features, after a query about each."""
+        return replace(self, intervals=tuple(self.refinement.narrowed(run, self.intervals, features)))
 
     @property
     def descending(self) -> tuple[int, ...]:
@@ -111,20 +140,17 @@ def parallel_interval_sorting(
         Second practical optimisation: where a query held, ask next whether the minimum lies within `precision` of the
         upper bound, instead of bisecting towards it.
     """
+    refinement = Refinement(precision, use_counterexamples, test_upper)
     intervals = [_initial(run.instance, feature) for feature in range(run.instance.size)]
-    width = max(nearest_float(one.upper - one.lower) for one in intervals)
+    width = max(nearest_float(one.width) for one in intervals)
     intervals = [_closed_if_narrow(one, precision) for one in intervals]
     rounds = 0
     while active := [i for i, one in enumerate(intervals) if one.is_open and _overlaps(i, intervals)]:
-        thresholds = [_threshold(intervals[i], precision if test_upper else 0.0) for i in active]
-        questions = [run.instance.component_at_least(i, m) for i, m in zip(active, thresholds, strict=True)]
-        for i, m, answer in zip(active, thresholds, run.components(questions), strict=True):
-            refined = _refined(intervals[i], m, answer, use_counterexamples)
-            intervals[i] = _closed_if_narrow(refined, precision)
+        intervals = refinement.narrowed(run, intervals, active)
         rounds += 1
         run.note(run.instance.size, 0)
     ascending = sorted(range(len(intervals)), key=lambda i: (intervals[i].low + intervals[i].high, i))
-    return Sorting(tuple(ascending), tuple(intervals), width, rounds)
+    return Sorting(tuple(ascending), tuple(intervals), width, rounds, refinement)
 
 
 def _initial(instance: Instance, feature: int) -> Interval:
@@ -160,7 +186,7 @@ def _refined(interval: Interval, threshold: Rational, answer: Answer, use_counte
 def _closed_if_narrow(interval: Interval, precision: float) -> Interval:
     # Where no float lies strictly between the bounds, no further threshold does.
     middle = rational(nearest_float((interval.lower + interval.upper) / 2))
-    if interval.upper - interval.lower <= rational(precision) or not interval.lower < middle < interval.upper:
+    if interval.width <= rational(precision) or not interval.lower < middle < interval.upper:
         return replace(interval, is_open=False)
     return interval
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from suffice.core.constraint import Drop
 from suffice.core.counterexamples import breaking_input
-from suffice.core.drops import Separable, bound_drops
+from suffice.core.drops import Separable, Worst, bound_drops
+from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.paper.instance import Query
 from suffice.paper.verifiers.interface import HOLDS, Reply, Trust, Verdict, Verifier
@@ -21,9 +23,8 @@ class ExactVerifier(Verifier):
 
     def reply(self, query: Query, seconds: float) -> Reply:
         """Return what the minima decide; the time limit is not needed."""
-        functions = [part.component.pieces for part in query.parts]
+        drops, worst = _drops(query)
         row, region = [part.at for part in query.parts], [part.region for part in query.parts]
-        drops, worst = bound_drops(functions, [part.here for part in query.parts], tuple(row), region)
         constraint = Separable(query.margin, drops, query.is_strict)
         if constraint.admits(range(len(drops))):
             return HOLDS
@@ -32,3 +33,15 @@ class ExactVerifier(Verifier):
         else:
             point = tuple(breaking_input(constraint, worst, tuple(row), region, range(len(drops))))
         return Reply(Verdict.COUNTEREXAMPLE, point)
+
+
+def lowest_side(query: Query) -> Rational | None:
+    """Return the exact infimum of a query's left side over its box; None if it has none."""
+    drops, _ = _drops(query)
+    return None if any(drop.is_infinite for drop in drops) else query.margin - sum((d.value for d in drops), ZERO)
+
+
+def _drops(query: Query) -> tuple[tuple[Drop, ...], tuple[Worst, ...]]:
+    functions = [part.component.pieces for part in query.parts]
+    row, region = tuple(part.at for part in query.parts), [part.region for part in query.parts]
+    return bound_drops(functions, [part.here for part in query.parts], row, region)

@@ -95,15 +95,17 @@ class AbcrownVerifier(Verifier):
     ----------
     precision : {"float32", "float64"}
         What it computes in.
+    device : str
+        Where PyTorch computes: "cpu", or "cuda" if there is one.
     """
 
     name = "α,β-CROWN"
     trust = Trust.VERIFIED
 
-    def __init__(self, precision: Precision = "float32") -> None:
+    def __init__(self, precision: Precision = "float32", device: str = "cpu") -> None:
         super().__init__()
         _require("abcrown", "α,β-CROWN")
-        self.precision = precision
+        self.precision, self.device = precision, device
         self._solver = Isolated(solve)
         self._is_started = False
 
@@ -118,7 +120,7 @@ class AbcrownVerifier(Verifier):
             self._solver.call(None, _START)
             self._is_started = True
         parts = [(_arrays(part), *map(nearest_float, part.scaled)) for part in query.parts]
-        question = (parts, nearest_float(query.constant), self.precision)
+        question = (parts, nearest_float(query.constant), self.precision, self.device)
         try:
             status, point = self._solver.call(question, seconds)
         except TimeoutError:
@@ -143,9 +145,9 @@ def solve(question: Any) -> tuple[str, list[float] | None]:
     torch.set_num_threads(1)
     if question is None:
         return "started", None
-    parts, constant, precision = question
+    parts, constant, precision, device = question
     kind = getattr(torch, precision)
-    model = _sequential(_block_diagonal([arrays for arrays, _, _ in parts], constant), kind)
+    model = _joint([arrays for arrays, _, _ in parts], constant, kind)
     low, high = (torch.tensor([part[k] for part in parts], dtype=kind) for k in (1, 2))
     x, y = input_vars(len(parts)), output_vars(1)
     spec = VerificationSpec.build_spec(
@@ -154,7 +156,7 @@ def solve(question: Any) -> tuple[str, list[float] | None]:
     with TemporaryDirectory() as folder:
         file = Path(folder) / "counterexample.txt"
         config = ConfigBuilder.from_defaults().set(
-            general__device="cpu",
+            general__device=device,
             general__double_fp=precision == "float64",
             general__complete_verifier="bab",
             general__save_adv_example=True,
@@ -167,6 +169,15 @@ def solve(question: Any) -> tuple[str, list[float] | None]:
         text = file.read_text() if status.startswith("unsafe") and file.exists() else ""
     found = dict(re.findall(r"\(\s*X_(\d+)\s+([^\s()]+)\s*\)", text))
     return status, [float(found[str(k)]) for k in range(len(parts))] if len(found) == len(parts) else None
+
+
+def joint_module(query: Query, kind: Any) -> Any:
+    """Return a query's left side as one PyTorch module of the free features, as α,β-CROWN is asked about it."""
+    return _joint([_arrays(part) for part in query.parts], nearest_float(query.constant), kind)
+
+
+def _joint(networks: list[Arrays], constant: float, kind: Any) -> Any:
+    return _sequential(_block_diagonal(networks, constant), kind)
 
 
 def _arrays(part: Part) -> Arrays:
