@@ -123,7 +123,9 @@ def test_aplr(aplr, classes, level):
         with pytest.raises(AdapterError, match=r"compares the sigmoids of its scores.*can pass 16.*give domains="):
             suffice.from_model(fitted)
         with pytest.raises(AdapterError, match="compares the sigmoids"):
-            suffice.from_model(fitted, X)
+            suffice.from_model(fitted, X, domains="model")
+        learned = Explainer(fitted, X)  # on the domains that these rows tell, no two scores come so far
+        assert [learned.predict(row) for row in X[:80]] == list(fitted.predict(X[:80]))
 
 
 def test_aplr_refusals(aplr):
