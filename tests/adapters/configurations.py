@@ -209,12 +209,19 @@ add(
     refused="the median of its trees",
 )
 for kind in ("RandomForestClassifier", "ExtraTreesClassifier"):
-    add(SK, kind, lambda kind=kind: make(f"{ENS}.{kind}", n_estimators=5), refused="trees that use several columns")
+    add(SK, kind, lambda kind=kind: make(f"{ENS}.{kind}", n_estimators=5), refused="shares of classes in leaves")
+add(
+    SK,
+    "RandomForestRegressor(max_depth=2)",
+    lambda: make(f"{ENS}.RandomForestRegressor", max_depth=2, n_estimators=20, random_state=0),
+    target="number",
+    table="number gaps",
+)
 add(
     SK,
     "DecisionTreeClassifier",
     lambda: make("sklearn.tree.DecisionTreeClassifier"),
-    refused="several columns on one path",
+    refused="shares of classes in leaves",
 )
 add(SK, "KNeighborsClassifier", lambda: make("sklearn.neighbors.KNeighborsClassifier"), refused="compares whole rows")
 add(SK, "MLPClassifier", lambda: make("sklearn.neural_network.MLPClassifier", max_iter=20), refused="mixes all columns")
@@ -402,6 +409,38 @@ add(
 )
 add(
     SK,
+    "VotingRegressor of models with and without missing cells",
+    lambda: make(
+        f"{ENS}.VotingRegressor",
+        [
+            ("filled", pipe(make("sklearn.impute.SimpleImputer"), make(f"{LINEAR}.Ridge"))),
+            ("gaps", make(f"{ENS}.HistGradientBoostingRegressor", interaction_cst="no_interactions", max_iter=20)),
+        ],
+    ),
+    table="number gaps",
+    target="number",
+)
+add(
+    SK,
+    "VotingRegressor of pipelines over different columns",
+    lambda: make(
+        f"{ENS}.VotingRegressor",
+        [
+            ("all", pipe(columns(), make(f"{LINEAR}.Ridge"))),
+            (
+                "some",
+                pipe(
+                    make("sklearn.compose.ColumnTransformer", [("age", "passthrough", ["age"])]),
+                    make(f"{LINEAR}.Ridge"),
+                ),
+            ),
+        ],
+    ),
+    table="mixed",
+    target="number",
+)
+add(
+    SK,
     "BaggingRegressor(Ridge)",
     lambda: make(f"{ENS}.BaggingRegressor", make(f"{LINEAR}.Ridge"), max_features=2),
     target="number",
@@ -457,6 +496,20 @@ add(
     lambda: ebm("Regressor", interactions="5x"),
     target="number",
 )
+add(
+    EBM,
+    "VotingRegressor(EBM with interactions, Ridge)",
+    lambda: make(
+        f"{ENS}.VotingRegressor", [("a", ebm("Regressor", interactions="2x")), ("b", make(f"{LINEAR}.Ridge"))]
+    ),
+    target="number",
+)
+add(
+    EBM,
+    "TransformedTargetRegressor(EBM with interactions)",
+    lambda: make(TARGET, ebm("Regressor", interactions="2x"), transformer=make(f"{PRE}.StandardScaler")),
+    target="number",
+)
 add(EBM, "Pipeline(StandardScaler, EBM)", lambda: scaled(ebm()))
 add(EBM, "Pipeline(ColumnTransformer, EBM)", lambda: pipe(columns(sparse_threshold=0), ebm()), table="mixed")
 add(EBM, "GridSearchCV(EBM)", lambda: make(f"{SEARCH}.GridSearchCV", ebm(), {"max_rounds": [20, 30]}, cv=2))
@@ -467,6 +520,7 @@ add(
 )
 add(EBM, "CalibratedClassifierCV(EBM, ensemble=False)", lambda: make(CAL, ebm(max_rounds=20), ensemble=False, cv=2))
 add(EBM, "interpret's LogisticRegression", lambda: make(f"{GLASS}.LogisticRegression"))
+add(EBM, "interpret's APLRClassifier", lambda: make(f"{GLASS}.APLRClassifier", m=20, max_interaction_level=0))
 add(EBM, "interpret's LinearRegression", lambda: make(f"{GLASS}.LinearRegression"), target="number")
 add(
     EBM,
@@ -573,6 +627,14 @@ add_fit(XGB, "early stopping by callback", stopped, precision=1e-4)
 add_fit(XGB, "early stopping, after load_model", lambda: stopped(reload=True), precision=1e-4)
 add(XGB, "dart", lambda: xgb(booster="dart", rate_drop=0.2), target="bits", precision=1e-4)
 add(XGB, "gblinear", lambda: scaled(xgb(booster="gblinear")), target="bits", precision=1e-4)
+add(XGB, "gblinear, 3 classes", lambda: scaled(xgb(booster="gblinear")), target="three", precision=1e-4)
+add(
+    XGB,
+    "multi_strategy='multi_output_tree'",
+    lambda: xgb(multi_strategy="multi_output_tree"),
+    target="three",
+    refused="a score for each class in every leaf",
+)
 add(XGB, "poisson", lambda: xgb("Regressor", objective="count:poisson"), target="count", means=np.exp, precision=1e-4)
 add(
     XGB,
@@ -590,6 +652,30 @@ add(
     target="bits",
     precision=1e-4,
 )
+FOREST = {"boosting_type": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}
+for name, target in (("binary", "bits"), ("3 classes", "three")):
+    add(LGB, f"random forest of stumps, {name}", lambda: lgb(**FOREST), target=target, table="number gaps")
+add(
+    LGB,
+    "CalibratedClassifierCV(random forest of stumps, ensemble=False)",
+    lambda: make(CAL, lgb(**FOREST), ensemble=False, cv=2),
+    target="bits",
+)
+add(
+    LGB,
+    "FixedThresholdClassifier(model(sigmoid=0.7), response_method='decision_function')",
+    lambda: make(
+        f"{SEARCH}.FixedThresholdClassifier", lgb(sigmoid=0.7), threshold=0.4, response_method="decision_function"
+    ),
+    target="bits",
+)
+add(
+    LGB,
+    "OneVsRestClassifier(random forest of stumps)",
+    lambda: make(f"{MULTI}.OneVsRestClassifier", lgb(**FOREST)),
+    target="three",
+)
+add(LGB, "dart", lambda: lgb(boosting_type="dart"), target="bits")
 add(LGB, "categories", lgb, table="categories", target="bits")
 add(LGB, "poisson", lambda: lgb("Regressor", objective="poisson"), target="count", means=np.exp)
 add(CAT, "cat_features", lambda: cat(cat_features=["job"]), table="mixed", target="bits")
@@ -785,6 +871,45 @@ add(
     target="bits",
 )
 
+# scorecardpy does not run with pandas 3, so it is installed beside dnamite: scripts/test-dnamite.
+PY_CARD = "scorecardpy"
+
+
+def woe_card(table="gaps", binning=(), scaling=(), returned="dict"):
+    """A card of scorecardpy, with the points that its own `scorecard_ply` gives."""
+    import scorecardpy
+
+    X, quiet = data()[table], {"no_cores": 1, "print_info": False}
+    rows = X.assign(y=data()["bits"])
+    bins = scorecardpy.woebin(rows, "y", **quiet, **dict(binning))
+    if returned == "card and probabilities":
+        given = scorecardpy.scorecard2(bins, rows, "y", return_prob=True, **dict(scaling))
+        card = given["card"]
+    else:
+        weights = scorecardpy.woebin_ply(rows, bins, **quiet).drop(columns="y")
+        card = scorecardpy.scorecard(bins, lr().fit(weights, rows.y), weights.columns, **dict(scaling))
+        given = pandas.concat(card, ignore_index=True) if returned == "table" else card
+    return Original(given, X, predict=lambda t: scorecardpy.scorecard_ply(t, card).score)
+
+
+MERGED = {"age": [26, 35.5, "inf%,%missing"], "income": [20 / 3, 30.1], "job": ["clerk%,%nurse", "smith"]}
+for name, options in (
+    ("scorecard", {}),
+    ("scorecard without missing cells", {"table": "mixed"}),
+    ("scorecard, one table", {"returned": "table"}),
+    ("scorecard(basepoints_eq0=True)", {"scaling": {"basepoints_eq0": True}}),
+    ("scorecard(digits=3, pdo=20)", {"scaling": {"digits": 3, "pdo": 20}}),
+    ("woebin(breaks_list=...)", {"binning": {"breaks_list": MERGED}}),
+    ("scorecard2(return_prob=True)", {"returned": "card and probabilities"}),
+):
+    add_fit(PY_CARD, name, lambda options=options: woe_card(**options))
+add_fit(
+    PY_CARD,
+    "woebin(special_values=...)",
+    lambda: woe_card("codes", {"special_values": {"age": [-9]}}),
+    refused="finds only in columns of some types",
+)
+
 # --- other packages ---------------------------------------------------------------------------------------------------
 
 CE, FE = "category_encoders", "feature_engine"
@@ -798,6 +923,13 @@ for kind, options in (("OneHotEncoder", {}), ("MeanEncoder", {}), ("WoEEncoder",
         table="mixed",
         target="bits",
     )
+add(
+    FE,
+    "DecisionTreeDiscretiser + LR",
+    lambda: pipe(make(f"{FE}.discretisation.DecisionTreeDiscretiser", regression=False), lr()),
+    target="bits",
+    refused="keeps a GridSearchCV for 'age'",
+)
 add(FE, "EqualFrequencyDiscretiser + LR", lambda: pipe(make(f"{FE}.discretisation.EqualFrequencyDiscretiser"), lr()))
 add(
     FE,
@@ -876,6 +1008,24 @@ def aplr(kind, target, level=0):
 
 add_fit("aplr", "APLRRegressor(max_interaction_level=0)", lambda: aplr("Regressor", "number"))
 add_fit("aplr", "APLRClassifier(max_interaction_level=0)", lambda: aplr("Classifier", "names"))
+add(
+    "aplr",
+    "FixedThresholdClassifier(APLRClassifier)",
+    lambda: make(
+        f"{SEARCH}.FixedThresholdClassifier",
+        make("aplr.APLRClassifier", max_interaction_level=0, m=40),
+        threshold=0.3,
+        pos_label="yes",
+    ),
+)
+add(
+    "aplr",
+    "CalibratedClassifierCV(APLRClassifier, isotonic, ensemble=False)",
+    lambda: make(
+        CAL, make("aplr.APLRClassifier", max_interaction_level=0, m=40), method="isotonic", ensemble=False, cv=2
+    ),
+)
+add_fit("aplr", "APLRClassifier, 3 classes", lambda: aplr("Classifier", "three"))
 add_fit("aplr", "APLRRegressor()", lambda: aplr("Regressor", "number", 1))
 
 

@@ -157,3 +157,73 @@ def test_a_pygam_that_predicts_otherwise_is_refused(pygam):
     for reference in (None, X):
         with pytest.raises(AdapterError, match="decision threshold of its own"):
             suffice.from_model(gam, reference)
+
+
+def test_what_is_around_aplr_reads_its_clipped_probabilities_and_predictions():
+    aplr = pytest.importorskip("aplr", reason="aplr is not installed")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, score = data()
+    X = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
+    y = np.where(score > 0.8, "yes", "no")
+    inside = aplr.APLRClassifier(max_interaction_level=0, m=30)
+    for around in (
+        FixedThresholdClassifier(inside, threshold=0.3, pos_label="yes"),
+        FixedThresholdClassifier(inside, threshold=1e-7, pos_label="yes"),  # below all probabilities of APLR
+        CalibratedClassifierCV(inside, ensemble=False, cv=2, method="isotonic"),
+        CalibratedClassifierCV(inside, ensemble=False, cv=2),
+    ):
+        fitted = around.fit(X, y)
+        if getattr(around, "threshold", 1) == 1e-7:
+            with pytest.raises(AdapterError, match="decides for 'yes' whatever the score is"):
+                suffice.from_model(fitted, X)
+            continue
+        explainer = Explainer(fitted, X)
+        assert explainer.model.names == ("a", "b", "c", "d")
+        assert [explainer.predict(X.iloc[k]) for k in range(60)] == fitted.predict(X[:60]).tolist()
+        assert explainer.explain(X.iloc[0]).features
+    regressor = aplr.APLRRegressor(max_interaction_level=0, m=30)
+    for around in (make_pipeline(StandardScaler(), regressor), GridSearchCV(regressor, {"m": [20]}, cv=2)):
+        explainer = Explainer(around.fit(X, score), X)
+        kept = explainer.model  # what APLR cuts far out is the sum here
+        assert kept.names == ("a", "b", "c", "d")
+        far = {"a": 50.0, "b": 50.0, "c": 1.0, "d": 0.0}
+        wide = Explainer(suffice.from_model(around, X, domains="model"))
+        assert float(wide.score(far)) > around.predict(pandas.DataFrame([far]))[0] + 1
+    with pytest.raises(AdapterError, match="cuts its predictions as APLR does"):
+        suffice.from_model(TransformedTargetRegressor(regressor, transformer=StandardScaler()).fit(X, score))
+
+
+def test_several_sigmoids_are_compared_where_the_reference_rows_are():
+    aplr = pytest.importorskip("aplr", reason="aplr is not installed")
+    X, score = data()
+    y = np.digitize(score, [0.4, 1.2]).astype(str)
+    fitted = aplr.APLRClassifier(max_interaction_level=0, m=30)
+    fitted.fit(X, y)
+    with pytest.raises(AdapterError, match="several scores can pass 16"):
+        suffice.from_model(fitted)
+    with pytest.raises(AdapterError, match="several scores can pass 16"):
+        suffice.from_model(fitted, X, domains="model")
+    explainer = Explainer(fitted, X)  # no score comes so far on the domains that these rows tell
+    assert [explainer.predict(row) for row in X[:80]] == list(fitted.predict(X[:80]))
+
+
+def test_numbered_columns_get_the_names_of_a_table_of_as_many(pygam):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    X, score = data()
+    gam = pygam.LinearGAM(terms(pygam)).fit(X, score)
+    table = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
+    explainer = Explainer(gam, table)
+    assert explainer.model.names == ("a", "b", "c", "d")
+    assert float(explainer.score(table.iloc[3])) == pytest.approx(gam.predict(X[3:4])[0], abs=1e-9)
+    assert suffice.from_model(gam, table, features=["p", "q", "r", "s"]).names == ("p", "q", "r", "s")
+    domains = {"x0": Domain.interval(-9, 9)}
+    assert suffice.from_model(gam, table, domains=domains).names == ("x0", "x1", "x2", "x3")
+    wider = table.assign(more=1.0)
+    with pytest.raises(AdapterError, match="needs a value for every feature; 'x0' is missing"):
+        suffice.from_model(gam, wider)

@@ -7,6 +7,7 @@ from peers import check, one_thread  # noqa: F401  (for every test here)
 
 import suffice
 from suffice import AdapterError
+from suffice.shapes import Pieces
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -144,7 +145,7 @@ def test_probabilities_in_a_column_for_each_class_are_read(kind, classes):
         ("sklearn.naive_bayes.GaussianNB", "joins columns in a way that is not read; convert the fitted model instead"),
         (
             "sklearn.calibration.CalibratedClassifierCV",
-            "what is not read is done to its score; export",
+            r"what is not read is done to its score \(.*\); export",
         ),
     ],
 )
@@ -175,10 +176,49 @@ def test_smooth_activations_are_read(activation):
     assert np.allclose(ours, asking(graph)(X)[:, 0], atol=1e-5)
 
 
+@pytest.mark.parametrize("activation", [nn.Hardsigmoid, nn.ReLU6, nn.PReLU, lambda: nn.PReLU(8)])
+def test_activations_of_lines_are_read_exactly(activation):
+    torch.manual_seed(0)
+    graph = exported(trained(Nam("add", activation=activation)))
+    model = suffice.from_model(graph, task="binary")
+    assert all(isinstance(one, Pieces) for pieces in model.compile() for one in pieces)
+    check(f"ONNX {activation().__class__.__name__}", model, asking(graph), package="onnx", precision=1e-5, single=True)
+
+
+def test_a_hardswish_in_two_nodes_is_one():
+    from onnx import TensorProto, helper, numpy_helper
+
+    weights = {"w": np.array([[1.5], [-2.0]], np.float32), "b": np.array([0.5, 1.0], np.float32)}
+    weights |= {"v": np.array([[1.0, -0.75]], np.float32)}
+
+    def graph(**options):
+        nodes = [
+            helper.make_node("Gemm", ["x", "w", "b"], ["h"], transB=1),
+            helper.make_node("HardSigmoid", ["h"], ["g"], **options),
+            helper.make_node("Mul", ["h", "g"], ["a"]),
+            helper.make_node("Gemm", ["a", "v"], ["y"], transB=1),
+        ]
+        ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, 1]) for name in ("x", "y")]
+        held = [numpy_helper.from_array(value, name) for name, value in weights.items()]
+        return helper.make_model(helper.make_graph(nodes, "g", ends[:1], ends[1:], held))
+
+    explainer = suffice.Explainer(suffice.from_model(graph(alpha=1 / 6), task="regression"))
+    for x in (-4.0, -1.3, 0.0, 0.4, 2.0, 7.0):
+        first, second = 1.5 * x + 0.5, 1.0 - 2.0 * x
+        swish = [one * min(max(one / 6 + 0.5, 0), 1) for one in (first, second)]
+        assert float(explainer.score([x])) == pytest.approx(swish[0] - 0.75 * swish[1], abs=1e-5)
+    with pytest.raises(AdapterError, match="multiplied or divided by each other, which is not read but for SiLU"):
+        suffice.from_model(graph(alpha=0.2), task="regression")
+
+
 def test_refusals():
     cases = [
         (Nam("mixed"), r"Relu \(.*\): it is applied to a sum of columns 0, 1, 2, so the model is not additive"),
-        (Nam("add", activation=nn.Softsign), r"Div \(.*\): columns are multiplied or divided by each other"),
+        (
+            Nam("add", activation=nn.Softsign),
+            r"Div \(.*\): columns, or functions of a column, are multiplied or divided",
+        ),
+        (Nam("add", activation=nn.LogSigmoid), r"what is not read is done to its score \(Log\)"),
         (Nam("add"), "does not say what its score decides"),
     ]
     for module, words in cases:

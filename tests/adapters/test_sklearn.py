@@ -12,7 +12,15 @@ pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from sklearn.cluster import KMeans  # noqa: E402
 from sklearn.compose import ColumnTransformer  # noqa: E402
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis  # noqa: E402
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor  # noqa: E402
+from sklearn.ensemble import (  # noqa: E402
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+    VotingRegressor,
+)
 from sklearn.feature_selection import SelectKBest, VarianceThreshold  # noqa: E402
 from sklearn.impute import SimpleImputer  # noqa: E402
 from sklearn.linear_model import (  # noqa: E402
@@ -43,6 +51,7 @@ from sklearn.preprocessing import (  # noqa: E402
     StandardScaler,
 )
 from sklearn.svm import SVC, LinearSVC, OneClassSVM  # noqa: E402
+from sklearn.tree import DecisionTreeRegressor  # noqa: E402
 
 NAMES = ["age", "job", "income", "visits", "plan"]
 
@@ -255,6 +264,64 @@ def test_squares_stand_beside_products(last, classes):
     check(f"scikit-learn squares {classes}", model, asking(pipeline), package="scikit-learn", radii=(1.0,))
 
 
+@pytest.mark.parametrize(
+    ("kind", "classes", "options"),
+    [
+        (GradientBoostingClassifier, 2, {"max_depth": 1}),
+        (GradientBoostingClassifier, 2, {"max_depth": 2}),
+        (GradientBoostingClassifier, 3, {"max_depth": 2}),
+        (GradientBoostingClassifier, 2, {"max_depth": 2, "init": "zero", "loss": "exponential"}),
+        (GradientBoostingRegressor, 0, {"max_depth": 2}),
+    ],
+)
+def test_gradient_boosting(kind, classes, options):
+    X = frame()
+    boosting = kind(n_estimators=20, random_state=0, **options)
+    pipeline = make_pipeline(mixed(scaled(StandardScaler())), boosting).fit(X, target(X, classes))
+    model = suffice.from_model(pipeline)
+    assert bool(model.pairs) == (options["max_depth"] == 2)
+    assert model.ties == "positive"
+    told = " ".join(map(str, options.values()))
+    ask = asking(pipeline)
+    check(f"GradientBoosting {classes} {told}", model, ask, package="scikit-learn", radii=(3.0, np.inf))
+
+
+@pytest.mark.parametrize(
+    ("kind", "depth"),
+    [(DecisionTreeRegressor, 1), (DecisionTreeRegressor, 2), (RandomForestRegressor, 2), (ExtraTreesRegressor, 1)],
+)
+def test_trees_and_forests_that_predict_numbers(kind, depth):
+    X = frame().drop(columns="job")
+    options = {} if kind is DecisionTreeRegressor else {"n_estimators": 7}
+    fitted_ = kind(max_depth=depth, random_state=0, **options).fit(X, target(frame(), 0))
+    model = suffice.from_model(fitted_)
+    assert bool(model.pairs) == (depth == 2)
+    assert all(MISSING in domain.codes_ for domain in model.domains)
+
+    def ask(rows):
+        return fitted_.predict(pandas.DataFrame(rows, columns=X.columns).astype(float))
+
+    check(f"{kind.__name__} of depth {depth}", model, ask, package="scikit-learn", radii=(3.0, np.inf))
+    with pytest.raises(AdapterError, match="a path of a tree uses three features or more"):
+        suffice.from_model(kind(max_depth=4, random_state=0).fit(X, target(frame(), 0)))
+
+
+def test_gradient_boosting_rounds_to_float32_and_takes_no_missing_cells():
+    X, y = frame(missing=False)[["age", "income"]], target(frame(missing=False))
+    boosting = GradientBoostingClassifier(n_estimators=10, max_depth=2, random_state=0).fit(X, y)
+    model = suffice.from_model(boosting)
+    assert all(MISSING not in domain.codes_ for domain in model.domains)
+    explainer = Explainer(model)
+    cuts = {cut.place for pieces in explainer.pairs.values() for one in pieces for cut in one.axes[1].cuts}
+    places = [float(int(cut.p) / int(cut.q)) for cut in cuts]
+    rows = [[30.0, np.nextafter(place, side)] for place in places for side in (-np.inf, place, np.inf)]
+    own = boosting.decision_function(pandas.DataFrame(rows, columns=["age", "income"]))
+    assert [float(explainer.score(row)) for row in rows] == pytest.approx(own, abs=1e-12)
+    started = GradientBoostingClassifier(n_estimators=3, max_depth=1, init=LogisticRegression()).fit(X, y)
+    with pytest.raises(AdapterError, match="starts from a LogisticRegression; leave init= out"):
+        suffice.from_model(started)
+
+
 def test_squares_of_categories_are_categories():
     X = frame(missing=False)[["job", "plan"]]
     pipeline = make_pipeline(encoder(), PolynomialFeatures(2), Ridge()).fit(X, target(frame(missing=False), 0))
@@ -309,6 +376,47 @@ def test_bare_boosting_with_categories_and_missing_cells(kind, classes, options)
         package="scikit-learn",
         radii=(3.0, np.inf),
     )
+
+
+def test_models_are_averaged_on_the_values_that_all_of_them_take():
+    X, y = frame(missing=False)[["age", "job", "plan"]], target(frame(missing=False), 0)
+
+    def over(numbers, jobs, final, **options):
+        encode = encoder(categories=[np.array(jobs, dtype=object)], **options)
+        return make_pipeline(ColumnTransformer([("job", encode, ["job"]), ("n", numbers, ["age"])]), final)
+
+    boosting = HistGradientBoostingRegressor(max_iter=10, interaction_cst="no_interactions")
+    voting = VotingRegressor(
+        [
+            ("known", over(SimpleImputer(), ["clerk", "nurse", "smith", "cook"], Ridge(), handle_unknown="ignore")),
+            ("others", over("passthrough", ["cook"], boosting, handle_unknown="ignore")),
+            ("plan", make_pipeline(ColumnTransformer([("plan", "passthrough", ["plan"])]), boosting)),
+        ]
+    ).fit(X, y)
+    model = suffice.from_model(voting)
+    assert model.names == ("age", "job", "plan")
+    assert [str(domain) for domain in model.domains] == [
+        "(-∞, ∞), or one of missing",
+        "one of clerk, nurse, smith, cook, (unseen)",  # two of which the second model never saw
+        "(-∞, ∞), or one of missing",
+    ]
+    check("scikit-learn voting", model, lambda rows: asking_voting(voting, rows), package="scikit-learn")
+    strict = VotingRegressor([("linear", Ridge()), ("gaps", boosting)]).fit(X[["age", "plan"]], y)
+    assert {str(domain) for domain in suffice.from_model(strict).domains} == {"(-∞, ∞)"}
+    apart = [over("passthrough", jobs, Ridge(), handle_unknown="error") for jobs in (["clerk"], ["nurse"])]
+    fitted_apart = [
+        one.fit(X[X["job"] == name], y[X["job"] == name]) for one, name in zip(apart, ("clerk", "nurse"), strict=True)
+    ]
+    voting.estimators_ = fitted_apart
+    with pytest.raises(AdapterError, match="take no value of a column in common"):
+        suffice.from_model(voting)
+
+
+def asking_voting(voting, rows):
+    table = pandas.DataFrame(rows, columns=["age", "job", "plan"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return voting.predict(table.astype({"age": float, "plan": float}))
 
 
 def test_a_column_that_no_tree_uses_is_a_feature_that_does_nothing():

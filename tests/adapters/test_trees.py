@@ -1,6 +1,7 @@
 """Boosted trees of XGBoost, LightGBM and CatBoost with one feature or two each, trained by the packages themselves."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -198,6 +199,9 @@ def lightgbm():
     return pytest.importorskip("lightgbm", reason="LightGBM is not installed")
 
 
+FOREST = {"boosting_type": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}  # the mean of its trees
+
+
 def lgb(lightgbm, kind, classes, X=None, **options):
     depth = {
         "stumps": {"max_depth": 1},
@@ -217,23 +221,23 @@ def lgb(lightgbm, kind, classes, X=None, **options):
         (kind, 2, option)
         for kind in ("stumps", "depth 2")
         for option in ({"zero_as_missing": True}, {"use_missing": False})
-    ],
+    ]
+    + [("stumps", 2, FOREST), ("depth 2", 3, FOREST), ("stumps", 0, FOREST)],
 )
 def test_lightgbm(lightgbm, kind, classes, options):
     fitted = lgb(lightgbm, kind, classes, **options)
     model = suffice.from_model(fitted)
-    check(
-        f"LightGBM {kind} {classes} {' '.join(options)}".strip(),
-        model,
-        lambda rows: fitted.booster_.predict(numbers(rows), raw_score=True),
-        package="lightgbm",
-    )
-    X = data()[:200]
-    again = suffice.from_model(
-        fitted.booster_.model_to_string(),
-        (X, fitted.booster_.predict(X, raw_score=True)),
-        classes=model.classes or None,
-    )
+    trees = 40 if options is FOREST else 1
+
+    def ask(rows):
+        return fitted.booster_.predict(numbers(rows), raw_score=True) / trees
+
+    check(f"LightGBM {kind} {classes} {' '.join(options)}".strip(), model, ask, package="lightgbm")
+    X, text = data()[:200], fitted.booster_.model_to_string()
+    again = suffice.from_model(text, (X, ask(X)), classes=model.classes or None)
+    if options is FOREST:
+        with pytest.raises(AdapterError, match=r"a score is the raw score times 0\.025"):
+            suffice.from_model(text, (X, ask(X) * trees))
     assert same_functions(again, model)
     assert bool(model.pairs) == (kind in ("depth 2", "pairs"))
 
@@ -307,7 +311,7 @@ def test_a_score_of_lightgbm_is_the_logit_whatever_its_sigmoid(lightgbm, sigmoid
     for model in (suffice.from_model(fitted), suffice.from_model(text, (X, chances), classes=[0, 1])):
         scores = [float(Explainer(model).score(row)) for row in X]
         assert 1 / (1 + np.exp(-np.array(scores))) == pytest.approx(chances[:, 1], abs=1e-12)
-    with pytest.raises(AdapterError, match="raw score times sigmoid"):
+    with pytest.raises(AdapterError, match=re.escape(f"a score is the raw score times {sigmoid:g}")):
         suffice.from_model(text, (X, fitted.predict(X, raw_score=True)))
 
 
@@ -345,12 +349,7 @@ def test_lightgbm_refusals(lightgbm):
         (lightgbm.LGBMClassifier(), "not fitted"),
         (lightgbm.LGBMClassifier(n_estimators=3, **quiet).fit(X, y), "a path of a tree uses three features or more"),
         (lightgbm.LGBMRegressor(n_estimators=3, max_depth=1, linear_tree=True, **quiet).fit(X, y * 1.0), "linear_tree"),
-        (
-            lightgbm.LGBMClassifier(
-                n_estimators=3, max_depth=1, boosting_type="rf", bagging_freq=1, bagging_fraction=0.5, **quiet
-            ).fit(X, y),
-            "random forest",
-        ),
+        (lightgbm.LGBMClassifier(n_estimators=3, **FOREST, **quiet).fit(X, y), "uses three features or more"),
         (
             lightgbm.train(
                 {"objective": lambda scores, rows: (scores - rows.get_label(), np.ones(len(scores))), "verbose": -1},

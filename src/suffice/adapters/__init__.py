@@ -16,7 +16,7 @@ from suffice.adapters.cells import plain_classes
 from suffice.adapters.dispatch import adapter_of, describe, read
 from suffice.adapters.draft import Draft, Options, with_facts
 from suffice.adapters.layout import Layout
-from suffice.adapters.learned import deviations, learned_domains, ordered_domains, with_names
+from suffice.adapters.learned import deviations, learned_domains, named_as, ordered_domains, with_names
 from suffice.adapters.saturation import check_unsaturated
 from suffice.adapters.verification import Check, read_cells, read_rows, split, verify
 from suffice.errors import AdapterError
@@ -99,17 +99,20 @@ def convert(obj: Any, reference: Any, options: Options) -> Imported:
     _check_options(obj, options)
     rows, _ = split(reference)
     draft = _with_known_probability(read(obj, replace(options, rows=rows)))
+    if options.features is None:
+        said = options.domains if isinstance(options.domains, Mapping) else {}
+        draft = replace(draft, model=named_as(draft.model, rows, said))
     if rows is not None:
         draft = replace(draft, model=with_names(draft.model, read_cells(draft.model, rows)))
     if options.task not in (None, draft.model.task):
         raise AdapterError(f"{draft.source} is a {draft.model.task} model, but task={options.task!r} was given")
     read_reference = None if rows is None else read_rows(draft.model, rows)
     stated = with_facts(draft.model, _stated_domains(draft.model, read_reference, options), {})
-    if draft.saturates is not None:
-        check_unsaturated(stated, draft.source, draft.saturates)
-    # Compared wherever the original has a value, also where the reference rows are not.
-    checked = verify(draft, reference, stated.domains)
     model = with_facts(stated, _learned_domains(obj, stated, read_reference or [], options), {})
+    if draft.saturates is not None:
+        check_unsaturated(model, draft.source, draft.saturates)
+    # Compared wherever the original decides by its scores, also where the reference rows are not.
+    checked = verify(draft, reference, (stated if draft.saturates is None else model).domains, read_reference)
     said = options.domains if isinstance(options.domains, Mapping) else {}
     if options.domains != "model":
         ordered = ordered_domains(model, rows)

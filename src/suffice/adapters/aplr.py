@@ -10,7 +10,7 @@ classes the one with the largest sigmoid wins, so that all large scores are alik
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from suffice.adapters.assemble import IDENTITY, to_shape
 from suffice.adapters.cells import class_places, float_table, plain_classes
+from suffice.adapters.decisions import clipped_logistic
 from suffice.adapters.draft import Cell, Draft, Link, Live, Options, name_features, part
 from suffice.adapters.floats import first_at_least, last_at_most
 from suffice.errors import AdapterError
@@ -50,7 +51,7 @@ def convert(obj: Any, options: Options) -> Draft:
     model = AdditiveModel.of_terms(terms, [one.intercept for one in read], task, features, known, ties="negative")
     live = _live(obj, parts, is_classifier=is_classifier)
     if not is_classifier:
-        return Draft(model, source, live, link, table=float_table)
+        return Draft(model, source, live, link, table=float_table, curve=_cut(obj))
     return Draft(
         model,
         source,
@@ -58,6 +59,7 @@ def convert(obj: Any, options: Options) -> Draft:
         predicts="sigmoid",
         answers=_answers(obj, classes),
         saturates="both" if len(classes) > 2 else None,
+        response=clipped_logistic if len(classes) == 2 else None,
         table=float_table,
     )
 
@@ -178,6 +180,13 @@ def _live(obj: Any, parts: Sequence[Any], *, is_classifier: bool) -> Live:
         return np.stack(sums, axis=1)
 
     return predict
+
+
+def _cut(obj: Any) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """Return what `predict` makes of the sum: no less and no more than in training."""
+    core = getattr(obj, "APLRRegressor", obj)
+    low, high = (getattr(core, f"{end}_training_prediction_or_response") for end in ("min", "max"))
+    return lambda values: np.clip(values, low, high)
 
 
 def _answers(obj: Any, classes: Sequence[Any]) -> Live:

@@ -20,7 +20,7 @@ from suffice.adapters.parts import parts_of, with_parts
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
 from suffice.model.term import Term
-from suffice.numbers.exact import ZERO, Rational, nearest_float, rational
+from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
 
 _FARTHEST = rational(2**1023)
 
@@ -63,7 +63,7 @@ def _with_threshold(obj: Any, inner: Draft, method: str, threshold: float, posit
         return np.asarray(values >= threshold)
 
     ties: Literal["positive", "negative"] = "negative" if is_first else "positive"
-    if inner.response is None and threshold == (0.5 if method == "predict_proba" else 0.0):
+    if inner.response in (None, clipped_logistic) and threshold == (0.5 if method == "predict_proba" else 0.0):
         return restored(inner, source, ties)
     return with_cut(inner, source, is_second)
 
@@ -71,7 +71,8 @@ def _with_threshold(obj: Any, inner: Draft, method: str, threshold: float, posit
 def response_of(inner: Draft, method: str, source: str) -> Callable[[NDArray[Any]], NDArray[Any]]:
     """Return how what a wrapper reads of the model inside it follows from the score, with its `cut` added back."""
     if method == "decision_function":
-        return lambda scores: scores
+        multiple = nearest_float(inner.raw)
+        return lambda scores: scores / multiple
     if inner.response is not None:
         return inner.response
     if inner.chances is None:
@@ -92,6 +93,11 @@ def logistic(scores: NDArray[Any]) -> NDArray[Any]:
     from scipy.special import expit
 
     return np.asarray(expit(scores))
+
+
+def clipped_logistic(scores: NDArray[Any]) -> NDArray[Any]:
+    """Return the logistic function of scores that are first cut at -16 and 16, as APLR computes it."""
+    return logistic(np.clip(scores, -16, 16))
 
 
 def restored(inner: Draft, source: str, ties: Literal["positive", "negative"]) -> Draft:
@@ -149,12 +155,12 @@ def calibrated(obj: Any, inside: Callable[[Any], Draft]) -> Draft:
     inner = inside(only.estimator)
     method = "decision_function" if hasattr(only.estimator, "decision_function") else "predict_proba"
     if obj.method == "temperature" and method == "decision_function":
-        beta = rational(float(only.calibrators[0].beta_))
+        beta = rational(float(only.calibrators[0].beta_)) / inner.raw
         return _rescaled(inner, source, [(2 * beta if inner.model.task == "binary" else beta, ZERO)])
     lines = [(float(one.a_), float(one.b_)) for one in only.calibrators if hasattr(one, "a_")]
     if obj.method == "sigmoid" and method == "decision_function":
         # probability = 1 / (1 + exp(a * score + b))
-        exact = [(-rational(a), -rational(b)) for a, b in lines]
+        exact = [(-rational(a) / inner.raw, -rational(b)) for a, b in lines]
         if inner.model.task == "binary":
             return _rescaled(inner, source, exact)
         draft = _rescaled(inner, source, exact)
@@ -196,6 +202,7 @@ def _rescaled(inner: Draft, source: str, lines: list[tuple[Rational, Rational]])
         source=source,
         live=None if live is None else asked,
         cut=ZERO,
+        raw=ONE,
         chances=asked_outside,
         response=None,
     )

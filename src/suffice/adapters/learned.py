@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
+from suffice.adapters.draft import renamed
 from suffice.errors import NumberError
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain
@@ -19,6 +21,7 @@ from suffice.numbers.values import UNSEEN, Missing, Value
 from suffice.question.row import Row
 from suffice.shapes import Table
 
+_NUMBERED = re.compile(r"(x|X|f|Column_|feature_)?\d+")  # what packages call columns without names
 _MOST_NEW = 1000  # categories of one feature; more are no categories, but numbers of rows, or free text
 
 
@@ -63,6 +66,28 @@ def ordered_domains(model: AdditiveModel, rows: Any) -> dict[str, Domain]:
             names = tuple(value for value in order if value in domain.categories_)
             found[name] = replace(domain, categories_=names, is_ordered=True)
     return found
+
+
+def named_as(model: AdditiveModel, rows: Any, stated: Iterable[str] = ()) -> AdditiveModel:
+    """Return a model that was fitted to numbered columns with the names that a table of as many columns has.
+
+    Parameters
+    ----------
+    stated : names
+        By which a user speaks of features; where these are the numbers, they stay.
+    """
+    told = getattr(rows, "columns", getattr(rows, "column_names", None))  # of pandas and Polars, or of Arrow
+    names = [] if told is None else list(told)
+    is_numbered = all(_NUMBERED.fullmatch(name) for name in model.names)
+    if not is_numbered or len(names) != len(model.names) or not all(isinstance(name, str) for name in names):
+        return model
+    if set(model.names) == set(names) or not set(model.names).isdisjoint(stated):
+        return model
+    features = [
+        Feature(name, one.domain, one.center, one.scale, one.deviation)
+        for name, one in zip(names, model.features, strict=True)
+    ]
+    return renamed(model, features, model.classes or None)
 
 
 def with_names(model: AdditiveModel, rows: Sequence[Sequence[Any]]) -> AdditiveModel:

@@ -23,7 +23,7 @@ from suffice.adapters.trees import Leaf, Side, Split, Tree, by_feature, by_names
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
-from suffice.numbers.exact import ONE, ZERO, Rational, rational
+from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
 from suffice.numbers.values import MISSING
 from suffice.shapes import Bins, Pieces, Shape, Table
 from suffice.shapes.pieces import combine
@@ -99,17 +99,18 @@ def convert(obj: Any, options: Options) -> Draft:
     text = obj if isinstance(obj, str) else booster.model_to_string()
     model, categories = _model(text, options, getattr(obj, "classes_", None), source)
     objective, factor = _objective(text, source)
-    predicts, is_scaled = _PREDICTS.get(objective), factor != 1
+    raw, predicts = rational(factor) / _averaged(text), _PREDICTS.get(objective)
+    multiple = nearest_float(raw)
     saturates: Saturation | None = "above" if objective == "multiclassova" else None
     if isinstance(obj, str):
-        return Draft(model, source, predicts=predicts, is_scaled=is_scaled, saturates=saturates)
+        return Draft(model, source, predicts=predicts, raw=raw, saturates=saturates)
     table = _tables(booster, categories)
     return Draft(
         model,
         source,
-        lambda rows: np.asarray(booster.predict(table(rows), raw_score=True) * factor),
+        lambda rows: np.asarray(booster.predict(table(rows), raw_score=True) * multiple),
         predicts=predicts,
-        is_scaled=is_scaled,
+        raw=raw,
         chances=_chances(obj, table) if objective in ("binary", "multiclass") else None,
         answers=_answers(obj, table, model.task),
         saturates=saturates,
@@ -121,8 +122,6 @@ def _model(text: str, options: Options, classes: Any, source: str) -> tuple[Addi
     header, *blocks = text.split("\n\nTree=")
     facts = _facts(header)
     _check_whole(facts, blocks, source)
-    if "average_output" in header.splitlines():
-        raise AdapterError(f"{source} is a random forest, which averages its trees; use boosting_type='gbdt'")
     objective, factor = _objective(header, source)
     outputs, count = int(facts["num_class"]), int(facts["max_feature_idx"]) + 1
     names = facts["feature_names"].split()
@@ -131,7 +130,8 @@ def _model(text: str, options: Options, classes: Any, source: str) -> tuple[Addi
             f"{source} has {len(names)} names for {count} features, {len(blocks)} trees for {outputs} scores"
         )
     features = name_features(names, count, options.features)
-    read = [(k % outputs, _tree(_facts(block), rational(factor), source)) for k, block in enumerate(blocks)]
+    share = rational(factor) / _averaged(text)
+    read = [(k % outputs, _tree(_facts(block), share, source)) for k, block in enumerate(blocks)]
     found = by_feature(read, outputs, [feature.name for feature in features])
     categories = _categories(text, facts, [tree for _, tree in read], options.rows)
     shapes, named = [], []
@@ -187,6 +187,14 @@ def _objective(text: str, source: str) -> tuple[str, float]:
     # probability = 1 / (1 + exp(-sigmoid * raw score))
     (factor,) = [float(word.removeprefix("sigmoid:")) for word in more if word.startswith("sigmoid:")] or [1.0]
     return objective, factor
+
+
+def _averaged(text: str) -> int:
+    """Return by how many rounds a sum is divided: those of a random forest, 1 otherwise."""
+    header, *blocks = text.split("\n\nTree=")
+    if "average_output" not in header.splitlines():
+        return 1
+    return max(len(blocks) // max(int(_facts(header)["num_class"]), 1), 1)
 
 
 def _tree(facts: Mapping[str, str], factor: Rational, source: str) -> Tree:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -241,6 +241,11 @@ def _feature_engine(step: Any) -> Treated:
     for column, value in (getattr(step, "imputer_dict_", None) or {}).items():
         columns[str(column)] = Fill(value)
     for column, cuts in (getattr(step, "binner_dict_", None) or {}).items():
+        if not isinstance(cuts, Iterable):
+            raise AdapterError(
+                f"the {name} of feature_engine keeps a {type(cuts).__name__} for {column!r}, which is not read; use "
+                "EqualFrequencyDiscretiser, or KBinsDiscretizer of scikit-learn"
+            )
         columns[str(column)] = Bins(list(cuts), "right")
     lows, highs = (getattr(step, f"{side}_tail_caps_", None) or {} for side in ("left", "right"))
     for column in {**lows, **highs}:

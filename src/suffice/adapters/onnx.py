@@ -16,7 +16,7 @@ import numpy as np
 from suffice.adapters import onnx_pipelines
 from suffice.adapters.draft import FLOAT32, MOST_UNNAMED, Draft, Link, Options, name_features
 from suffice.adapters.onnx_operations import OPERATIONS, Chain, Row, Sum, Tensor, as_sum, check_size, linear, plus
-from suffice.adapters.onnx_running import DOMAINS, check_contained, is_told, labels, live, one_table
+from suffice.adapters.onnx_running import DOMAINS, check_contained, done_to, is_told, labels, live, one_table
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
 from suffice.numbers.exact import ZERO
@@ -106,9 +106,10 @@ class _Walk:
         if not self.output and scored and is_told(model, scored, self.nodes):
             self.output = scored
         if not self.output:
+            after = done_to(model, scored, self.nodes)
             raise AdapterError(
-                f"{source} returns labels alone, or what is not read is done to its score; export the score itself, or "
-                "convert the fitted model"
+                f"{source} returns labels alone, or what is not read is done to its score"
+                f"{after and f' ({after})'}; export the score itself, or convert the fitted model"
             )
         found = self._known[self.output]
         assert isinstance(found, tuple)

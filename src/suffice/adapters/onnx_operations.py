@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +18,7 @@ from suffice.shapes import Activation, PiecewiseLinear, ReluNetwork, Shape, Smoo
 Array = NDArray[Any]
 
 _SIGMOID, _SOFTPLUS, _TANH = (SmoothFunction(name) for name in ("sigmoid", "softplus", "tanh"))
+_FROM_0_TO_1 = Activation.hard_tanh(0, 1)
 
 # Far more than any graph of a model has; without a limit, a file of some bytes could ask for any amount of memory.
 _MOST_PARTS = 100_000
@@ -66,6 +67,10 @@ class Chain:
         weight, bias, _ = chain.layers[-1]
         return replace(chain, layers=(*chain.layers[:-1], (weight, bias, activation)))
 
+    def hard_sigmoid(self, alpha: float, beta: float) -> Chain:
+        """Return the chain with `max(0, min(1, alpha * x + beta))` at its end."""
+        return self.linear(_unit(self.width) * alpha, np.full(self.width, beta)).then(_FROM_0_TO_1)
+
     def shape(self) -> Shape:
         """Return the function of the column."""
         if not self.layers:
@@ -80,13 +85,21 @@ class Chain:
 
     def times(self, other: Chain) -> Chain | None:
         """Return the chain times another one, if that is a known activation's other factor; None if it is not."""
-        for name, stages in (("silu", (_SIGMOID,)), ("mish", (_SOFTPLUS, _TANH))):
-            mine = reduce(Chain.then, stages, self)
+        sixth = float(np.float32(1 / 6))
+        for name, mine in (
+            ("silu", self.then(_SIGMOID)),
+            ("mish", self.then(_SOFTPLUS).then(_TANH)),
+            ("hardswish", self.hard_sigmoid(sixth, 0.5)),
+        ):
             if replace(mine, layers=()) == replace(other, layers=()) and len(mine.layers) == len(other.layers):
                 pairs = zip(mine.layers, other.layers, strict=True)
-                if all(np.array_equal(a[0], b[0]) and a[1] is b[1] and a[2] == b[2] for a, b in pairs):
+                if all(np.array_equal(a[0], b[0]) and _is_same(a[1], b[1]) and a[2] == b[2] for a, b in pairs):
                     return self.then(SmoothFunction(name))
         return None
+
+
+def _is_same(one: Array | None, other: Array | None) -> bool:
+    return one is other or (one is not None and other is not None and np.array_equal(one, other))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +136,10 @@ def _rows(given: Tensor | None) -> Row:
 
 def _constant(given: Tensor | None) -> Array:
     if not isinstance(given, np.ndarray):
-        raise AdapterError("columns are multiplied or divided by each other, which is not additive")
+        raise AdapterError(
+            "columns, or functions of a column, are multiplied or divided by each other, which is not read but for "
+            "SiLU, Mish and Hardswish"
+        )
     return given
 
 
@@ -330,22 +346,31 @@ def _do_norm(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> T
     return (row[0].linear(_unit(len(factor)) * factor, beta - factor * mean),)
 
 
+def _chains(given: Tensor | None) -> list[Chain]:
+    """Return the blocks that an activation is applied to, each a function of one column."""
+    made = []
+    for block in _rows(given):
+        if not isinstance(block, Chain):
+            columns = sorted({k for k, _ in block.parts})
+            raise AdapterError(
+                f"it is applied to a sum of columns {', '.join(map(str, columns[:6]))}, so the model is not additive"
+            )
+        made.append(block)
+    return made
+
+
 def _activation(
     make: Callable[[Sequence[Tensor | None], Mapping[str, Any]], Activation | SmoothFunction],
 ) -> Any:
     def apply(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Tensor:
-        made = []
-        for block in _rows(given[0]):
-            if not isinstance(block, Chain):
-                columns = sorted({k for k, _ in block.parts})
-                raise AdapterError(
-                    f"it is applied to a sum of columns {', '.join(map(str, columns[:6]))}, so the model is not "
-                    "additive"
-                )
-            made.append(block.then(make(given, attributes)))
-        return tuple(made)
+        return tuple(block.then(make(given, attributes)) for block in _chains(given[0]))
 
     return apply
+
+
+def _do_hard_sigmoid(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Tensor:
+    alpha, beta = (float(np.float32(attributes.get(name, usual))) for name, usual in (("alpha", 0.2), ("beta", 0.5)))
+    return tuple(block.hard_sigmoid(alpha, beta) for block in _chains(given[0]))
 
 
 def _clip(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Activation:
@@ -400,6 +425,7 @@ OPERATIONS: Mapping[str, Callable[[Sequence[Tensor | None], Mapping[str, Any]], 
     "Gather": _do_gather,
     "Gelu": _activation(_gelu),
     "Gemm": _do_gemm,
+    "HardSigmoid": _do_hard_sigmoid,
     "HardSwish": _smooth("hardswish"),
     "Identity": _same,
     "LeakyRelu": _activation(
@@ -409,6 +435,7 @@ OPERATIONS: Mapping[str, Callable[[Sequence[Tensor | None], Mapping[str, Any]], 
     "MatMul": _do_matmul,
     "Mish": _smooth("mish"),
     "Mul": _do_mul,
+    "PRelu": _activation(lambda given, attributes: Activation.leaky_relu(np.ravel(_constant(given[1])))),
     "ReduceSum": _do_sum,
     "Relu": _activation(lambda given, attributes: Activation.relu()),
     "Reshape": _same,

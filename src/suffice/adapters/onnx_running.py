@@ -75,6 +75,17 @@ def is_told(model: Any, scores: str, nodes: int) -> bool:
     return any(one.name in names for one in model.graph.output)
 
 
+def done_to(model: Any, scores: str, nodes: int) -> str:
+    """Return the first operation, after the first `nodes`, that does more to some scores than hand them on."""
+    names = {scores}
+    for node in model.graph.node[nodes:]:
+        if not names.isdisjoint(node.input):
+            if node.op_type not in _TELLING:
+                return str(node.op_type)
+            names.update(node.output)
+    return ""
+
+
 def labels(model: Any, nodes: int, classes: Iterable[Any], source: str, feed: Feed) -> Live | None:
     """Return how to ask for the labels that a graph returns beside its score; None if it returns none.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeGuard
 
 import numpy as np
+from flint import fmpq
 
 from suffice.adapters.assemble import compose, is_continuous, split_jumps, step_pieces, to_shape
 from suffice.adapters.column import Column, Columns, Finite, Numeric, Raw, Unused, as_number, single
@@ -89,14 +90,66 @@ def mains_of(model: AdditiveModel) -> list[Part]:
 
 
 def sum_parts(weighted: Iterable[tuple[Rational, Part]]) -> Part:
-    """Return the weighted sum of some parts over one column, where all of them take its value."""
-    listed = list(weighted)
-    first = listed[0][1]
-    for _, part in listed[1:]:
-        if part.domain != first.domain:
-            raise AdapterError("the models that are added up take different values of a column; that is not read here")
-    outputs = range(len(first.pieces))
-    return Part(tuple(combined([(factor, part.pieces[j]) for factor, part in listed]) for j in outputs), first.domain)
+    """Return the weighted sum of some parts over one column, on the values that all of them take."""
+    factors, parts = zip(*weighted, strict=True)
+    mine = aligned(parts)
+    columns = zip(*(part.pieces for part in mine), strict=True)
+    return Part(tuple(combined(list(zip(factors, one, strict=True))) for one in columns), mine[0].domain)
+
+
+def aligned(parts: Sequence[Part]) -> Sequence[Part]:
+    """Return parts over one column on the values that all of them take.
+
+    A category that a model never saw is `UNSEEN` to it, if it takes such categories, whoever else knows its name.
+    """
+    if len({part.domain for part in parts}) == 1:
+        return parts
+    domains = [part.domain for part in parts]
+    known = {cell: None for domain in domains for cell in (*domain.categories_, *domain.codes_)}
+    cells = [cell for cell in known if all(_taken_as(domain, cell) is not None for domain in domains)]
+    codes = [cell for cell in cells if all(cell not in domain.categories_ for domain in domains)]
+    spans = list(domains[0].spans)
+    for domain in domains[1:]:
+        spans = [both for one in spans for other in domain.spans if (both := _both(one, other)) is not None]
+    if not cells and not spans:
+        raise AdapterError("the models that are put together take no value of a column in common")
+    ordered = {domain.categories_ for domain in domains if domain.is_ordered}
+    names = tuple(cell for cell in cells if cell not in codes)
+    is_ordered = len(ordered) == 1 and set(names) <= set(*ordered)
+    if is_ordered:
+        names = tuple(cell for cell in next(iter(ordered)) if cell in names)
+    domain = Domain(tuple(spans), names, tuple(codes), is_ordered)
+    return [_on(part, domain) for part in parts]
+
+
+def _taken_as(domain: Domain, cell: Any) -> Any:
+    """Return what a domain has a category or code for: itself, UNSEEN, or None if it does not take it."""
+    if domain.holds(cell):
+        return cell
+    return UNSEEN if cell is not MISSING and UNSEEN in domain.codes_ else None
+
+
+def _both(one: Span, other: Span) -> Span | None:
+    """Return the numbers that lie in both of two spans."""
+    lows, highs = ([end for end in ends if end is not None] for ends in ((one.low, other.low), (one.high, other.high)))
+    low, high, is_integers = max(lows, default=None), min(highs, default=None), one.is_integers or other.is_integers
+    if low is not None and high is not None:
+        return Span(None, None, is_integers).cut(low, high)
+    if is_integers:
+        low, high = None if low is None else fmpq(low.ceil()), None if high is None else fmpq(high.floor())
+    return Span(low, high, is_integers)
+
+
+def _on(part: Part, domain: Domain) -> Part:
+    """Return a part on fewer values, and on categories that it takes for unseen ones."""
+    labels = {cell: _taken_as(part.domain, cell) for cell in (*domain.categories_, *domain.codes_)}
+    if domain.spans:
+        named = {
+            cell: at for cell, at in labels.items() if not isinstance(cell, fmpq)
+        }  # numbers are places on the line
+        labelled = [_unlabelled(one).with_labels({c: one(at) for c, at in named.items()}) for one in part.pieces]
+        return Part(tuple(labelled), domain)
+    return Part(Table({cell: [one(at) for one in part.pieces] for cell, at in labels.items()}).compile(), domain)
 
 
 # --- behind other columns ---------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from suffice.adapters.pair_parts import pairs_behind
 from suffice.adapters.parts import Part, assemble, new_model
 from suffice.adapters.sklearn_bare import Bare, home_of
 from suffice.adapters.sklearn_bayes import bayes
-from suffice.adapters.sklearn_trees import ada_boost, gradient_boosting, hist_boosting
+from suffice.adapters.sklearn_trees import ada_boost, forest, gradient_boosting, hist_boosting
 from suffice.errors import AdapterError
 from suffice.numbers.exact import ZERO, rational
 from suffice.shapes import Pieces
@@ -30,9 +30,6 @@ _REFUSED: Mapping[str, str] = {
     "sklearn.gaussian_process": "compares whole rows by a kernel; use SplineTransformer(degree=1) and a linear model",
     "sklearn.kernel_ridge": "compares whole rows by a kernel; use SplineTransformer(degree=1) and Ridge",
     "sklearn.neural_network": "mixes all columns in its first layer; use suffice's NAMClassifier or NAMRegressor",
-    "sklearn.ensemble._forest": "has trees that use several columns; use HistGradientBoosting with "
-    "interaction_cst='no_interactions'",
-    "sklearn.tree": "uses several columns on one path; use HistGradientBoosting with interaction_cst='no_interactions'",
     "sklearn.dummy": "looks at no column, so there is nothing to explain",
     "sklearn.cross_decomposition": "is not read here; its coef_ and intercept_ make a LinearRegression that is",
     "sklearn.isotonic": "is a function of one column, not a model of a table",
@@ -171,6 +168,8 @@ _READERS: Mapping[str, Callable[[Any, str, Sequence[str]], Bare]] = {
     "sklearn.ensemble._hist": hist_boosting,
     "sklearn.ensemble._gb": gradient_boosting,
     "sklearn.ensemble._weight_boosting": ada_boost,
+    "sklearn.ensemble._forest": forest,
+    "sklearn.tree": forest,
 }
 
 

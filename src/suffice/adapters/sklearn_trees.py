@@ -1,6 +1,6 @@
-"""scikit-learn's boosted trees, if every path of every tree uses one column or two.
+"""scikit-learn's trees, boosted or averaged, if every path of every tree uses one column or two.
 
-`HistGradientBoosting*` compares float64 numbers. `GradientBoosting*` and `AdaBoost*` round every cell to float32 first,
+`HistGradientBoosting*` compares float64 numbers. All others round every cell to float32 first,
 so over the real numbers a jump lies halfway between two float32 numbers. All send `x <= threshold` left.
 """
 
@@ -154,15 +154,31 @@ def ada_boost(obj: Any, source: str, names: Sequence[str]) -> Bare:
     return boosted(trees, [rational(0)] * (1 if len(classes) == 2 else len(classes)), names)
 
 
-def boosted(trees: Sequence[tuple[int, Tree]], base: Sequence[Rational], names: Sequence[str]) -> Bare:
+def forest(obj: Any, source: str, names: Sequence[str]) -> Bare:
+    """Return the parts of a tree, or of the mean of several, that predicts a number; missing cells have a way too."""
+    if hasattr(obj, "classes_"):
+        raise AdapterError(
+            f"{source} compares shares of classes in leaves, which are no scores, and is not read here; use "
+            "HistGradientBoosting with max_depth 1 or 2, or with interaction_cst='no_interactions' or 'pairwise'"
+        )
+    if part(obj, "n_outputs_", source) != 1:
+        raise AdapterError(f"{source} predicts {obj.n_outputs_} targets at once; fit one model for each")
+    trees = [one.tree_ for one in getattr(obj, "estimators_", [obj])]
+    read = [(0, float32_tree(one, [rational(float(v)) / len(trees) for v in one.value[:, 0, 0]])) for one in trees]
+    return boosted(read, [rational(0)], names, takes_missing=True)
+
+
+def boosted(
+    trees: Sequence[tuple[int, Tree]], base: Sequence[Rational], names: Sequence[str], *, takes_missing: bool = False
+) -> Bare:
     """Return the parts of a sum of trees over float32 numbers."""
     found = by_feature(trees, len(base), names)
     parts = []
     for k in range(len(names)):
         steps = stair(found.alone.get(k, ()), len(base), "left")
         pieces = [float32_steps(steps.thresholds, [row[j] for row in steps.values]) for j in range(len(base))]
-        parts.append(Part(tuple(pieces)))
-    pairs = pair_shapes(found.pairs, len(base), _side, goes_below)
+        parts.append(_with_missing(pieces, steps.missing) if takes_missing else Part(tuple(pieces)))
+    pairs = pair_shapes(found.pairs, len(base), _side_with_missing if takes_missing else _side, goes_below)
     intercept = [a + b for a, b in zip(base, found.constant, strict=True)]
     return Bare(parts, intercept, pairs=[Term(two, shape) for two, shape in pairs.items()])
 
@@ -172,6 +188,11 @@ def _side(feature: int, splits: Sequence[Split]) -> Side:
     return Side(float32_bins(thresholds, []), [-np.inf, *thresholds])
 
 
+def _side_with_missing(feature: int, splits: Sequence[Split]) -> Side:
+    thresholds = sorted({split.threshold for split in splits})
+    return Side(float32_bins(thresholds, [MISSING]), [-np.inf, *thresholds, np.nan])
+
+
 def float32_tree(tree: Any, values: Sequence[Rational]) -> Tree:
     """Return a tree with what it adds at each node, were that a leaf."""
 
@@ -179,7 +200,8 @@ def float32_tree(tree: Any, values: Sequence[Rational]) -> Tree:
         if tree.children_left[at] < 0:
             return Leaf(values[at])
         left, right = read(int(tree.children_left[at])), read(int(tree.children_right[at]))
-        return Split(int(tree.feature[at]), _first_right(float(tree.threshold[at])), True, left, right)
+        goes_left = bool(tree.missing_go_to_left[at])
+        return Split(int(tree.feature[at]), _first_right(float(tree.threshold[at])), goes_left, left, right)
 
     return read(0)
 

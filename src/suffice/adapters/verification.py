@@ -27,7 +27,7 @@ from suffice.adapters.probes import probes
 from suffice.errors import AdapterError, RowError
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
-from suffice.model.domain import Domain
+from suffice.model.domain import Domain, format_value
 from suffice.numbers.enclosure import FIRST_BITS, middle
 from suffice.numbers.exact import nearest_float
 from suffice.numbers.values import Value
@@ -65,7 +65,12 @@ _LABELS = "all of them are 0 or 1, as labels are: give scores or probabilities"
 _NONE = ", or a step that fills NaN and not None: write missing cells as NaN"
 
 
-def verify(draft: Draft, reference: Any = None, domains: Sequence[Domain] | None = None) -> Check:
+def verify(
+    draft: Draft,
+    reference: Any = None,
+    domains: Sequence[Domain] | None = None,
+    read: Sequence[Row] | None = None,
+) -> Check:
     """Compare a draft with its original, and with the user's reference.
 
     Parameters
@@ -74,6 +79,8 @@ def verify(draft: Draft, reference: Any = None, domains: Sequence[Domain] | None
         Predictions are scores (logits, raw margins), probabilities, or what the original predicts of a regression.
     domains : sequence of Domain, optional
         Where rows of our own are drawn from. Default: wherever the draft has a score.
+    read : sequence of Row, optional
+        The rows of the reference, where they were read before: thousands of columns take seconds.
 
     Raises
     ------
@@ -83,7 +90,9 @@ def verify(draft: Draft, reference: Any = None, domains: Sequence[Domain] | None
     """
     compiled = Compiled(draft.model)
     rows, predictions = split(reference)
-    own = [] if rows is None and predictions is None else read_rows(draft.model, rows)
+    own = read
+    if own is None:
+        own = [] if rows is None and predictions is None else read_rows(draft.model, rows)
     checks = []
     if predictions is not None:
         predicts = draft.predicts or draft.link
@@ -303,7 +312,7 @@ def _scale(draft: Draft) -> str:
     """Return a hint where scores and predictions are on different scales."""
     if "exp" in (draft.link, draft.predicts):
         return " (its link is the logarithm: a score is the logarithm of what it predicts)"
-    return " (a score is the logit, the raw score times sigmoid)" if draft.is_scaled else ""
+    return f" (a score is the raw score times {format_value(draft.raw)})" if draft.raw != 1 else ""
 
 
 def _check_is_function(

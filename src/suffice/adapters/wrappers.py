@@ -104,7 +104,13 @@ def _on_curve(obj: Any, live: Live, table: Callable[[Any], Any], curve: Callable
         scores, whole = np.ravel(live(rows)), np.ravel(obj.predict(table(rows)))
         with np.errstate(all="ignore"):
             is_same = np.isclose(np.asarray(curve(scores)), whole, rtol=1e-12, atol=0, equal_nan=True)
-        return np.where(is_same, scores, np.inf)
+        if not is_same.all():
+            row = int(np.argmin(is_same))
+            raise AdapterError(
+                f"the {type(obj).__name__} predicts {whole[row]:.6g} where the score {scores[row]:.6g} alone gives "
+                f"{float(np.ravel(curve(scores[row]))[0]):.6g}: it has a predict of its own; convert the model inside"
+            )
+        return scores
 
     return answers
 

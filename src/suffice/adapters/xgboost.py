@@ -215,7 +215,7 @@ def _linear(
     table = [[rational(float(weight)) for weight in row] for row in weights.reshape(count + 1, outputs)]
     missing: dict[Any, Any] = {MISSING: [ZERO] * outputs}
     shapes = [to_shape([Pieces.affine(weight, ZERO) for weight in row], missing) for row in table[:-1]]
-    base = _base(facts["base_score"], outputs, link)
+    base = _base(facts["base_score"], outputs, link)[:1] * outputs  # of several, gblinear adds the first to every score
     domain = Domain.reals() | Domain.codes(MISSING)
     return AdditiveModel(
         shapes,
@@ -241,6 +241,11 @@ def _booster(learner: Mapping[str, Any], source: str) -> tuple[Mapping[str, Any]
 
 
 def _tree(tree: Mapping[str, Any], share: Rational, source: str) -> Tree:
+    if int(tree.get("tree_param", {}).get("size_leaf_vector", 1)) > 1:
+        raise AdapterError(
+            f"{source} has trees with a score for each class in every leaf, which are not read; fit it with "
+            "multi_strategy='one_output_per_tree'"
+        )
     sets = _sets(tree)
     left, right = tree["left_children"], tree["right_children"]
     conditions = np.array(tree["split_conditions"], dtype=np.float32).tolist()
