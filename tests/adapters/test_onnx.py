@@ -311,7 +311,7 @@ def test_labels_of_a_classifier_of_scikit_learn_are_compared(names):
 def test_a_wide_graph_is_read_in_one_pass():
     """Every part of the sum is looked at a few times, not once for each column."""
     from suffice.adapters.onnx import _column_shapes
-    from suffice.adapters.onnx_operations import Sum
+    from suffice.adapters.onnx_rows import Sum
 
     class Parts(tuple):
         looked = 0

@@ -15,7 +15,8 @@ import numpy as np
 
 from suffice.adapters import onnx_pipelines
 from suffice.adapters.draft import FLOAT32, MOST_UNNAMED, Draft, Link, Options, name_features
-from suffice.adapters.onnx_operations import OPERATIONS, Chain, Row, Sum, Tensor, as_sum, check_size, linear, plus
+from suffice.adapters.onnx_operations import OPERATIONS
+from suffice.adapters.onnx_rows import Chain, Row, Sum, Tensor, as_sum, check_size, linear, plus
 from suffice.adapters.onnx_running import DOMAINS, check_contained, done_to, is_told, labels, live, one_table
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel

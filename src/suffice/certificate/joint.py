@@ -13,10 +13,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from suffice.certificate.document import Certificate, PathLike, write
-from suffice.certificate.messages import Close, Proof, Sender, Written, fits
+from suffice.certificate.messages import Close, Proof, Sender, fits
 from suffice.certificate.scenarios import ScenarioTree
 from suffice.certificate.trees import change_tree
 from suffice.certificate.witnesses import NOTHING, Ordered, place_document, total
+from suffice.certificate.written_messages import Written
 from suffice.core.case import Case, landscape_of
 from suffice.core.constraint import Constraint
 from suffice.core.ground import Ground

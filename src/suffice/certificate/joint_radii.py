@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from suffice.certificate.document import Certificate, PathLike, beyond, radius_text
 from suffice.certificate.joint import certify_contrast, enough, in_time, no_cheaper, sides, touched, unchanged, written
-from suffice.certificate.messages import Written
 from suffice.certificate.witnesses import place_document
+from suffice.certificate.written_messages import Written
 from suffice.core.case import Case
 from suffice.core.extent import Extent
 from suffice.core.joint import Joint

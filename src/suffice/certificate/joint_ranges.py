@@ -13,8 +13,9 @@ from dataclasses import replace
 from flint import fmpq
 
 from suffice.certificate.joint import in_time, sides, touched
-from suffice.certificate.messages import Sender, Written, fits
+from suffice.certificate.messages import Sender, fits
 from suffice.certificate.witnesses import place_document
+from suffice.certificate.written_messages import Written
 from suffice.core.case import Case
 from suffice.core.ground import Ground
 from suffice.core.joint import Joint
