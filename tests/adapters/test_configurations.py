@@ -8,6 +8,7 @@ from peers import note_attack
 import suffice
 
 MODULES = {"interpret-core": "interpret", "scikit-learn": "sklearn", "xgboost-cpu": "xgboost"}
+ALSO_NEEDED = {"interpret's APLRClassifier": "aplr"}
 
 
 def test_the_list_is_as_long_as_it_says_and_has_nothing_twice():
@@ -19,6 +20,9 @@ def test_the_list_is_as_long_as_it_says_and_has_nothing_twice():
 @pytest.mark.filterwarnings("ignore")
 def test_a_common_configuration(one: Configuration):
     pytest.importorskip(MODULES.get(one.package, one.package), reason=f"{one.package} is not installed")
+    also = ALSO_NEEDED.get(one.name)
+    if also:
+        pytest.importorskip(also, reason=f"{also} is not installed")
     original = one.fit()
     if one.refused:
         with pytest.raises(suffice.AdapterError, match=one.refused) as error:

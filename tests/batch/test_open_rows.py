@@ -174,7 +174,7 @@ SCRIPT = """
     make = open_rows.subprocess.Popen
     def start(*given, **named):
         process = make(*given, **named)
-        print(process.pid, flush=True)
+        print(f"{process.pid}\\n", end="", flush=True)  # at once: threads start processes side by side
         return process
     open_rows.subprocess.Popen = start
     step = suffice.Steps(["1/3", 1, 2], [0, 1, 2, 4])
