@@ -264,7 +264,7 @@ def verifier_of(name):
     if name == "marabou":
         from suffice.paper.verifiers.marabou import MarabouVerifier
 
-        return MarabouVerifier()
+        return MarabouVerifier(tiny=MARABOU_TINY)
     if name in ("lirpa", "abcrown"):
         from suffice.paper.verifiers import lirpa
 
@@ -280,5 +280,8 @@ def verifier_of(name):
     return kinds[name]()
 
 
+# Marabou misjudges networks with weights smaller than about this. They are left out, which costs some 3e-4 a network.
+MARABOU_TINY = 1e-4
+
 # What a verifier can tell apart: δ of the sorting. Float32 means nothing below about 1e-7.
-PRECISION = {"abcrown": 1e-4, "lirpa": 1e-5, "marabou": 1e-4, "vnnlib": 1e-4}
+PRECISION = {"abcrown": 1e-4, "lirpa": 1e-5, "marabou": 2e-3, "vnnlib": 1e-4}

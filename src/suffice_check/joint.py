@@ -220,7 +220,10 @@ class Bounds:
         pieces = part.shape.pieces(cell.low.value, cell.high.value)
         around = (pieces.cells[2 * k : 2 * k + 3] for k in range(len(pieces.knots)))
         bent = [t for t, lines in zip(pieces.knots, around, strict=True) if lines.count(lines[0]) < 3]
-        is_curved = any(any(map(any, line.more)) for line in pieces.cells if line is not None)
+        # Pieces that end before the cell, or begin after it, may be there as well: they are none of its.
+        first, last = bisect_right(pieces.knots, cell.low.value), bisect_left(pieces.knots, cell.high.value)
+        met = pieces.cells[2 * first : 2 * last + 1 : 2]
+        is_curved = any(any(map(any, line.more)) for line in met if line is not None)
         inner = bent[bisect_right(bent, cell.low.value) : bisect_left(bent, cell.high.value)]
         between = [(a, b) for a, b in pairwise([cell.low.value, *inner, cell.high.value]) if a < b]
         # On lines, what is only approached is approached by the sum as well, or is a value in between.

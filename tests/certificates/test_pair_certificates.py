@@ -3,6 +3,8 @@
 import copy
 import json
 import random
+import subprocess
+import sys
 from fractions import Fraction
 from itertools import combinations
 
@@ -471,3 +473,37 @@ def test_a_limit_that_no_number_of_the_cell_attains_is_a_label(bend):
     assert not explainer.sufficiency([-1, 1], ["y"], "inf", claim=AtLeast(0))
     with pytest.raises(suffice_check.RejectedError, match="sufficiency"):
         suffice_check.check(explainer.compiled.content, json.dumps(document).encode())
+
+
+def test_the_order_of_certificates_changes_no_verdict(tmp_path):
+    """What the checker remembers of a wider region is no part of a narrower one: a curve there bends nothing here."""
+    own = suffice.PiecewisePolynomial([0, 2], [[0, 0, 1], [4, -2], [5]])  # x², 4 - 2x, 5
+    line = suffice.PiecewisePolynomial([], [[0, 1]])
+    features = [
+        suffice.Feature("x", suffice.Domain.interval(-3, 3)),
+        suffice.Feature("y", suffice.Domain.interval(0, 1)),
+    ]
+    pairs = {("x", "y"): suffice.Product(line, line)}
+    model = suffice.AdditiveModel([own, line], 0, "binary", features, pairs=pairs, ties="negative")
+    explainer = suffice.Explainer(model)
+    narrow = explainer.sufficiency(["3/2", 0], [], {"x": "3/4", "y": 1}, unit="raw").certificate()
+    wide = explainer.sufficiency(["3/2", 0], [], "inf", claim=suffice.AtLeast(-100)).certificate()
+    model.save(tmp_path / "model.safetensors")
+    narrow.save(tmp_path / "narrow.json")
+    wide.save(tmp_path / "wide.json")
+    for order in (["narrow.json", "wide.json"], ["wide.json", "narrow.json"]):
+        command = [sys.executable, "-m", "suffice_check", "model.safetensors", *order]
+        assert subprocess.run(command, cwd=tmp_path, capture_output=True).returncode == 0
+
+
+def test_a_product_of_nothing_beside_a_curve_is_refused_with_its_reason():
+    line, zero = (suffice.PiecewisePolynomial([], [[0, slope]]) for slope in (1, 0))
+    square = suffice.PiecewisePolynomial([], [[0, 0, 1]])
+    features = [suffice.Feature(name, suffice.Domain.interval(-1, 1)) for name in "xy"]
+    model = suffice.AdditiveModel(
+        [square, line], 3, "binary", features, pairs={("x", "y"): suffice.Product(zero, line)}
+    )
+    why = suffice.Explainer(model).explain([1, 1], 1, unit="raw")
+    assert why.status is suffice.Status.PROVEN
+    with pytest.raises(suffice.CertificateError, match="all 0"):
+        why.certificate()

@@ -84,6 +84,11 @@ def closely(function: Callable[Concatenate[Case, P], Certificate]) -> Callable[C
                 "there are no certificates where a network has too many pieces to be tabulated over the region; the "
                 "answer is proven, but only this library can check it; raise max_pieces or make the radius smaller"
             )
+        if case.compiled.is_curved and case.model.pairs and not case.compiled.pairs:
+            raise CertificateError(
+                "there are no certificates where curves stand beside terms over two features that are all 0; leave "
+                "these terms out of the model; the answer is proven, but only this library can check it"
+            )
         while True:
             try:
                 return _accepted(case, function(case, *args, **kwargs))
