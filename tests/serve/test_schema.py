@@ -56,6 +56,14 @@ def trial(path, method):
     return answers_are_as_described
 
 
+def test_a_certificate_without_a_kind_is_described_as_one_of_an_explanation():
+    described = body_validator("/v1/certificate", "POST")
+    row = {"age": "0", "colour": "red", "income": "0", "months": 0}
+    assert described.is_valid({"row": row})
+    assert described.is_valid({"row": row, "of": "contrast"})
+    assert not described.is_valid({"row": row, "nonsense": 1})
+
+
 for at, methods in DESCRIPTION["paths"].items():
     for verb in methods:
         if at != "/v1/report":  # it takes the same questions, and a second for its pictures

@@ -209,7 +209,8 @@ EXPLAIN = ASKED["explain"]
 
 
 def _certificate_body(name: str) -> type[Body]:
-    of = (Literal[name], Field(default=name, description="What the certificate is of."))
+    # Without the field it is of an explanation: the others must have it, or a body would fit several descriptions.
+    of = (Literal[name], Field(default=name if name == "explain" else ..., description="What the certificate is of."))
     limit = {"limit": _LISTED["limit"]} if name == "explanations" else {}
     return ASKED[name].body_with({"of": of, **limit}, f"{name.capitalize()}Certificate")
 
