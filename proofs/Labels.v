@@ -294,15 +294,9 @@ Theorem integers_have_labels i (some : place -> Prop) number_of v first last s o
   own i (at_value v) = of_real (s * number_of (at_value v) + o) ->
   own i first = of_real (s * number_of first + o) -> own i last = of_real (s * number_of last + o) -> has_label i v.
 Proof.
-  intros I N Lf Ll A Sv Sf Sl X Ov Of Ol z. destruct (pair_fall_affine i some number_of z A) as [s' [o' H]].
-  assert (Best : exists p, (p = first \/ p = last) /\
-    (s + s') * number_of (at_value v) <= (s + s') * number_of p).
-  { destruct (Rle_or_lt (s + s') 0); [exists first | exists last]; (split; [auto | nra]). }
-  destruct Best as [p [P F]].
-  assert (Q : label i p /\ some p /\ own i p = of_real (s * number_of p + o)) by (destruct P; subst; auto).
-  destruct Q as [Lp [Sp Op]]. exists p. split; [exact Lp | split; [intros E; contradiction|]].
-  rewrite !place_fall_moved by exact I. apply plus_le; [|apply le_refl].
-  rewrite (H _ Sv), (H _ Sp), Ov, Op. clear - F. unfold le, plus, of_real; simpl. lra.
+  intros I N Lf Ll A Sv Sf Sl X Ov Of Ol.
+  apply (line_has_labels i some number_of v first last s o); try assumption;
+    [rewrite Ov | rewrite Of | rewrite Ol]; apply le_refl.
 Qed.
 
 (** * Messages between labels *)

@@ -435,7 +435,7 @@ def _shown(verdict, free, value, note):
 
 def _stage(note):
     """Return what a verifier says of how it came to a verdict, without the numbers of a single query."""
-    return re.sub(r"\(.*\)|\d[\d.e+-]*", "", note).strip() or "-"
+    return " ".join(re.sub(r"\(.*?\)|after .*", "", note).split()) or "-"
 
 
 def _by_stage(queries):

@@ -125,7 +125,10 @@ class Setting:
     def claim(self, place):
         """Return what is claimed of a row, given by its place."""
         problem = self.model.problem
-        score = lambda: problem.scores(read_row(problem.model, self.rows[place]))[0]  # noqa: E731
+
+        def score():
+            return problem.scores(read_row(problem.model, self.rows[place]))[0]
+
         return CLAIMS[self.benchmark.claim](score, self.delta)
 
     @property

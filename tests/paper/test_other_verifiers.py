@@ -12,7 +12,7 @@ import pytest
 from paper_cases import random_network, vees
 
 import suffice
-from suffice.numbers.exact import rational
+from suffice.numbers.exact import nearest_float, rational
 from suffice.paper import ExactVerifier, Minimality, Problem, Trust, Verdict, VerifierError, cardinally_minimal
 from suffice.paper.verifiers import lirpa, marabou, vnnlib
 from suffice.paper.verifiers.isolated import Isolated
@@ -245,3 +245,16 @@ def test_a_command_must_say_where_files_go():
     pytest.importorskip("onnx", reason="onnx is not installed")
     with pytest.raises(VerifierError, match=r"lacks \{result\}"):
         vnnlib.CommandVerifier("tool {onnx} {vnnlib}")
+
+
+def test_the_module_of_a_joint_query_is_its_left_side():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    networks, lowest = three_networks()
+    model = suffice.AdditiveModel(networks, -sum(lowest), "regression")
+    (query,) = Problem(model).instance([0] * 3, radius=1, claim=suffice.AtLeast(0)).sides
+    module = lirpa.joint_module(query, torch.float64)
+    for point in ([0.0, 0.0, 0.0], [0.5, -1.0, 0.25], [-0.75, 1.0, 1.0]):
+        exact = query.at([rational(value) for value in point])
+        assert module(torch.tensor([point], dtype=torch.float64)).item() == pytest.approx(
+            nearest_float(exact), abs=1e-9
+        )

@@ -189,7 +189,7 @@ def _same(given: Sequence[Tensor | None], _: Mapping[str, Any]) -> Tensor:
 
 def _selu(given: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> SmoothFunction:
     usual = {"alpha": 1.6732632423543772, "gamma": 1.0507009873554805}
-    if any(abs(attributes.get(name, value) - value) > 1e-6 for name, value in usual.items()):
+    if any(np.float32(attributes.get(name, value)) != np.float32(value) for name, value in usual.items()):
         raise AdapterError("it has another alpha or gamma than usual")
     return SmoothFunction("selu")
 

@@ -87,7 +87,7 @@ def closely(function: Callable[Concatenate[Case, P], Certificate]) -> Callable[C
         if case.compiled.is_curved and case.model.pairs and not case.compiled.pairs:
             raise CertificateError(
                 "there are no certificates where curves stand beside terms over two features that are all 0; leave "
-                "these terms out of the model; the answer is proven, but only this library can check it"
+                "these terms out of the model, or have only this library check the answer"
             )
         while True:
             try:
