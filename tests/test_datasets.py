@@ -27,6 +27,14 @@ TABLES = [
     ("compas", "compas_two_years", NOT_COMPAS, 3, 3, {"no": 3363, "yes": 2809}),
     ("adult", "adult", "fnlwgt income split", 5, 8, {"<=50K": 37155, ">50K": 11687}),
     ("dry_bean", "dry_bean", "Class", 16, 0, BEANS),
+    (
+        "credit_default",
+        "credit_default_taiwan",
+        "default.payment.next.month",
+        20,
+        3,
+        {"no": 23364, "yes": 6636},
+    ),
     ("cdc_diabetes", "cdc_diabetes_brfss2015", "Diabetes_binary", 21, 0, {"no": 218334, "yes": 35346}),
 ]
 
@@ -345,7 +353,7 @@ def test_without_a_network_the_way_out_is_a_path(monkeypatch, name, error):
         load(name)
 
 
-@pytest.mark.parametrize("name", ["compas", "dry_bean", "cdc_diabetes"])
+@pytest.mark.parametrize("name", ["compas", "dry_bean", "credit_default", "cdc_diabetes"])
 def test_what_openml_does_not_have_needs_a_path(name):
     with pytest.raises(
         DataError, match=rf"{name} cannot be fetched, as no OpenML id .*; pass the path of {name}\w*\.csv"

@@ -88,6 +88,9 @@ _DRY_BEAN = """Area Perimeter MajorAxisLength MinorAxisLength AspectRation Eccen
 _CDC = """HighBP HighChol CholCheck BMI Smoker Stroke HeartDiseaseorAttack PhysActivity Fruits Veggies HvyAlcoholConsump
     AnyHealthcare NoDocbcCost GenHlth MentHlth PhysHlth DiffWalk Sex Age Education Income"""
 
+_CREDIT_DEFAULT = """LIMIT_BAL SEX* EDUCATION* MARRIAGE* AGE PAY_0 PAY_2 PAY_3 PAY_4 PAY_5 PAY_6 BILL_AMT1 BILL_AMT2
+    BILL_AMT3 BILL_AMT4 BILL_AMT5 BILL_AMT6 PAY_AMT1 PAY_AMT2 PAY_AMT3 PAY_AMT4 PAY_AMT5 PAY_AMT6"""
+
 _NO_YES = ("no", "yes")  # 0 and 1 in the files
 _BEANS = ("BARBUNYA", "BOMBAY", "CALI", "DERMASON", "HOROZ", "SEKER", "SIRA")
 _KEPT_BY = ("days_b_screening_arrest", "is_recid", "score_text")
@@ -98,6 +101,15 @@ _SOURCES = (
     _Source("california_housing", "california_housing", 20_640, 537, _HOUSES, "median_house_value"),
     _Source("adult", "adult", 48_842, 1590, _ADULT, "income", ("<=50K", ">50K")),
     _Source("dry_bean", "dry_bean", 13_611, None, _DRY_BEAN, "Class", _BEANS),
+    _Source(
+        "credit_default",
+        "credit_default_taiwan",
+        30_000,
+        None,
+        _CREDIT_DEFAULT,
+        "default.payment.next.month",
+        _NO_YES,
+    ),
     _Source("cdc_diabetes", "cdc_diabetes_brfss2015", 253_680, None, _CDC, "Diabetes_binary", _NO_YES),
 )
 _BY_NAME = {source.name: source for source in _SOURCES}
@@ -217,6 +229,19 @@ def load_dry_bean(path: Location | None = None) -> Dataset:
         A CSV file, or a folder that holds dry_bean.csv(.gz). No OpenML id is known.
     """
     return _load("dry_bean", path)
+
+
+def load_credit_default(path: Location | None = None) -> Dataset:
+    """Load Default of Credit Card Clients (Yeh and Lien 2009): 30,000 clients in Taiwan, 23 features, a default next?
+
+    Sex, education and marriage are codes, and so categories; `PAY_0` to `PAY_6` count months of delay: numbers.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A CSV file, or a folder that holds credit_default_taiwan.csv(.gz). No OpenML id is known.
+    """
+    return _load("credit_default", path)
 
 
 def load_cdc_diabetes(path: Location | None = None) -> Dataset:
