@@ -137,7 +137,7 @@ def exact_cubics(function: Function, parts: Sequence[Stretch]) -> list[Cubic]:
     """Return the polynomials of a function that is made of them."""
     curve, found = curved_form(function), []
     for low, high, ease in parts:
-        one, center = curve.polynomials[curve.segment_after(low)], rational(nearest_float((low + high) / 2))
+        one, center = curve.polynomials[curve.segment_after(low)], _middle(low, high)
         moved = one(fmpq_poly([center, 1]))
         terms = moved[0], moved[1], moved[2], moved[3]
         near = [nearest_float(term) for term in terms]
@@ -150,6 +150,12 @@ def exact_cubics(function: Function, parts: Sequence[Stretch]) -> list[Cubic]:
             terms = rational(near[0]), rational(near[1]), rational(near[2]), rational(near[3])
         found.append(Cubic(low, high, center, terms, off, ease))
     return found
+
+
+def _middle(low: Rational, high: Rational) -> Rational:
+    """Return the float nearest to the middle of a stretch; the middle itself where that is too large for floats."""
+    near = nearest_float((low + high) / 2)
+    return rational(near) if abs(near) < MOST else (low + high) / 2
 
 
 class SmoothCells:
