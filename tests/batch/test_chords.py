@@ -383,3 +383,17 @@ def test_errors_of_a_combination_add_up():
     assert both.between(at, at).tolist() == [3.0, 3.0, 2.0, 0.0]
     assert both.pieces(fmpq(0)) == -1
     assert both.labels == {"a": 3.0}
+
+
+@pytest.mark.parametrize("activation", ["elu", "gelu", "softplus", "tanh"])
+def test_steep_networks_have_chords_though_exponentials_vanish(activation):
+    # exp(-10^8) and erfc(10^8) as rationals would have millions of digits, or more than memory has room for.
+    weights, biases = [[[1e8], [-3e7]], [[1.0, 2.0]]], [[0.5, 1.0], [0.0]]
+    (curve,) = SmoothNetwork(weights, biases, activation).compile()
+    plain = PlainNetwork(weights, biases, [activation])
+    (chord,) = chords_of([curve], [Domain.interval(-2, 3)], [rational(0.5)])
+    for at in (Fraction(-2), Fraction(-1, 3), Fraction(0), Fraction(1, 10**8), Fraction(5, 2)):
+        value = exactly(plain, at)
+        assert abs(fraction(chord.pieces(rational(at))) - value) <= allowed(chord, at) + CLOSE * 10**9
+        enclosed = curve.value(rational(at), 40)
+        assert fraction(enclosed.low) - CLOSE * 10**9 <= value <= fraction(enclosed.high) + CLOSE * 10**9

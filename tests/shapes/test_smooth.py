@@ -468,3 +468,14 @@ def test_a_value_may_be_given_where_a_function_has_none():
     (curve,) = Table({0: 5}, otherwise=-1 * Smooth("log")).compile()
     found = curve.lowpoint(rational(0), rational(2), 40)
     assert abs(float(found.high) + np.log(2)) < 1e-9
+
+
+@pytest.mark.parametrize("at", ["1e9", "1e17", "-1e9", "-1e17"])
+def test_exponentials_that_no_memory_can_hold_are_not_written_down(at):
+    (curve,) = (Smooth("exp") + Smooth("gelu")).compile()
+    if rational(at) > 0:
+        with pytest.raises(ModelError):
+            curve.value(rational(at), 64)
+        return
+    found = curve.value(rational(at), 64)
+    assert found.low <= 0 <= found.high < found.low + fmpq(1, 2**1000)

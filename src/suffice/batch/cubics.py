@@ -18,7 +18,7 @@ from typing import NamedTuple
 from flint import arb, fmpq, fmpq_poly
 
 from suffice.model.domain import Domain
-from suffice.numbers.enclosure import dyadic, of_ball, working
+from suffice.numbers.enclosure import dyadic, of_ball, trimmed, working
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
 from suffice.shapes.chains import Chains
 from suffice.shapes.curves import Curves, curved_form
@@ -190,11 +190,11 @@ class SmoothCells:
         jet, half = self.chains.jet(low, high), (high - low) / 2
         best = Cubic(low, high, low + half, (ZERO,) * 4, None, ease)
         # Of the orders at which the rest is known the one with the closest polynomial: near a corner there is no third.
-        known = list(takewhile(arb.is_finite, jet.middle))
+        known = list(takewhile(arb.is_finite, map(trimmed, jet.middle)))
         near = [dyadic(ball.mid()) for ball in known]
         away = [dyadic(ball.rad()) * half**k for k, ball in enumerate(known)]
         for order in range(min(len(known), TERMS - 1), -1, -1):
-            rest = jet.cell[order]
+            rest = trimmed(jet.cell[order])
             if not rest.is_finite():
                 continue
             off = sum(away[:order], dyadic(rest.rad()) * half**order)
