@@ -169,7 +169,7 @@ class Drawn:
 
     def __init__(self, rng, outputs, size, radius):
         self.radius, self.codes, self.is_whole = Fraction(radius), {}, False
-        kind = rng.choice(["curve", "curve", "curve", "rising", "network"]) if outputs == 1 else "curve"
+        kind = rng.choice([*["curve"] * 5, *["rising"] * 3, "network"]) if outputs == 1 else "curve"
         if kind == "curve":
             knots, lists, _ = drawn_curve(rng, outputs, size)
             self.domain, self.spans, self.is_whole = drawn_domain(rng)
@@ -360,7 +360,7 @@ def attack(seed, count):
         found = result.fixed_of(k), result.statuses[k]
         assert found == (why.fixed, why.status.value), (seed, k, found, why.fixed, why.status)
         told[why.status.value] += 1
-        if not isinstance(why.margin, suffice.numbers.enclosure.Enclosure):
+        if all(isinstance(one.plain, Curve) for one in drawn):  # else what a row alone tells is rounded itself
             assert is_near(result.margins[k], result.margin_errors[k], why.margin), (seed, k, "margin")
         if model.classes:
             assert result.predictions[k] == why.prediction, (seed, k)
