@@ -1,6 +1,6 @@
 """Tables of curved and smooth shapes against rows alone, and both against evaluation by another method.
 
-    python benchmarks/curve_attack.py [--models 1000] [--rows 20] [--seed 0]
+    python benchmarks/curve_attack.py [--models 1000] [--rows 20] [--seed 0] [--seconds 3600]
 
 Models are drawn to be awkward: cubics with jumps, double roots and pieces that are lines or constant, sizes from 1e-9
 to 1e6 beside offsets of 1e9, knots that are no floats; functions by name, saturated and steep networks in float32; the
@@ -378,10 +378,13 @@ def main() -> None:
     parser.add_argument("--models", type=int, default=1_000)
     parser.add_argument("--rows", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=inf, help="begin no further model after so long")
     asked = parser.parse_args()
     run._WORTH_ROWS = 0  # tables however few rows there are
-    began, total, wrong = time.process_time(), Counter(), 0
+    began, until, total, wrong = time.process_time(), time.monotonic() + asked.seconds, Counter(), 0
     for seed in range(asked.seed, asked.seed + asked.models):
+        if time.monotonic() > until:
+            break
         try:
             total += attack(seed, asked.rows)
         except Exception as error:  # the rest is told, too
