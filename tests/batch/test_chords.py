@@ -70,6 +70,9 @@ DOMAINS = [
     Domain.interval(-2, -1) | Domain.interval("1/3", 3) | Domain.points(5, "16/3"),
     Domain.integers(-3, 4),
     Domain.interval(-1, 1) | Domain.interval(0, float("inf")),
+    Domain.interval(-3, 4) | Domain.points("1/3", 0.7),
+    Domain.integers(-3) | Domain.codes(0.5, 3.5, 100.5),
+    Domain.interval(float("-inf"), -4) | Domain.interval(4),
 ]
 
 
@@ -82,6 +85,36 @@ def places(rng, chord, domain):
     found += [Fraction(float(at)) for at in found] + [Fraction(rng.randint(-3, 4)) for _ in range(3)]
     found += [Fraction(rng.choice([-1, 1]) * 10 ** rng.randint(1, 8)) for _ in range(4)]
     return [at for at in found if rational(at) in domain]
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Domain.interval(-1, 12) | Domain.points(5, "16/3"),  # single numbers among others
+        Domain.integers(-1, 12) | Domain.codes(5.5),
+        Domain.integers(12) | Domain.codes(50.5),  # where the function is a line
+        Domain.interval(float("-inf"), -1) | Domain.interval(20),  # nothing but two lines
+        Domain.interval(float("-inf"), -1) | Domain.interval("21/2", 11) | Domain.codes(10.25) | Domain.interval(20),
+    ],
+    ids=str,
+)
+def test_single_numbers_and_gaps_leave_the_line_as_near_as_is_said(domain):
+    knots, each = [3, 10], [[0, 1], [0, 1, 1], [5, -2]]
+    plain = PlainCurve(knots, each)
+    (chord,) = chords_of(PiecewisePolynomial(knots, each).compile(), [domain], [rational(0.5)])
+    numbers = [Fraction(k, 12) for k in range(-60, 300)] + [Fraction(101, 2), Fraction(1000), Fraction(-1000)]
+    for at in numbers:
+        if domain.holds(rational(at)):
+            assert abs(fraction(chord.pieces(rational(at))) - plain(at)) <= allowed(chord, at)
+
+
+def test_errors_of_a_combination_hold_however_far_out():
+    # Halves of huge numbers are cut to 2^1000, and must not be taken for numbers of another stretch.
+    line = PiecewiseLinear([0], [0]).compile()[0]
+    ends = np.array([2.0**1001, 2.0**1002])
+    one = Chord(line, ends[:1], ends[1:], np.array([3.0]), {})
+    both = Chord.combined([(1, one), (-1, one)])
+    assert both.between(ends, ends).tolist() == [6.0, 6.0]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -304,6 +337,29 @@ def test_ties_of_curves_are_left_to_exact_arithmetic():
     assert result.was_exact.tolist()[:1] == [True]
 
 
+@pytest.mark.usefixtures("_tables_at_once")
+@pytest.mark.parametrize("knot", ["1e305", "1e400"])
+def test_numbers_too_large_for_tables_leave_all_rows_to_exact_arithmetic(knot):
+    large = PiecewisePolynomial([knot], [[0, 0, 1], [0, 1]])
+    features = [
+        Feature("x0", Domain.interval(0, rational(knot) * 2) | Domain.codes(MISSING)),
+        Feature("x1", Domain.interval(-4, 4)),
+    ]
+    shapes = [Table({MISSING: 1}, otherwise=large), PiecewisePolynomial([], [[0, 0, 3]])]
+    explainer = Explainer(AdditiveModel(shapes, -2, features=features))
+    result = assert_same_as_alone(explainer, explainer.question(0.5, unit="raw"), [[None, 1], [0.5, 1], [1e9, 0.25]])
+    assert result.was_exact.all()
+
+
+@pytest.mark.usefixtures("_tables_at_once")
+def test_a_single_number_among_others_does_not_change_answers_beside_it():
+    features = [Feature("x0", Domain.interval(0, 10) | Domain.points(5)), Feature("x1", Domain.interval(-4, 4))]
+    shapes = [PiecewisePolynomial([], [[0, 0, 1]]), PiecewisePolynomial([], [[0, 0, -1]])]
+    explainer = Explainer(AdditiveModel(shapes, -25, features=features))
+    rows = [[5 + k / 1000, k / 60] for k in range(1, 60)]
+    assert_same_as_alone(explainer, explainer.question(0.01, unit="raw"), rows, 0.5)
+
+
 def test_few_rows_go_alone_whatever_was_asked_before():
     square = PiecewisePolynomial([], [[0, 0, 1]])
     features = [Feature(f"x{i}", Domain.interval(-4, 4), deviation=1) for i in range(2)]
@@ -327,3 +383,17 @@ def test_errors_of_a_combination_add_up():
     assert both.between(at, at).tolist() == [3.0, 3.0, 2.0, 0.0]
     assert both.pieces(fmpq(0)) == -1
     assert both.labels == {"a": 3.0}
+
+
+@pytest.mark.parametrize("activation", ["elu", "gelu", "softplus", "tanh"])
+def test_steep_networks_have_chords_though_exponentials_vanish(activation):
+    # exp(-10^8) and erfc(10^8) as rationals would have millions of digits, or more than memory has room for.
+    weights, biases = [[[1e8], [-3e7]], [[1.0, 2.0]]], [[0.5, 1.0], [0.0]]
+    (curve,) = SmoothNetwork(weights, biases, activation).compile()
+    plain = PlainNetwork(weights, biases, [activation])
+    (chord,) = chords_of([curve], [Domain.interval(-2, 3)], [rational(0.5)])
+    for at in (Fraction(-2), Fraction(-1, 3), Fraction(0), Fraction(1, 10**8), Fraction(5, 2)):
+        value = exactly(plain, at)
+        assert abs(fraction(chord.pieces(rational(at))) - value) <= allowed(chord, at) + CLOSE * 10**9
+        enclosed = curve.value(rational(at), 40)
+        assert fraction(enclosed.low) - CLOSE * 10**9 <= value <= fraction(enclosed.high) + CLOSE * 10**9

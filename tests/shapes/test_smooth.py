@@ -442,3 +442,40 @@ def test_limits_that_are_not_attained_are_lower_ends(shape, low, high, limit):
     assert found.high - found.low <= fmpq(1, 2**50)
     if limit is not None:
         assert found.low <= limit < curve.value(found.at, 256).high
+
+
+@pytest.mark.parametrize(
+    ("shape", "low", "high"),
+    [
+        (-1 * Smooth("log"), "-1/2", 2),  # falls over all of it: what is lowest is where it has a value
+        (-1 * Smooth("log"), 0, 2),
+        (Smooth("sqrt"), -1, 1),
+        (-1 * Smooth("normal_quantile"), "1/2", 1),
+        (Smooth("box_cox", 2), "-1/2", "1/2"),
+        (-1 * Composed(Smooth("log"), PiecewiseLinear([0], [-1], -1, 1)), -2, 2),  # -log(|x| - 1)
+        (Table({0: 5}, otherwise=-1 * Composed(Smooth("log"), PiecewiseLinear([0], [-1], -1, 1))), -2, 2),
+    ],
+)
+def test_there_is_no_infimum_where_there_is_no_value(shape, low, high):
+    (curve,) = shape.compile()
+    for is_integers in (False, True):
+        with pytest.raises(ModelError) as error:
+            curve.lowpoint(rational(low), rational(high), 40, is_integers=is_integers)
+        assert "has no value" in sentence(error)
+
+
+def test_a_value_may_be_given_where_a_function_has_none():
+    (curve,) = Table({0: 5}, otherwise=-1 * Smooth("log")).compile()
+    found = curve.lowpoint(rational(0), rational(2), 40)
+    assert abs(float(found.high) + np.log(2)) < 1e-9
+
+
+@pytest.mark.parametrize("at", ["1e9", "1e17", "-1e9", "-1e17"])
+def test_exponentials_that_no_memory_can_hold_are_not_written_down(at):
+    (curve,) = (Smooth("exp") + Smooth("gelu")).compile()
+    if rational(at) > 0:
+        with pytest.raises(ModelError):
+            curve.value(rational(at), 64)
+        return
+    found = curve.value(rational(at), 64)
+    assert found.low <= 0 <= found.high < found.low + fmpq(1, 2**1000)

@@ -107,7 +107,8 @@ class Chord:
         ends = np.unique(np.concatenate([end for _, one in parts for end in (one.low, one.high)]))
         low, high = ends[:-1], ends[1:]
         # A sum of so few is too small by a share of 2^-50 at most, and the tables widen it by more (`WIDER`).
-        middle = np.maximum(low, -_FAR) / 2 + np.minimum(high, _FAR) / 2  # what is off there is off all the way
+        # What is off in the middle, or wherever between, is off all the way.
+        middle = np.clip(np.maximum(low, -_FAR) / 2 + np.minimum(high, _FAR) / 2, low, high)
         error = sum((abs(factor) * one.between(middle, middle) for factor, one in parts), np.zeros(len(low)))
         named = {label for _, one in parts for label in one.labels}
         labels = {label: sum(abs(factor) * one.labels.get(label, 0.0) for factor, one in parts) for label in named}
@@ -247,6 +248,14 @@ class _Maker:
         """Whether the domain has no end on a side, and the function is a line there."""
         return _has_no_end(self.domain, side) and line_beyond(self.function, side) is not None
 
+    def _is_cut(self, side: int) -> bool:
+        """Whether the domain has no end on a side, and nothing is known beyond the last cell."""
+        return _has_no_end(self.domain, side) and not self._goes_on(side)
+
+    def _is_lost(self, at: Rational, cells: Sequence[_Cell]) -> bool:
+        """Whether a number lies where nothing is known."""
+        return (self._is_cut(-1) and at < cells[0].cubic.low) or (self._is_cut(1) and at > cells[-1].cubic.high)
+
     def _is_continuous(self, at: Rational) -> bool:
         if at not in self.corners:
             return True
@@ -258,8 +267,11 @@ class _Maker:
         return all(self.function.polynomials[side](at) == value for side in (k, k + 1))
 
     def _made(self, cells: Sequence[_Cell]) -> Chord:
-        numbers = {one for one in (*self.domain.categories_, *self.domain.codes_) if isinstance(one, fmpq)}
-        numbers |= {span.low for span in self.domain.spans if span.low is not None and span.low == span.high}
+        alone = {one for one in (*self.domain.categories_, *self.domain.codes_) if isinstance(one, fmpq)}
+        alone |= {span.low for span in self.domain.spans if span.low is not None and span.low == span.high}
+        # Single numbers may lie among others, such as a code between integers: cells say what is known there.
+        numbers = {at for at in alone if not self._is_lost(at, cells)}
+        numbers -= {at for at in numbers for cell in cells if cell.cubic.low <= at <= cell.cubic.high}
         numbers |= {at for at in self.corners if self.domain.holds(at) and not self._is_continuous(at)}
         points = {at: value_at(self.function, at) for at in numbers}
         errors = [(cell.cubic.low, cell.cubic.high, self._rounded_up(cell.error)) for cell in cells]
@@ -268,9 +280,9 @@ class _Maker:
         low = [float(np.nextafter(nearest_float(one), -np.inf)) for one, *_ in errors]
         high = [float(np.nextafter(nearest_float(one), np.inf)) for _, one, _ in errors]
         off = [one for *_, one in errors]
-        if _has_no_end(self.domain, -1) and not self._goes_on(-1):
+        if self._is_cut(-1):
             low, high, off = [-math.inf, *low], [low[0], *high], [math.inf, *off]
-        if _has_no_end(self.domain, 1) and not self._goes_on(1):
+        if self._is_cut(1):
             low, high, off = [*low, high[-1]], [*high, math.inf], [*off, math.inf]
         named = {label: value_at(self.function, label) for label in self.domain.labels}
         pieces = self._pieces(cells, points).with_labels({label: point.value for label, point in named.items()})
@@ -278,26 +290,50 @@ class _Maker:
         return Chord(pieces, np.array(low), np.array(high), np.array(off), labels)
 
     def _pieces(self, cells: Sequence[_Cell], points: Mapping[Rational, Point]) -> Pieces:
-        """Return the line through the knots of the cells; where there is no cell it does not matter what it is."""
+        """Return the line through the knots of the cells.
+
+        Where there is no cell it is the function itself, if that goes on for ever as a line; else there is no number of
+        the domain, but for single ones.
+        """
         rows: list[_Knot] = []
         for cell in cells:
             if rows and rows[-1].at == cell.knots[0]:
                 rows.pop()
-            each = zip(cell.knots, cell.values, (*cell.slopes, ZERO), strict=True)
+            each = zip(cell.knots, cell.values, cell.slopes, strict=False)
             rows += [_Knot(at, value, slope, value - slope * at) for at, value, slope in each]
+            rows.append(_Knot(cell.knots[-1], cell.values[-1], *self._beside(cell.knots[-1])))
             for place in (-len(cell.knots), -1):
                 if rows[place].at in points:
                     rows[place] = rows[place]._replace(value=points[rows[place].at].value)
         ends = {end for cell in cells for end in (cell.knots[0], cell.knots[-1])}
-        rows += [_Knot(at, point.value, ZERO, point.value) for at, point in points.items() if at not in ends]
+        single = {at: point.value for at, point in points.items()}
+        single |= {at: self.function(at) for at in self._where_lines_begin}
+        rows += [_Knot(at, value, *self._beside(at)) for at, value in single.items() if at not in ends]
         rows.sort(key=lambda row: row.at)
-        slopes, offsets = [ZERO, *(row.slope for row in rows)], [ZERO, *(row.offset for row in rows)]
-        for side, place in ((-1, 0), (1, -1)):
-            line = line_beyond(self.function, side)
-            if line is not None and self._goes_on(side):
-                slopes[place], offsets[place] = line[1], line[0]
+        slope, offset = self._line(-1)
         return Pieces(
-            tuple(row.at for row in rows), tuple(slopes), tuple(offsets), tuple(row.value for row in rows), {}
+            tuple(row.at for row in rows),
+            (slope, *(row.slope for row in rows)),
+            (offset, *(row.offset for row in rows)),
+            tuple(row.value for row in rows),
+            {},
+        )
+
+    @property
+    def _where_lines_begin(self) -> list[Rational]:
+        """The knots from which on outwards the function is a line, on the sides on which the domain has no end."""
+        return [self.function.knots[k] for side, k in ((-1, 0), (1, -1)) if self._goes_on(side)]
+
+    def _line(self, side: int) -> tuple[Rational, Rational]:
+        """Return slope and offset of the function beyond its knots, where the domain has no end; else 0."""
+        line = line_beyond(self.function, side) if self._goes_on(side) else None
+        return (ZERO, ZERO) if line is None else (line[1], line[0])
+
+    def _beside(self, at: Rational) -> tuple[Rational, Rational]:
+        """Return slope and offset of the piece after a number with which no cell begins."""
+        knots = self.function.knots
+        return (
+            self._line(1) if knots and at >= knots[-1] else self._line(-1) if knots and at < knots[0] else (ZERO, ZERO)
         )
 
     def _rounded_up(self, error: Rational | None) -> float:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from flint import arb, fmpq, fmpq_poly
 
 from suffice.model.domain import Domain
-from suffice.numbers.enclosure import dyadic, of_ball, working
+from suffice.numbers.enclosure import dyadic, of_ball, trimmed, working
 from suffice.numbers.exact import ONE, ZERO, Rational, nearest_float, rational
 from suffice.shapes.chains import Chains
 from suffice.shapes.curves import Curves, curved_form
@@ -137,7 +137,7 @@ def exact_cubics(function: Function, parts: Sequence[Stretch]) -> list[Cubic]:
     """Return the polynomials of a function that is made of them."""
     curve, found = curved_form(function), []
     for low, high, ease in parts:
-        one, center = curve.polynomials[curve.segment_after(low)], rational(nearest_float((low + high) / 2))
+        one, center = curve.polynomials[curve.segment_after(low)], _middle(low, high)
         moved = one(fmpq_poly([center, 1]))
         terms = moved[0], moved[1], moved[2], moved[3]
         near = [nearest_float(term) for term in terms]
@@ -150,6 +150,12 @@ def exact_cubics(function: Function, parts: Sequence[Stretch]) -> list[Cubic]:
             terms = rational(near[0]), rational(near[1]), rational(near[2]), rational(near[3])
         found.append(Cubic(low, high, center, terms, off, ease))
     return found
+
+
+def _middle(low: Rational, high: Rational) -> Rational:
+    """Return the float nearest to the middle of a stretch; the middle itself where that is too large for floats."""
+    near = nearest_float((low + high) / 2)
+    return rational(near) if abs(near) < MOST else (low + high) / 2
 
 
 class SmoothCells:
@@ -184,11 +190,11 @@ class SmoothCells:
         jet, half = self.chains.jet(low, high), (high - low) / 2
         best = Cubic(low, high, low + half, (ZERO,) * 4, None, ease)
         # Of the orders at which the rest is known the one with the closest polynomial: near a corner there is no third.
-        known = list(takewhile(arb.is_finite, jet.middle))
+        known = list(takewhile(arb.is_finite, map(trimmed, jet.middle)))
         near = [dyadic(ball.mid()) for ball in known]
         away = [dyadic(ball.rad()) * half**k for k, ball in enumerate(known)]
         for order in range(min(len(known), TERMS - 1), -1, -1):
-            rest = jet.cell[order]
+            rest = trimmed(jet.cell[order])
             if not rest.is_finite():
                 continue
             off = sum(away[:order], dyadic(rest.rad()) * half**order)

@@ -54,6 +54,8 @@ def _widen(
     table: FeatureTable, domain: Domain, radius: Rational | None, chord: Chord, column: int, *, is_drop: bool
 ) -> None:
     """Add what a chord is off by to the errors of a column."""
+    if not len(table.breaks):  # every row is left to exact arithmetic
+        return
     # In order: the stretch before a break, the break, and after the last of them one more stretch.
     low = np.repeat(table.breaks, 2)
     high = np.append(low, np.inf)

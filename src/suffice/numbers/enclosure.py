@@ -20,6 +20,8 @@ FIRST_BITS = 128  # how closely a number that is not rational is enclosed at fir
 _PRECISION = threading.RLock()
 _GUARD_BITS = 32
 _PLAIN = (fmpq, fmpz, int, Fraction)
+# Beyond these, such as exp(-10^8) and exp(10^8), are rationals of millions of digits, and some that no memory can hold.
+_LEAST, _MOST = arb(2) ** -(1 << 14), arb(2) ** (1 << 20)
 
 
 @contextmanager
@@ -164,10 +166,20 @@ def middle(value: Real) -> Rational:
 
 
 def of_ball(ball: arb) -> Enclosure | None:
-    """Return the dyadic ends of a ball; None where nothing is known: for NaN, and where an end is infinite."""
+    """Return the dyadic ends of a ball; None where nothing is known: for NaN, and where an end is infinite or huge."""
+    ball = trimmed(ball)
     if not ball.is_finite():
         return None
     return Enclosure(dyadic(ball.lower()), dyadic(ball.upper()))
+
+
+def trimmed(ball: arb) -> arb:
+    """Return a ball that holds another one, and that rationals can be made of: wider near 0, NaN where it is huge."""
+    if not ball.abs_upper() < _MOST:
+        return arb.nan()
+    if ball.abs_upper() < _LEAST:
+        return ball if ball.is_zero() else arb(0, _LEAST)
+    return ball + arb(0, _LEAST) if not ball.is_exact() and ball.rad() < _LEAST else ball
 
 
 def dyadic(end: arb) -> Rational:

@@ -13,7 +13,7 @@ from suffice.numbers.exact import ONE, ZERO, Rational
 from suffice.numbers.values import Label, Value
 from suffice.shapes.curves import Curves, added
 from suffice.shapes.far import Far
-from suffice.shapes.jets import ExactStage, Jet, NetworkStage, Stage
+from suffice.shapes.jets import ExactStage, FormulaStage, Jet, NetworkStage, Stage
 
 _MOST_KEPT = 10_000  # cells of one chain
 _DOUBLINGS = 100  # of a distance, until a function is known to be a line from there on
@@ -208,6 +208,12 @@ class Chains:
             for corner, is_continuous in chain.corners.items():
                 found[corner] = found.get(corner, True) and is_continuous
         return dict(sorted(found.items()))
+
+    @cached_property
+    def is_partial(self) -> bool:
+        """Whether there may be numbers at which a function by name has no value."""
+        stages = (stage for chain in self.each for stage in chain.stages)
+        return any(isinstance(stage, FormulaStage) and stage.function.is_partial for stage in stages)
 
     def is_continuous(self, at: Rational) -> bool:
         """Whether the function is known to be continuous at a place."""

@@ -118,7 +118,7 @@ class Enclosed(Function):
             return Lowpoint.of(self.value(low, bits), low)
         find = self.monotone.lowest_integer if is_integers else self.monotone.lowpoint
         found = find(low, high, bits)
-        if found is None:
+        if found is None or not self.monotone.has_values(low, high, bits):
             self._has_none(f"numbers from {brief(low)} to {brief(high)}")
         return found
 

@@ -201,6 +201,17 @@ class Monotone:
 
     # --- where it is lowest -------------------------------------------------------------------------------------------
 
+    def has_values(self, low: Rational, high: Rational, bits: int) -> bool:
+        """Whether the function has a value at both ends of an interval, and beside each corner inside."""
+        # Of a cell whose trend follows from its formulas nothing is computed. Between corners these are monotone, and
+        # each has values on an interval; so where all of them do is an interval too, and its ends tell of it all.
+        if not self.function.is_partial:
+            return True
+        inside = (place for place in self.function.places if low < place < high)
+        ends = ((at, side) for pair in pairwise([low, *inside, high]) for at, side in zip(pair, (1, -1), strict=True))
+        sides = ((at, 0 if self.function.is_continuous(at) else side) for at, side in ends)
+        return all(any(self._at(at, bits, (side,), (high - low) / 2)) for at, side in sides)
+
     def lowpoint(self, low: Rational, high: Rational, bits: int) -> Lowpoint | None:
         """Return the infimum over a closed interval with an inside, to about `2^-bits`; None where nothing is known."""
         self._until = self.looked + _MOST_CELLS

@@ -241,6 +241,7 @@ class _Kind:
     needs: str = ""  # what a parameter must be
     is_fit: Callable[[Rational], bool] = lambda _: True
     is_increasing: bool = False
+    is_partial: bool = False  # whether there are numbers at which it has no value
     value: Callable[[arb], arb] | None = None  # the function alone, where that is less work than its derivatives too
 
 
@@ -260,11 +261,11 @@ KINDS: Mapping[str, _Kind] = {
     "celu": _Kind(_celu, (ONE,), *_POSITIVE, is_increasing=True),
     "selu": _Kind(lambda: _elu(SELU_ALPHA, SELU_SCALE), is_increasing=True),
     "exp": _Kind(_plain(_exp), is_increasing=True),
-    "log": _Kind(_plain(_log), is_increasing=True),
-    "sqrt": _Kind(_plain(_sqrt), is_increasing=True),
-    "box_cox": _Kind(_plain(_box_cox), (ONE,), is_increasing=True),
+    "log": _Kind(_plain(_log), is_increasing=True, is_partial=True),
+    "sqrt": _Kind(_plain(_sqrt), is_increasing=True, is_partial=True),
+    "box_cox": _Kind(_plain(_box_cox), (ONE,), is_increasing=True, is_partial=True),
     "yeo_johnson": _Kind(_yeo_johnson, (ONE,), is_increasing=True),
-    "normal_quantile": _Kind(_plain(_normal_quantile), is_increasing=True),
+    "normal_quantile": _Kind(_plain(_normal_quantile), is_increasing=True, is_partial=True),
 }
 
 
@@ -314,6 +315,11 @@ class SmoothFunction:
     def is_increasing(self) -> bool:
         """Whether it rises wherever it has a value."""
         return KINDS[self.name].is_increasing
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether there are numbers at which it has no value."""
+        return KINDS[self.name].is_partial
 
     @property
     def is_unbounded(self) -> bool:
