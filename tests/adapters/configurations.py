@@ -814,22 +814,27 @@ for text in (
     "scale(age) + np.sqrt(income)",
 ):
     add_fit(STATS, f"formula: y ~ {text}", lambda text=text: formula(f"number ~ {text}", "ols"))
+for text in ("cr(age, df=4) + income", "cc(age, df=4) + income", "cr(income, df=5, constraints='center') + visits"):
+    add_fit(STATS, f"formula: y ~ {text}", lambda text=text: formula(f"number ~ {text}", "ols"))
 for text in ("bs(age, df=5) + income", "I(age > 40) + np.minimum(income, 30)", "C(job) * C(visits > 2)"):
     add_fit(STATS, f"formula: y ~ {text}", lambda text=text: formula(f"bits ~ {text}"))
-for text, why in (
-    ("age + I(income / age)", "multiplies or divides functions of variables"),
-    ("cr(age, df=4)", "calls cr, of whose kind bs is read"),
-):
-    add_fit(STATS, f"formula: y ~ {text}", lambda text=text: formula(f"number ~ {text}", "ols"), refused=why)
+add_fit(
+    STATS,
+    "formula: y ~ age + I(income / age)",
+    lambda: formula("number ~ age + I(income / age)", "ols"),
+    refused="multiplies or divides functions of variables",
+)
 
 
-def smooth(text=None):
-    from statsmodels.gam.api import BSplines, GLMGam
+def smooth(text=None, kind="BSplines", **options):
+    from statsmodels.gam import api
+    from statsmodels.gam.api import GLMGam
     from statsmodels.genmod.families import Binomial
 
     X, splined = data()["mixed"], ["age", "income"]
     X = X[splined] if text is None else X
-    splines = BSplines(X[splined], df=[6, 6], degree=[3, 2])
+    options = options or {"df": [6, 6], "degree": [3, 2]}
+    splines = getattr(api, kind)(X[splined], **options)
     if text is None:
         found = GLMGam(data()["number"], smoother=splines).fit()
         return Original(found, X, predict=lambda t: np.asarray(found.predict(exog_smooth=t[splined].to_numpy())))
@@ -843,6 +848,12 @@ def smooth(text=None):
 
 add_fit(STATS, "GLMGam, regression", smooth)
 add_fit(STATS, "GLMGam.from_formula, binary", lambda: smooth("bits ~ visits + C(job)"))
+add_fit(STATS, "GLMGam(CyclicCubicSplines)", lambda: smooth(None, "CyclicCubicSplines", df=[5, 8]))
+add_fit(
+    STATS,
+    "GLMGam.from_formula(CyclicCubicSplines, centred), binary",
+    lambda: smooth("bits ~ visits + C(job)", "CyclicCubicSplines", df=[5, 6], constraints="center"),
+)
 
 # --- credit scoring ---------------------------------------------------------------------------------------------------
 
@@ -1042,6 +1053,10 @@ add_fit("pygam", "LogisticGAM(s(spline_order=1))", lambda: gam("LogisticGAM", "b
 add_fit("pygam", "LinearGAM(s(spline_order=1))", lambda: gam("LinearGAM", "number", spline_order=1))
 add_fit("pygam", "LogisticGAM()", lambda: gam("LogisticGAM", "bits"))
 add_fit("pygam", "LinearGAM()", lambda: gam("LinearGAM", "number"))
+add_fit("pygam", "LogisticGAM(s(basis='cp'))", lambda: gam("LogisticGAM", "bits", basis="cp"))
+add_fit(
+    "pygam", "LinearGAM(s(basis='cp', spline_order=5))", lambda: gam("LinearGAM", "number", basis="cp", spline_order=5)
+)
 
 # --- PyTorch ----------------------------------------------------------------------------------------------------------
 

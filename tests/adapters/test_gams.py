@@ -6,6 +6,7 @@ from peers import check
 
 import suffice
 from suffice import AdapterError, Domain, Explainer
+from suffice.numbers.exact import rational
 
 
 def data(n=400):
@@ -61,7 +62,7 @@ def test_pygam_refusals(pygam):
     s, te = pygam.s, pygam.te
     cases = [
         (pygam.LinearGAM(s(0, spline_order=4)).fit(X, score), None),
-        (pygam.LinearGAM(s(0, spline_order=1, basis="cp", n_splines=8)).fit(X, score), "basis 'cp'"),
+        (pygam.LinearGAM(s(0, spline_order=21, n_splines=24)).fit(X, score), "of order 21"),
         (pygam.LinearGAM(s(0, spline_order=1) + te(1, 3)).fit(X, score), "TensorTerm"),
         (pygam.LinearGAM(s(0, spline_order=1, by=1)).fit(X, score), "a term with by="),
         (pygam.GammaGAM(s(0, spline_order=1)).fit(X, np.exp(score)), None),
@@ -73,6 +74,43 @@ def test_pygam_refusals(pygam):
             continue
         with pytest.raises(AdapterError, match=words):
             suffice.from_model(gam)
+
+
+def test_a_periodic_spline_of_pygam_is_read_over_its_period(pygam):
+    """Of all orders, with as few splines as can be: inside, at the seam and next to it; beyond is not in the domain."""
+    random = np.random.default_rng(2)
+    X = np.round(random.uniform(0, 24, size=(300, 2)), 2)
+    y = np.sin(X[:, 0] / 24 * 2 * np.pi) + X[:, 1] / 10
+    low, high = X[:, 0].min(), X[:, 0].max()
+    for order in range(6):
+        for count in (order + 1, order + 5):
+            term = pygam.s(0, basis="cp", n_splines=count, spline_order=order)
+            gam = pygam.LinearGAM(term + pygam.l(0) + pygam.s(1)).fit(X, y)
+            model = suffice.from_model(gam)
+            (span,) = model.domains[0].spans
+            assert (span.low, span.high) == (rational(low), rational(high))
+            cuts = low + (high - low) * np.linspace(0, 1, 2 * count + 1)
+            places = np.clip(np.r_[cuts, np.nextafter(cuts, 0), np.nextafter(cuts, 99), X[:50, 0]], low, high)
+            rows = np.column_stack([places, np.full(len(places), 3.0)])
+            score = Explainer(model).score
+            mine = [float(score(row.tolist())) for row in rows]
+            np.testing.assert_allclose(mine, gam.predict(rows), rtol=0, atol=1e-12)
+            seam = [float(score([end, 3.0])) for end in (low, high)]
+            slope = gam.coef_[gam.terms.get_coef_indices(1)][0]
+            if order:
+                assert seam[1] - seam[0] == pytest.approx(slope * (high - low), abs=1e-12)
+            with pytest.raises(suffice.SufficeError, match="x0"):
+                score([high + 1, 3.0])
+
+
+@pytest.mark.parametrize("kind", ["LogisticGAM", "LinearGAM"])
+def test_periodic_splines_withstand_the_attack(pygam, kind):
+    X, score = data()
+    waves = pygam.s(0, basis="cp", n_splines=9) + pygam.s(1, basis="cp", spline_order=1, n_splines=6)
+    waves += pygam.s(3, basis="cp", spline_order=0, n_splines=5)
+    gam = getattr(pygam, kind)(waves + pygam.f(2)).fit(X, score > 0.8 if kind == "LogisticGAM" else score)
+    model = suffice.from_model(gam)
+    check(f"pyGAM {kind} periodic", model, lambda rows: gam._linear_predictor(numbers(rows)), package="pygam")
 
 
 # --- APLR -------------------------------------------------------------------------------------------------------------

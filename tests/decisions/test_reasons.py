@@ -154,7 +154,7 @@ def test_a_group_is_one_factor_in_the_letter_and_in_the_table():
 def test_a_row_whose_time_is_up_is_in_no_share():
     found = replace(FIVE.reasons_batch(np.zeros((2, 5)), "n", [2] * 5), unsettled=frozenset({1}))
     assert "2 factors  100.0 % (1 of 1)" in str(found)
-    assert "Not settled: 1 row within their time, left out of the shares; fewer factors may do." in str(found)
+    assert "Not settled: 1 row, left out of the shares; fewer factors may do." in str(found)
     assert found.document()["unsettled"] == [1]
 
 

@@ -1,22 +1,24 @@
 """Formulas as patsy reads them: each column of a design as a function of one variable, or a product of two of these.
 
 In: what patsy knows of a fitted formula. Out: the columns of its design, over the user's variables. A factor is read
-from its code: arithmetic with numbers, NumPy's functions that are known, patsy's `center`, `scale` and `bs`. The fitted
-model is asked about all of it afterwards, so what is misread here is refused.
+from its code: arithmetic with numbers, NumPy's functions that are known, and of patsy's `center`, `scale`, `bs`, `cr`,
+`cc`. The fitted model is asked about all of it afterwards, so what is misread here is refused.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+from scipy.linalg import qr
 
 from suffice.adapters.assemble import IDENTITY, compose
 from suffice.adapters.b_splines import b_spline
 from suffice.adapters.column import Column, Finite, Numeric, Times
+from suffice.adapters.cubic_regression import CubicRegression
 from suffice.adapters.draft import Cell
 from suffice.adapters.functions import known_function
 from suffice.errors import AdapterError
@@ -87,6 +89,31 @@ def splines(
     made: list[Column] = []
     for column in np.asarray(weights, dtype=np.float64).T:
         curve = b_spline(every, degree, [rational(float(weight)) for weight in column], "continue")
+        made.append(Numeric(place, compose(curve, inner.function), None, None, "", within.low, within.high))
+    return made
+
+
+def cubic_regressions(
+    place: int, state: Any, weights: Any = None, inner: _Value = _ITSELF, what: str = "the formula"
+) -> list[Column]:
+    """Return the splines of patsy's `cr` or `cc`, one for each column of weights, or for each that it makes itself.
+
+    A cyclic one repeats for ever, which has no end of pieces: it is read over one period.
+    """
+    knots = [rational(float(knot)) for knot in state._all_knots]
+    if len(knots) < 3 + state._cyclic or any(a == b for a, b in pairwise(knots)):
+        raise AdapterError(
+            f"{what} has splines with {len(knots)} knots, of which some are equal or too few; use another df"
+        )
+    curves = CubicRegression(knots, is_cyclic=bool(state._cyclic))
+    within = _within(inner, knots[0], knots[-1], what) if state._cyclic else inner
+    chosen = np.eye(curves.count) if weights is None else np.asarray(weights, dtype=np.float64)
+    if state._constraints is not None:
+        # The values that obey the constraints, in the coordinates that patsy takes for them.
+        chosen = qr(np.transpose(state._constraints))[0][:, len(state._constraints) :]
+    made: list[Column] = []
+    for column in chosen.T:
+        curve = curves.through([rational(float(weight)) for weight in column])
         made.append(Numeric(place, compose(curve, inner.function), None, None, "", within.low, within.high))
     return made
 
@@ -181,6 +208,10 @@ class _Factor:
             weights = np.eye(count)[:, 0 if told.get("include_intercept") else 1 :]
             knots, degree = state._all_knots, int(state._degree)
             return lambda place, coding: splines(place, knots, degree, weights, inner, self._what)
+        if state is not None and type(state).__name__ in ("CR", "CC"):
+            around = self._value(tree.args[0])
+            assert isinstance(around, _Value)
+            return lambda place, coding: cubic_regressions(place, state, None, around, self._what)
         value = self._value(tree)
         if not isinstance(value, _Value):
             self._refuse("is a constant")
@@ -286,15 +317,13 @@ class _Factor:
         if kind == "Center":
             return ONE, -rational(float(np.ravel(state._sum / state._count)[0]))
         if kind != "Standardize":
-            self._refuse(f"calls {_NAMES.get(kind, kind.lower())}, which is not known here")
+            self._refuse(f"calls {kind.lower()}, which is not known here")
         told = {one.arg: ast.literal_eval(one.value) for one in tree.keywords}
         spread = np.sqrt(state.current_M2 / (state.current_n - told.get("ddof", 0)))
         factor = 1 / rational(float(np.ravel(spread)[0])) if told.get("rescale", True) else ONE
         mean = rational(float(np.ravel(state.current_mean)[0])) if told.get("center", True) else ZERO
         return factor, -mean * factor
 
-
-_NAMES: Mapping[str, str] = {"CR": "cr, of whose kind bs is read", "CC": "cc, of whose kind bs is read", "TE": "te"}
 
 # What a comparison is below a number, at it and above it.
 _COMPARED: Mapping[type, tuple[bool, bool, bool]] = {

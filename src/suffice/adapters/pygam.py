@@ -1,4 +1,8 @@
-"""pyGAM: lines, factors, and splines: of order 0 steps, of order 1 broken lines, of higher orders curves."""
+"""pyGAM: lines, factors, and splines: of order 0 steps, of order 1 broken lines, of higher orders curves.
+
+A periodic spline (`basis="cp"`) is read over one period, the range of its edge knots. Beyond, the package begins it
+anew, but fails next to the seam.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +37,7 @@ def convert(obj: Any, options: Options) -> Draft:
         raise AdapterError(f"{source} has the link {link!r}; those read are {', '.join(_TASKS)}")
     count = int(obj.statistics_["m_features"])
     parts: list[list[tuple[Rational, Function]]] = [[] for _ in range(count)]
+    domains = [Domain.reals() for _ in range(count)]
     levels: dict[int, dict[float, Rational]] = {}
     intercept = ZERO
     for k, term in enumerate(obj.terms):
@@ -42,8 +47,10 @@ def convert(obj: Any, options: Options) -> Draft:
         elif type(term).__name__ == "FactorTerm":
             levels[int(term.feature)] = _add(levels.get(int(term.feature)), _levels(term, mine))
         else:
-            parts[_feature(term, source)].append((ONE, _term(term, mine)))
-    read = [_assemble(parts[k], levels.get(k)) for k in range(count)]
+            place = _feature(term, source)
+            parts[place].append((ONE, _term(term, mine)))
+            domains[place] = _within_period(term, domains[place], source)
+    read = [_assemble(parts[k], levels.get(k), domains[k]) for k in range(count)]
     features = [
         with_domain(feature, domain)
         for feature, (_, domain) in zip(name_features(None, count, options.features), read, strict=True)
@@ -59,10 +66,10 @@ def _feature(term: Any, source: str) -> int:
     if kind not in ("LinearTerm", "SplineTerm") or getattr(term, "by", None) is not None:
         what = "a term with by=" if getattr(term, "by", None) is not None else f"a {kind}"
         raise AdapterError(f"{source} has {what} ({term!r}), which is not a function of one feature; leave it out")
-    if kind == "SplineTerm" and (term.spline_order > HIGHEST_DEGREE or term.basis != "ps"):
+    if kind == "SplineTerm" and (term.spline_order > HIGHEST_DEGREE or term.basis not in ("ps", "cp")):
         raise AdapterError(
             f"{source} has the term {term!r} of order {term.spline_order}, basis {term.basis!r}; those read have "
-            f"basis='ps' and spline_order={HIGHEST_DEGREE} or less"
+            f"basis='ps' or 'cp' and spline_order={HIGHEST_DEGREE} or less"
         )
     return int(term.feature)
 
@@ -72,21 +79,23 @@ def _term(term: Any, weights: Sequence[Rational]) -> Function:
         return combined([(weights[0], IDENTITY)])
     low, high = sorted(float(edge) for edge in (term.edge_knots_[0], term.edge_knots_[-1]))
     scale = (high - low) or 1.0
+    # The first splines of a periodic basis come in again at its end.
+    weights = [*weights, *(weights[: term.spline_order] if term.basis == "cp" else ())]
     if term.spline_order == 0:
         # Bins between float knots over the scaled input, the last a little longer; nothing outside.
-        knots = np.linspace(0, 1, 1 + term.n_splines)
+        knots = np.linspace(0, 1, 1 + len(weights))
         knots[-1] += 1e-9
         cuts = first_at_least(lambda values: (values - low) / scale, knots)
         return step_pieces(cuts, [ZERO, *weights, ZERO], "left")
     if term.spline_order > 1:
         # Knots as the package makes them, in units of the range of the data; beyond it goes on along the tangent.
-        base = np.linspace(0, 1, 1 + term.n_splines - term.spline_order)
+        base = np.linspace(0, 1, 1 + len(weights) - term.spline_order)
         more = np.arange(1, term.spline_order + 1) * np.diff(base[:2])[0]
         every = np.r_[-more[::-1], base, 1 + more]
         every[-1] += 1e-9
         curve = b_spline([rational(float(knot)) for knot in every], int(term.spline_order), weights, "linear")
         return curve.rescaled(rational(low), rational(scale))
-    knots = np.linspace(0, 1, term.n_splines)
+    knots = np.linspace(0, 1, len(weights))
     places = [rational(float(knot)) for knot in knots]
     left, right = ((weights[b] - weights[a]) / (places[b] - places[a]) for a, b in ((0, 1), (-2, -1)))
     (line,) = PiecewiseLinear(places, weights, left, right).compile()
@@ -104,11 +113,27 @@ def _add(known: dict[float, Rational] | None, more: dict[float, Rational]) -> di
     return more if known is None else {level: known[level] + more[level] for level in known if level in more}
 
 
-def _assemble(parts: Sequence[tuple[Rational, Function]], levels: dict[float, Rational] | None) -> tuple[Shape, Domain]:
+def _within_period(term: Any, domain: Domain, source: str) -> Domain:
+    """Return a domain within one period of a term: what repeats for ever has no end of pieces."""
+    if getattr(term, "basis", None) != "cp":
+        return domain
+    low, high = sorted(rational(float(edge)) for edge in (term.edge_knots_[0], term.edge_knots_[-1]))
+    span = domain.spans[0].cut(low, high)
+    if span is None or low == high:
+        raise AdapterError(
+            f"{source} has the term {term!r}, whose period shares no numbers with the feature's; leave it out"
+        )
+    return Domain((span,))
+
+
+def _assemble(
+    parts: Sequence[tuple[Rational, Function]], levels: dict[float, Rational] | None, domain: Domain
+) -> tuple[Shape, Domain]:
     summed = combined([(ONE, Pieces.affine(ZERO, ZERO)), *parts])
     if levels is None:
-        return to_shape([summed]), Domain.reals()
-    entries: dict[Any, Any] = {level: value + summed(rational(level)) for level, value in levels.items()}
+        return to_shape([summed]), domain
+    within = [level for level in levels if domain.holds(rational(level))]
+    entries: dict[Any, Any] = {level: levels[level] + summed(rational(level)) for level in within}
     return Table(entries), Domain.categories(*entries)
 
 

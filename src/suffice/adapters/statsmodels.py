@@ -17,7 +17,7 @@ from suffice.adapters.behind import put_behind
 from suffice.adapters.cells import float_table
 from suffice.adapters.column import Column, Raw, Times
 from suffice.adapters.draft import Draft, Link, Options, name_features, with_domain
-from suffice.adapters.formulas import read_formula, splines
+from suffice.adapters.formulas import cubic_regressions, read_formula, splines
 from suffice.adapters.parts import Part, new_model
 from suffice.errors import AdapterError
 from suffice.model.additive import AdditiveModel
@@ -156,10 +156,11 @@ def _formula_design(spec: Any, frame: Any, source: str) -> _Design:
 
 
 def _gam_design(model: Any, source: str) -> _Design:
-    """Return the design of a GLMGam: linear columns, then B-splines."""
+    """Return the design of a GLMGam: linear columns, then splines."""
     smoother = model.smoother
-    if type(smoother).__name__ != "BSplines":
-        raise AdapterError(f"{source} has {type(smoother).__name__}; of its smoothers BSplines are read")
+    kind = type(smoother).__name__
+    if kind not in _SMOOTHERS:
+        raise AdapterError(f"{source} has {kind}; of its smoothers {' and '.join(_SMOOTHERS)} are read")
     spec = getattr(model, "model_spec_linear", None)
     linear = (
         _linear_design(model) if spec is None else _formula_design(spec, getattr(model.data, "frame", None), source)
@@ -168,10 +169,7 @@ def _gam_design(model: Any, source: str) -> _Design:
     smooth = [str(name) for name in smoother.variable_names]
     names += [name for name in smooth if name not in names]
     for name, one in zip(smooth, smoother.smoothers, strict=True):
-        weights = np.eye(len(one.knots) - one.degree - 1)[:, 0 if one.include_intercept else 1 :]
-        moved = getattr(one, "ctransf", None)
-        weights = weights if moved is None else weights @ np.asarray(moved)
-        columns += splines(names.index(name), one.knots, int(one.degree), weights, what=source)
+        columns += _SMOOTHERS[kind](names.index(name), one, source)
     places = [names.index(name) for name in smooth]
 
     def smooth_cells(table: Any) -> NDArray[np.float64]:
@@ -186,6 +184,26 @@ def _gam_design(model: Any, source: str) -> _Design:
         return {**given, "exog_smooth": smooth_cells(table)}
 
     return _Design(names, columns, linear.constants, linear.count + smoother.dim_basis, prepare, asking)
+
+
+def _b_splines(place: int, one: Any, source: str) -> list[Column]:
+    weights = np.eye(len(one.knots) - one.degree - 1)[:, 0 if one.include_intercept else 1 :]
+    weights = weights if one.ctransf is None else weights @ np.asarray(one.ctransf)
+    return splines(place, one.knots, int(one.degree), weights, what=source)
+
+
+def _cyclic_splines(place: int, one: Any, source: str) -> list[Column]:
+    factors = getattr(one.model_spec, "factor_infos", None)
+    if factors is None:
+        raise AdapterError(f"{source} has splines that patsy did not make; set statsmodels' formula engine to patsy")
+    ((state,),) = (info.state["transforms"].values() for info in factors.values())
+    return cubic_regressions(place, state, one.ctransf, what=source)
+
+
+_SMOOTHERS: Mapping[str, Callable[[int, Any, str], list[Column]]] = {
+    "BSplines": _b_splines,
+    "CyclicCubicSplines": _cyclic_splines,
+}
 
 
 def _columns_of(table: Any, places: Sequence[int]) -> Any:

@@ -362,9 +362,22 @@ def landscape_of(compiled: Compiled, factors: tuple[int, ...]) -> Landscape:
 
 def predict(compiled: Compiled, row: Sequence[Value], bits: int = FIRST_BITS) -> Any:
     """Return what is predicted at an input: a class, or a score."""
+    return at_scores(compiled, row, lambda scores: predicted(compiled.model, scores), bits)
+
+
+def at_scores(
+    compiled: Compiled, row: Sequence[Value], answer: Callable[[tuple[Real, ...]], Answer], bits: int = FIRST_BITS
+) -> Answer:
+    """Return what the scores of an input tell, enclosed as closely as it needs.
+
+    Raises
+    ------
+    BudgetError
+        If they do not tell it however closely they are enclosed, as where a smooth model has a tie.
+    """
     while True:
         try:
-            return predicted(compiled.model, compiled.scores(row, bits=bits))
+            return answer(compiled.scores(row, bits=bits))
         except Undecided:
             bits = _more(bits, compiled)
 

@@ -245,9 +245,7 @@ def all_cells(portfolio: Portfolio, what: str) -> list[tuple[list[Cell], list[Ce
     if model.task != "binary":
         raise CardError(f"{what} decide between two classes, and this model has not two")
     model.refuse_pairs(what, CardError)
-    if compiled.is_curved:
-        raise CardError(f"{what} cannot deal with shapes that are curved between their knots yet")
-    each = zip(model.names, model.domains, compiled.lines((1,)), columns_of(portfolio), strict=True)
+    each = zip(model.names, model.domains, compiled.oriented((1,)), columns_of(portfolio), strict=True)
     return [cells_of(*one) for one in each]
 
 

@@ -1,8 +1,8 @@
 """A feature cut into cells: ranges of numbers and single labels, each with the exact bounds of what it adds to a score.
 
 In: the domain of a feature, its exact function, and the values of a table. Out: `Cell`s that cover the domain, and how
-many rows of the table lie in each. Between two neighbouring stations a function is affine, so that its bounds over a
-cell are those at the stations in it.
+many rows of the table lie in each. Between two neighbouring stations a function of lines is affine, so that its bounds
+over a cell are those at the stations in it; curved and smooth ones are bounded from either side, by rationals.
 """
 
 from __future__ import annotations
@@ -19,13 +19,21 @@ from suffice.decisions.actions import is_number
 from suffice.decisions.stations import Station, stations
 from suffice.errors import CardError, CertificateError
 from suffice.model.domain import Domain, Span, in_full, is_short
-from suffice.numbers.exact import Rational, rational
+from suffice.numbers.enclosure import ends
+from suffice.numbers.exact import ONE, ZERO, Rational, rational
+from suffice.numbers.surd import Surd
 from suffice.numbers.values import Value
+from suffice.shapes.combining import combined
+from suffice.shapes.enclosed import Enclosed
+from suffice.shapes.function import Function
+from suffice.shapes.lazy import Lazy
+from suffice.shapes.legs import marks_of
 from suffice.shapes.pieces import Pieces
 from suffice.solvers.ranges import AllowedRange, End, disjoint
 
 _MOST_CELLS = 128
 _QUANTILES = 64
+_BITS = 64  # how closely curved and smooth functions are bounded
 
 
 class Cell(NamedTuple):
@@ -90,16 +98,14 @@ def together(cells: Sequence[Cell]) -> Cell:
     return Cell(first.low, first.has_low, last.high, last.has_high, labels, *bounds, sum(cell.rows for cell in cells))
 
 
-def cells_of(name: str, domain: Domain, function: Pieces, values: Sequence[Value]) -> tuple[list[Cell], list[Cell]]:
+def cells_of(name: str, domain: Domain, function: Function, values: Sequence[Value]) -> tuple[list[Cell], list[Cell]]:
     """Return ranges of numbers in order, and labels from the one that adds least on; each with its rows of a table."""
     counts, spans = Counter(values), disjoint(domain.spans)
     # A number that is a label but lies between spans is a cell among theirs: whoever reads a line cannot tell it apart.
     between = [
         one for one in (*domain.categories_, *domain.codes_) if isinstance(one, fmpq) and _is_between(spans, one)
     ]
-    labels = [
-        _label(one, function(one), counts[one]) for one in (*domain.categories_, *domain.codes_) if one not in between
-    ]
+    labels = [_label(one, function, counts[one]) for one in (*domain.categories_, *domain.codes_) if one not in between]
     labels.sort(key=lambda cell: cell.least)
     numbers = sorted(x for x in counts if isinstance(x, fmpq) and (is_number(domain, x) or x in between))
     ranges = _ranges(name, spans, function, between, set())
@@ -118,31 +124,78 @@ def _is_between(spans: Sequence[Span], number: Rational) -> bool:
     )
 
 
-def _label(label: Value, adds: Rational, rows: int) -> Cell:
-    return Cell(None, False, None, False, (label,), adds, adds, rows)
+def _label(label: Value, function: Function, rows: int) -> Cell:
+    return Cell(None, False, None, False, (label,), *ends(function.value(label, _BITS)), rows)
 
 
 def _ranges(
-    name: str, spans: Sequence[Span], function: Pieces, between: Sequence[Rational], cuts: set[Rational]
+    name: str, spans: Sequence[Span], function: Function, between: Sequence[Rational], cuts: set[Rational]
 ) -> list[Cell]:
     """Return the finest ranges whose ends can be printed: each a number, or what lies between two."""
     found: list[Cell] = []
-    marks = {at for mark in (*function.knots, *cuts) for at in _printable(mark)}
+    bends = {at for span in spans for at in marks_of(function, span.low, span.high)}
+    marks = {at for mark in (*bends, *cuts) for at in _printable(mark)}
     for span in spans:
-        along = stations(Domain((span,)), {*function.knots, *marks})
-        at = {station: sum((w * function(x) for w, x in station.weights), fmpq(0)) for station in along}
-        for is_endless, line in ((span.low is None, along), (span.high is None, along[::-1])):
-            # Beyond the last bend it is affine for ever: it stays as it is only if it does so up to the next station.
-            if is_endless and at[line[0]] != at[next(one for one in line if one.place != line[0].place)]:
-                raise CardError(f"{name!r} adds ever more to the score, without bound; give it a domain that ends")
+        along = stations(Domain((span,)), bends | marks)
+        at = _values(name, function, along, span)
         made = _integers(along, at) if span.is_integers else _reals(along, at)
         if span.low is None:
             made[0] = made[0]._replace(low=None)
         if span.high is None:
             made[-1] = made[-1]._replace(high=None)
+        if not isinstance(function, Pieces | Lazy):
+            upside_down = combined([(-ONE, function)])
+            made = [_bounded(name, cell, function, upside_down, span.is_integers) for cell in made]
         found += made
-    found += [Cell(one, True, one, True, (), function(one), function(one)) for one in between]
+    found += [Cell(one, True, one, True, (), *ends(function.value(one, _BITS))) for one in between]
     return _merged(_printed(sorted(found, key=_from)))
+
+
+def _values(name: str, function: Function, along: Sequence[Station], span: Span) -> dict[Station, Rational]:
+    """Return what a function of lines is at stations; of another one, which is bounded between them later, nothing."""
+    if not isinstance(function, Pieces | Lazy):
+        return dict.fromkeys(along, ZERO)
+    at = {station: sum((w * function(x) for w, x in station.weights), ZERO) for station in along}
+    for is_endless, line in ((span.low is None, along), (span.high is None, along[::-1])):
+        # Beyond the last bend it is affine for ever: it stays as it is only if it does so up to the next station.
+        if is_endless and at[line[0]] != at[next(one for one in line if one.place != line[0].place)]:
+            raise _without_bound(name)
+    return at
+
+
+def _bounded(name: str, cell: Cell, function: Function, upside_down: Function, is_integers: bool) -> Cell:
+    """Return a cell with what a function that is no line adds there at least and at most."""
+    least, most = (_least(name, one, cell, is_integers) for one in (function, upside_down))
+    return cell._replace(least=least, most=-most)
+
+
+def _least(name: str, function: Function, cell: Cell, is_integers: bool) -> Rational:
+    """Return a rational that a function is not below in a cell, nor much above everywhere."""
+    if isinstance(function, Enclosed):
+        low = function.lowpoint(cell.low, cell.high, _BITS, is_integers=is_integers).low
+        if low is None:
+            raise _without_bound(name)
+        return low
+    infimum = (function.on_integers if is_integers else function).infimum(cell.low, cell.high)
+    if not infimum.is_bounded:
+        raise _without_bound(name)
+    return infimum.value.bounds(_BITS)[0] if isinstance(infimum.value, Surd) else infimum.value
+
+
+def most_of_least(function: Function, domain: Domain) -> Rational:
+    """Return a rational that the infimum of a function over a domain is not above."""
+    found = [ends(function.value(label, _BITS))[1] for label in (*domain.categories_, *domain.codes_)]
+    for span in domain.spans:
+        if isinstance(function, Enclosed):
+            found.append(function.lowpoint(span.low, span.high, _BITS, is_integers=span.is_integers).high)
+        else:
+            value = (function.on_integers if span.is_integers else function).infimum(span.low, span.high).value
+            found.append(value.bounds(_BITS)[1] if isinstance(value, Surd) else value)
+    return min(found)
+
+
+def _without_bound(name: str) -> CardError:
+    return CardError(f"{name!r} adds ever more to the score, without bound; give it a domain that ends")
 
 
 def _from(cell: Cell) -> tuple[bool, Rational, bool]:

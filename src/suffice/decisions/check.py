@@ -18,7 +18,7 @@ from suffice.answers.documents import number_document, value_document
 from suffice.answers.words import approximately
 from suffice.certificate.document import Certificate
 from suffice.certificate.ranges import certify_ranges
-from suffice.core.case import Case
+from suffice.core.case import Case, at_scores, predict
 from suffice.decisions.rows import Portfolio
 from suffice.decisions.words import decision_at, rows_document, table_facts
 from suffice.errors import BudgetEnded, BudgetError, CertificateError, UnsettledError
@@ -26,11 +26,12 @@ from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.layout.told import Told
 from suffice.model.compiled import Compiled
 from suffice.model.domain import Domain, in_full
+from suffice.numbers.enclosure import Real, ends
 from suffice.numbers.exact import to_fraction
 from suffice.numbers.values import Label, Value, to_user
 from suffice.question.box import Box
 from suffice.question.claim import NO_CLASS, Claim
-from suffice.question.claims import SAME, AtLeast, AtMost, Same, is_true, predicted_class
+from suffice.question.claims import SAME, AtLeast, AtMost, Same, is_true
 from suffice.question.documents import Json, class_document
 from suffice.question.question import Question
 from suffice.search.explain import explain
@@ -121,10 +122,7 @@ class Verdict(Told):
         if self.point is not None:
             question = Question.read(self.compiled.model, 0, unit="raw", claim=self._told_of_point())
             return explain(self.compiled, question, self.point).certificate(model_file)
-        if (
-            self._is_about_class
-            and predicted_class(self.compiled.model, self.compiled.scores(self.anchor)) != self.winner
-        ):
+        if self._is_about_class and predict(self.compiled, self.anchor) != self.compiled.model.classes[self.winner]:
             raise CertificateError("a probability below 1/2 has no certificate; claim more than that, or a score")
         case = Case.of(self.compiled, self.question, self.anchor)
         ranges = [(i, _as_range(self.box.names[i], self.box.region[i])) for i in self.box.conditions]
@@ -132,11 +130,16 @@ class Verdict(Told):
 
     def _told_of_point(self) -> Claim:
         assert self.point is not None
-        scores = self.compiled.exact_scores(self.point)
-        if isinstance(self.question.claim, Same) or len(scores) > 1:
+        claim, model = self.question.claim, self.compiled.model
+        if isinstance(claim, Same) or len(model.intercept) > 1:
             return SAME
-        (part, *_) = self.question.claim.parts(self.compiled.model, self.winner)
-        return AtMost(scores[0]) if part.factors[0] > 0 else AtLeast(scores[0])
+
+        def not_true(scores: tuple[Real, ...]) -> Claim:
+            assert not is_true(claim, model, scores, self.winner)
+            (part, *_), (low, high) = claim.parts(model, self.winner), ends(scores[0])
+            return AtMost(high) if part.factors[0] > 0 else AtLeast(low)
+
+        return at_scores(self.compiled, self.point, not_true)
 
     def facts(self) -> Facts:
         """Return the verdict, with an input that refutes it and the rows that violate it."""
@@ -176,7 +179,7 @@ def check(compiled: Compiled, box: Box, question: Question, winner: int, portfol
             anchor = portfolio.row(violations[0] if violations else int(among.argmax()))
     point: tuple[Value, ...] | None = tuple(anchor)
     margin: Fraction | None = None
-    if is_true(question.claim, compiled.model, compiled.scores(anchor), winner):
+    if at_scores(compiled, anchor, lambda scores: is_true(question.claim, compiled.model, scores, winner)):
         try:
             found = sufficiency.of(Case.of(compiled, question, anchor, region=box.region, winner=winner), ())
             if found.caveat:

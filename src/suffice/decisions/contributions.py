@@ -18,6 +18,7 @@ from flint import fmpq
 from suffice.answers.documents import number_document, prediction_document, values_by_name
 from suffice.answers.frames import to_frame
 from suffice.answers.words import counted, spoken
+from suffice.core.case import at_scores, predict
 from suffice.decisions.rows import Portfolio
 from suffice.errors import ProfileError
 from suffice.layout.facts import Fact, Facts, Grid, Row
@@ -27,7 +28,7 @@ from suffice.model.compiled import Compiled
 from suffice.model.domain import format_value
 from suffice.numbers.enclosure import middle
 from suffice.numbers.exact import Rational, to_fraction
-from suffice.question.claims import predicted, predicted_class
+from suffice.question.claims import predicted_class
 from suffice.question.documents import Json
 from suffice.question.row import Row as Values
 from suffice.question.row import read_row
@@ -76,7 +77,7 @@ class Contributions(Told):
     @property
     def prediction(self) -> Any:
         """What is predicted of the row."""
-        return predicted(self.compiled.model, self.compiled.scores(self.row))
+        return predict(self.compiled, self.row)
 
     @property
     def values(self) -> Mapping[str | tuple[str, str], Fraction]:
@@ -150,7 +151,8 @@ class Contributions(Told):
 
 def contributions(compiled: Compiled, row: Values, given: Any, portfolio: Portfolio | None) -> Contributions:
     """Return what each term adds to the score of a row's class, compared with the average row, or with a row given."""
-    factors = score_of(compiled.model, predicted_class(compiled.model, compiled.scores(row)))
+    winner = at_scores(compiled, row, lambda scores: predicted_class(compiled.model, scores))
+    factors = score_of(compiled.model, winner)
     parts = _parts(compiled, factors, row)
     if not isinstance(given, str):
         profile = _parts(compiled, factors, read_row(compiled.model, given))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from suffice.core.case import at_scores
 from suffice.decisions.face import Decisions
 from suffice.errors import OptionError
+from suffice.model.compiled import Compiled
 from suffice.numbers.exact import brief
 from suffice.question.budget import MAX_SECONDS
 from suffice.question.claim import NO_CLASS, Claim
@@ -128,13 +130,14 @@ class Desk(Decisions):
         Raises
         ------
         CardError
-            If there are not two classes, terms over two features, curves, or a feature that adds without bound.
+            If there are not two classes, terms over two features, or a feature that adds without bound.
         """
         from suffice.decisions.card import card
 
         if isinstance(lines, bool) or not isinstance(lines, int) or lines < 0:
             raise OptionError(f"lines must be a whole number of lines, got {brief(lines)}")
-        return card(self.portfolio(table), lines)
+        portfolio = self.portfolio(table)
+        return self._ask(lambda compiled: card(portfolio.seen_by(compiled), lines))
 
     def rule(self, x: Any, table: Any, *, conditions: int = 4, max_seconds: float = MAX_SECONDS) -> Rule:
         """Return the most general rule about a row: few conditions that it meets, under which all are decided as it is.
@@ -157,14 +160,19 @@ class Desk(Decisions):
         Raises
         ------
         CardError
-            If there are not two classes, terms over two features, curves, or a feature that adds without bound.
+            If there are not two classes, terms over two features, or a feature that adds without bound.
         """
         from suffice.decisions.rules import rule
 
         _whole("conditions", conditions, 1)
         row = read_row(self.compiled.model, x)
-        winner = predicted_class(self.compiled.model, self.compiled.scores(row))
-        return rule(self.portfolio(table), row, winner, conditions, max_seconds)
+        portfolio = self.portfolio(table)
+
+        def answer(compiled: Compiled) -> Rule:
+            winner = at_scores(compiled, row, lambda scores: predicted_class(compiled.model, scores))
+            return rule(portfolio.seen_by(compiled), row, winner, conditions, max_seconds)
+
+        return self._ask(answer)
 
     def rules(
         self, table: Any, *, conditions: int = 4, most: int = 20, max_seconds: float = 6 * MAX_SECONDS
@@ -195,7 +203,8 @@ class Desk(Decisions):
 
         _whole("conditions", conditions, 1)
         _whole("most", most, 1)
-        return rules(self.portfolio(table), conditions, most, max_seconds)
+        portfolio = self.portfolio(table)
+        return self._ask(lambda compiled: rules(portfolio.seen_by(compiled), conditions, most, max_seconds))
 
     def contributions(self, x: Any, reference: Any = "average", *, table: Any = None) -> Contributions:
         """Return what each feature adds to the score of the predicted class, compared with a reference.
@@ -239,7 +248,8 @@ class Desk(Decisions):
         if "regression" in claim.tasks and outcome is None:
             return Target(claim, NO_CLASS)
         if outcome is None and len(model.classes) == 2:
-            return Target(claim, 1 - predicted_class(model, self.compiled.scores(row)))
+            winner = at_scores(self.compiled, row, lambda scores: predicted_class(model, scores))
+            return Target(claim, 1 - winner)
         return Target(claim, class_index(model, outcome, "recourse"))
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from suffice.errors import ClaimError, OptionError, RadiusError
+from suffice.core.case import at_scores
+from suffice.errors import ClaimError, OptionError, PieceBudgetError, RadiusError
 from suffice.model.compiled import Compiled
 from suffice.numbers.exact import brief
 from suffice.question.box import Box
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # batches load a compiler of their own, which questions about
     from suffice.decisions.rows import Portfolio
     from suffice.decisions.shares import Stability, Unaffected
 
+Found = TypeVar("Found")
 _DIRECTIONS = {1: 1, -1: -1, "up": 1, "down": -1}
 
 
@@ -73,7 +75,6 @@ class Decisions:
         """
         from suffice.decisions.check import check
 
-        self.compiled.refuse_smooth("`check`")
         model = self.compiled.model
         if claim.reads_own_score:
             raise ClaimError(
@@ -83,7 +84,8 @@ class Decisions:
             model, math.inf, unit="raw", claim=claim, arithmetic=arithmetic, max_seconds=max_seconds
         )
         winner = self._winner("the claim", outcome, is_needed="regression" not in claim.tasks)
-        return check(self.compiled, Box.read(model, box), question, winner, self._portfolio(table))
+        inputs, portfolio = Box.read(model, box), self._portfolio(table)
+        return self._ask(lambda compiled: check(compiled, inputs, question, winner, _seen(portfolio, compiled)))
 
     def monotone(
         self, feature: str, direction: Literal[1, -1, "up", "down"], outcome: Any = None, *, table: Any = None
@@ -109,12 +111,12 @@ class Decisions:
         """
         from suffice.decisions.monotone import monotone
 
-        self.compiled.refuse_smooth("`monotone`")
         if isinstance(direction, bool) or direction not in _DIRECTIONS:
             raise OptionError(f"direction must be 1 or 'up', -1 or 'down', got {brief(direction)}")
         index = self.compiled.model.index(feature)
         winner = self._winner("monotone", outcome, is_needed=len(self.compiled.model.classes) > 2)
-        return monotone(self.compiled, index, _DIRECTIONS[direction], winner, self._portfolio(table))
+        way, portfolio = _DIRECTIONS[direction], self._portfolio(table)
+        return self._ask(lambda compiled: monotone(compiled, index, way, winner, _seen(portfolio, compiled)))
 
     def unaffected(
         self,
@@ -146,7 +148,6 @@ class Decisions:
         """
         from suffice.decisions.shares import unaffected
 
-        self.compiled.refuse_smooth("`unaffected`")
         model = self.compiled.model
         moving = sorted(set(model.indices(by)))
         if not moving:
@@ -154,7 +155,7 @@ class Decisions:
         held = [name for i, name in enumerate(model.names) if i not in moving]
         question = Question.read(model, radius, unit=unit, claim=claim, immutable=held)
         portfolio = self.portfolio(table)
-        return unaffected(portfolio, question, moving)
+        return self._ask(lambda compiled: unaffected(portfolio.seen_by(compiled), question, moving))
 
     def stability(
         self,
@@ -186,15 +187,15 @@ class Decisions:
         from suffice.decisions.rows import right_rows
         from suffice.decisions.shares import stability
 
-        self.compiled.refuse_smooth("`stability`")
         asked, held = list(radii), list(immutable)
         if not asked:
             raise RadiusError("radii must list at least one radius")
         options: Options = {"unit": unit, "categories": categories, "claim": claim, "immutable": held}
         questions = [Question.read(self.compiled.model, one, **options) for one in asked]
         portfolio = self.portfolio(table)
+        told = [one if isinstance(one, str) else brief(one) for one in asked]
         right = None if labels is None else right_rows(portfolio, labels)
-        return stability(portfolio, questions, [one if isinstance(one, str) else brief(one) for one in asked], right)
+        return self._ask(lambda compiled: stability(portfolio.seen_by(compiled), questions, told, right))
 
     def reasons(
         self,
@@ -242,7 +243,6 @@ class Decisions:
         from suffice.decisions.reasons import reasons
         from suffice.decisions.reference import read_reference
 
-        self.compiled.refuse_smooth("`reasons`")
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise OptionError(f"limit must be a whole number of sets, 1 or more, got {brief(limit)}")
         model = self.compiled.model
@@ -250,9 +250,14 @@ class Decisions:
         question = Question.read(
             model, math.inf, unit="raw", immutable=immutable, groups=groups, claim=claim, max_seconds=max_seconds
         )
-        winner = predicted_class(model, self.compiled.scores(row))
-        against = read_reference(self.compiled, reference, winner, self._portfolio(table))
-        return reasons(self.compiled, question, row, against, limit)
+        portfolio = self._portfolio(table)
+
+        def answer(compiled: Compiled) -> Reasons:
+            winner = at_scores(compiled, row, lambda scores: predicted_class(model, scores))
+            against = read_reference(compiled, reference, winner, _seen(portfolio, compiled))
+            return reasons(compiled, question, row, against, limit)
+
+        return self._ask(answer)
 
     def reasons_batch(
         self,
@@ -284,14 +289,26 @@ class Decisions:
         from suffice.decisions.reasons_batch import reasons_batch
         from suffice.decisions.reference import read_reference
 
-        self.compiled.refuse_smooth("`reasons_batch`")
         winner = self._winner("reasons_batch", outcome, is_needed=True)
         portfolio = self.portfolio(table)
         question = Question.read(
             self.compiled.model, math.inf, unit="raw", immutable=immutable, groups=groups, max_seconds=max_seconds
         )
-        against = read_reference(self.compiled, reference, winner, portfolio)
-        return reasons_batch(portfolio, question, against, winner)
+
+        def answer(compiled: Compiled) -> ReasonsTable:
+            against = read_reference(compiled, reference, winner, portfolio.seen_by(compiled))
+            return reasons_batch(portfolio.seen_by(compiled), question, against, winner)
+
+        return self._ask(answer)
+
+    def _ask(self, answer: Callable[[Compiled], Found]) -> Found:
+        """Return an answer; where a network has too many pieces even over regions, that of its enclosure."""
+        try:
+            return answer(self.compiled)
+        except PieceBudgetError:
+            if self.compiled.bounded is None:
+                raise
+            return answer(self.compiled.bounded)
 
     def _winner(self, what: str, outcome: Any, *, is_needed: bool) -> int:
         """Return the index of the class that is asked about; where none need be named, the second of two."""
@@ -323,3 +340,7 @@ class Decisions:
 
     def _portfolio(self, table: Any) -> Portfolio | None:
         return None if table is None else self.portfolio(table)
+
+
+def _seen(portfolio: Portfolio | None, compiled: Compiled) -> Portfolio | None:
+    return None if portfolio is None else portfolio.seen_by(compiled)

@@ -17,10 +17,11 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from suffice.core.case import at_scores
 from suffice.decisions.actions import Action, Relation, is_number
-from suffice.errors import ActionError, ClaimError
+from suffice.errors import ActionError, BudgetError, ClaimError
 from suffice.model.compiled import Compiled
-from suffice.numbers.enclosure import exactly
+from suffice.numbers.enclosure import ends
 from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.question.claim import Claim, Inequality
@@ -28,6 +29,7 @@ from suffice.question.row import Row
 from suffice.shapes.pieces import Pieces
 from suffice.solvers.choosing import Group, cheapest_choice
 
+_BITS = 256  # how closely smooth shapes are enclosed
 _ROUGH = 1 << 40  # gains are counted in parts of 1 so small first
 _LARGEST = 1 << 50  # of a number in 64 bits, so that sums of thousands fit
 _LARGEST_UNIT = 10**12  # parts of 1 that all costs are multiples of
@@ -86,11 +88,6 @@ class Planner:
         self, compiled: Compiled, target: Target, actions: Mapping[int, Action], relations: Sequence[Relation]
     ) -> None:
         compiled.model.refuse_pairs("recourse", ActionError)
-        if compiled.is_enclosed:
-            raise ActionError(
-                "recourse compares exact scores, and a smooth shape's are only enclosed; "
-                "ask for a counterfactual, or use a model without smooth shapes"
-            )
         self.compiled, self.target, self.actions, self.relations = compiled, target, actions, tuple(relations)
         self.inequality = target.inequality(compiled)
         self.functions = compiled.oriented(self.inequality.factors)
@@ -98,9 +95,11 @@ class Planner:
 
     def plan(self, row: Row, held: frozenset[int] = frozenset(), deadline: float = math.inf) -> Plan | None:
         """Return the cheapest changes of features that are not held; None if there are none that do."""
-        margin = exactly(self.inequality.at(self.compiled.scores(row)))
-        if margin > 0 or (margin == 0 and not self.inequality.is_strict):
+        if self._reaches(row):
             return Plan((), ZERO, ZERO)
+        # Of numbers that are only enclosed the best ends count: what costs least then costs no more than what does
+        # what it should, and if it does so itself, nothing that does costs less.
+        _, margin = ends(self.inequality.at(self.compiled.scores(row, bits=_BITS)))
         items = list(self._items(row, held))
         unit = math.lcm(*(item.denominator for item in items))
         if unit > _LARGEST_UNIT:
@@ -118,9 +117,17 @@ class Planner:
                 if pick >= 0
                 for change in item.changes(places[pick])
             ]
-            if self.inequality.holds_at(self.compiled.scores(changed(row, changes))):
+            if self._reaches(changed(row, changes)):
                 return Plan(tuple(sorted(changes)), fmpq(choice.cost, unit), fmpq(choice.bound, unit))
-        raise AssertionError("exact numbers decide")
+        assert self.compiled.is_enclosed, "exact numbers decide"
+        raise BudgetError(
+            f"scores after changes agree with what is to be reached to {_BITS} bits, so that a tie is not ruled out; "
+            "change the actions slightly"
+        )
+
+    def _reaches(self, row: Row) -> bool:
+        """Whether what is asked is so at a row."""
+        return at_scores(self.compiled, row, self.inequality.holds_at)
 
     def _scales(self, items: Sequence[_Single | _Linked], margin: Rational) -> Iterator[int]:
         yield _ROUGH
@@ -154,9 +161,9 @@ class Planner:
         """Return what a value of a feature can become, with costs and gains."""
         if (i, value) not in self._known:
             function, action = self.functions[i], self.actions.get(i)
-            here = function(value)
+            here, _ = ends(function.value(value, _BITS))
             found = [] if action is None else action.options(value, self._jumps(i))
-            gains = [function(option.value) - here for option in found]
+            gains = [ends(function.value(option.value, _BITS))[1] - here for option in found]
             self._known[i, value] = _Options(
                 [option.value for option in found], [option.cost for option in found], gains
             )

@@ -8,7 +8,7 @@ enough, and that no fewer are.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from suffice.model.compiled import Compiled
 from suffice.model.domain import in_full
 from suffice.numbers.values import to_user
 from suffice.question.box import listed
-from suffice.question.claims import Same, predicted
+from suffice.question.claims import Same
 from suffice.question.documents import Json
 from suffice.question.question import Question
 from suffice.question.row import Row as Values
@@ -67,15 +67,30 @@ def find_reasons(case: Case, limit: int) -> Found:
     choices = case.question.choices
     if best.point is None:
         return Found(best, [], best.caveat is None, (), ())
-    sets, is_complete = smallest_breaks(case.constraints, choices, best.units, limit, case.clock(NODES))
+    # Of numbers that are only enclosed, outer constraints refuse what is broken for certain, inner ones what may be.
+    sets, is_complete = smallest_breaks(case.outer, choices, best.units, limit, case.clock(NODES))
+    if case.inner != case.outer:
+        possible, is_all = smallest_breaks(case.inner, choices, best.units, limit, case.clock(NODES))
+        is_settled = {frozenset(one) for one in sets} == {frozenset(one) for one in possible}
+        case.settle(is_settled)
+        is_complete &= is_all and is_settled
     necessary, alone = [], []
     for k, item in enumerate(choices.items):
         others = [i for i in case.features if i not in item]
-        if all(one.admits(others) for one in case.constraints):
+        if _holds(case, others):
             necessary.append(k)
-        if not all(one.admits(item) for one in case.constraints):
+        if _holds(case, item) is False:
             alone.append(k)
     return Found(best, sets, is_complete and best.caveat is None, tuple(necessary), tuple(alone))
+
+
+def _holds(case: Case, freed: Collection[int]) -> bool | None:
+    """Whether the claim holds whatever some features do; None where that is not settled."""
+    if all(one.admits(freed) for one in case.inner):
+        return True
+    is_broken = not all(one.admits(freed) for one in case.outer)
+    case.settle(is_broken)
+    return False if is_broken else None
 
 
 @dataclass(frozen=True)
@@ -155,7 +170,7 @@ class Reasons(Told):
     def instead(self) -> Any:
         """What would have been decided."""
         point = self.found.contrast.point
-        return None if point is None else predicted(self.case.model, self.case.compiled.scores(point))
+        return None if point is None else self.case.predicted_at(point)
 
     def certificate(self, model_file: str | os.PathLike[str] | None = None) -> Certificate:
         """Return the proof that these factors would have changed the decision, and fewer not; or that none would."""

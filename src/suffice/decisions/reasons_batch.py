@@ -26,14 +26,17 @@ from suffice.decisions.reference import Reference
 from suffice.decisions.rows import Portfolio
 from suffice.decisions.shares import Share
 from suffice.decisions.words import failed_facts
+from suffice.errors import BudgetError
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.layout.told import Told
 from suffice.model.additive import AdditiveModel
+from suffice.model.compiled import Compiled
 from suffice.numbers.exact import ZERO, nearest_float
 from suffice.question.claims import Same
 from suffice.question.documents import Json, class_document
 from suffice.question.preferences import Choices
 from suffice.question.question import Question
+from suffice.question.row import Row as Values
 
 _EPS = float(np.finfo(np.float64).eps)
 _OPEN = -1
@@ -59,7 +62,8 @@ class ReasonsTable(Told):
     choices : Choices
         Which features count as one factor.
     unsettled : frozenset of int
-        Rows, by their place in the table, for which fewer factors, or some, may do: their time was up.
+        Rows, by their place in the table, for which fewer factors, or some, may do: their time was up,
+        or smooth shapes leave a tie open.
     failed : mapping of int to str
         Rows of the table that the model cannot read, and why.
 
@@ -113,9 +117,7 @@ class ReasonsTable(Told):
         facts += [Grid(("factors", "rows"), (*rows, *never))] if count else []
         facts += [Fact("Named most", f"{most}.")] if most else []
         if self.unsettled:
-            told = (
-                f"{counted(len(self.unsettled), 'row')} within their time, left out of the shares; fewer factors may do"
-            )
+            told = f"{counted(len(self.unsettled), 'row')}, left out of the shares; fewer factors may do"
             facts.append(Fact("Not settled", f"{told}."))
         return (*facts, *failed_facts(self.failed))
 
@@ -140,14 +142,23 @@ def reasons_batch(portfolio: Portfolio, question: Question, reference: Reference
     fixed, unsettled = [], set[int]()
     for place, k in enumerate(rows.tolist()):
         if sizes[place] == _OPEN:
-            found = reasons(portfolio.compiled, question, portfolio.row(k), reference, 1)
-            fixed.append(found.found.contrast.changed)
-            unsettled |= {k} if found.status is not Status.PROVEN else set()
+            changed, is_settled = _alone(portfolio.compiled, question, portfolio.row(k), reference)
+            fixed.append(changed)
+            unsettled |= set() if is_settled else {k}
         else:
             fixed.append(tuple(order[place, : sizes[place]].tolist()))
     exact = int((sizes == _OPEN).sum())
     given = rows, tuple(fixed), exact, question.choices, frozenset(unsettled), portfolio.failed
     return ReasonsTable(model, model.classes[winner], reference, *given)
+
+
+def _alone(compiled: Compiled, question: Question, row: Values, reference: Reference) -> tuple[tuple[int, ...], bool]:
+    """Return the features that `reasons` finds for a row, and whether no fewer are proven to do."""
+    try:
+        found = reasons(compiled, question, row, reference, 1)
+    except BudgetError:  # a tie that numbers which are only enclosed do not decide
+        return (), False
+    return found.found.contrast.changed, found.status is Status.PROVEN
 
 
 def _by_floats(

@@ -31,7 +31,7 @@ from suffice.errors import CertificateError
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.layout.told import Told
 from suffice.model.domain import in_full
-from suffice.numbers.enclosure import exactly
+from suffice.numbers.enclosure import Enclosure
 from suffice.numbers.exact import to_fraction
 from suffice.numbers.values import Label, to_user
 from suffice.question.box import listed
@@ -121,10 +121,11 @@ class Recourse(Told):
         """
         compiled, model = self.planner.compiled, self.planner.compiled.model
         if self.is_possible:
-            (score, *others) = map(exactly, compiled.scores(self.point()))
-            factor = self.planner.inequality.factors[0]
-            is_score = not others and not isinstance(self.planner.target.claim, Same)
-            claim = SAME if not is_score else AtLeast(score) if factor > 0 else AtMost(score)
+            (score, *others), claim = compiled.scores(self.point()), self.planner.target.claim
+            if others or isinstance(claim, Same):
+                claim = SAME
+            elif not isinstance(score, Enclosure):  # else what was to be reached is all that can be said
+                claim = AtLeast(score) if self.planner.inequality.factors[0] > 0 else AtMost(score)
             return explain(compiled, Question.read(model, 0, unit="raw", claim=claim), self.point()).certificate(
                 model_file
             )

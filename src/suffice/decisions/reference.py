@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 
 from flint import fmpq
 
-from suffice.core.drops import bound_drops
+from suffice.core.drops import enclose_drops
 from suffice.decisions.rows import Portfolio, each_value
 from suffice.errors import ProfileError
 from suffice.model.compiled import Compiled
@@ -19,6 +19,10 @@ from suffice.model.domain import Domain
 from suffice.numbers.values import MISSING, Value
 from suffice.question.box import some_value
 from suffice.question.row import Row, read_row
+from suffice.shapes.curves import Curves
+
+_BITS = 128  # how closely smooth shapes are enclosed
+_CLOSE = fmpq(1, 2**64)  # what a score may still be lowered by beside a value that counts as best
 
 
 class Reference(NamedTuple):
@@ -57,20 +61,24 @@ def read_reference(compiled: Compiled, given: Any, winner: int, portfolio: Portf
 
 
 def _best(compiled: Compiled, winner: int) -> Row:
-    """Return the value of each feature that lowers the score of a class most."""
-    if compiled.model.pairs or compiled.is_curved:
-        raise ProfileError(
-            "'best' needs features that act each for itself, in pieces that are straight; give a row to compare with"
-        )
+    """Return the value of each feature that lowers the score of a class most, or within `_CLOSE` of it."""
+    if compiled.model.pairs:
+        raise ProfileError("'best' needs features that act each for itself; give a row to compare with")
     found: list[Value] = []
     for name, domain, function in zip(
-        compiled.model.names, compiled.model.domains, compiled.lines((1 if winner else -1,)), strict=True
+        compiled.model.names, compiled.model.domains, compiled.oriented((1 if winner else -1,)), strict=True
     ):
         at = some_value(domain)
-        _, (worst,) = bound_drops([function], [function(at)], (at,), (domain,))
-        if not worst.infimum.is_bounded or worst.infimum.is_approached:
+        drops = enclose_drops([function], [function.value(at, _BITS)], (at,), (domain,), _BITS)
+        (worst,), (ceiling,), (floor,) = drops.worst, drops.ceilings, drops.floors
+        infimum = worst.infimum
+        # A curve that turns at no rational number has values as close to its best as one likes, and takes none.
+        is_beside = isinstance(function, Curves) and infimum.is_approached and not infimum.side
+        if ceiling.is_infinite or (infimum.is_approached and not is_beside):
             raise ProfileError(f"{name!r} has no best value, only ever better ones; give a row to compare with")
-        found.append(worst.value_at_most(worst.infimum.value))
+        if ceiling.value - floor.value > _CLOSE:
+            raise ProfileError(f"the best value of {name!r} is not known closely enough; give a row to compare with")
+        found.append(worst.value_at_most(infimum.value + _CLOSE if is_beside else infimum.value))
     return tuple(found)
 
 

@@ -7,6 +7,7 @@ settle most rows, exact arithmetic the others. Rows that the model cannot read a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
@@ -18,6 +19,7 @@ from suffice.batch.cells import Source, read_source
 from suffice.batch.lookup import WIDER
 from suffice.batch.result import BatchResult
 from suffice.batch.run import batch_question
+from suffice.core.case import at_scores
 from suffice.errors import DataError, NumberError
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
@@ -55,10 +57,20 @@ class Portfolio:
     def __len__(self) -> int:
         return self.source.rows
 
+    def seen_by(self, compiled: Compiled) -> Portfolio:
+        """Return the same rows, seen by the same model with its shapes known in another way."""
+        if compiled is self.compiled:
+            return self
+        other = copy(self)
+        other.compiled = compiled
+        other._numbers, other._values, other.averages = {}, {}, {}
+        other.__dict__.pop("decided", None)
+        return other
+
     @cached_property
     def decided(self) -> BatchResult:
         """What is predicted of each row."""
-        claim = Same() if self.compiled.model.classes else Within(0)
+        claim = Same() if self.compiled.model.classes else Within(1)  # which is so at any row
         return self.ask(Question.read(self.compiled.model, 0, unit="raw", claim=claim))
 
     def ask(self, question: Question, rows: int | None = None) -> BatchResult:
@@ -118,7 +130,9 @@ class Portfolio:
             return np.flatnonzero(among & ~self.predicts(winner))
         is_false, is_open = self._by_scores(claim, winner)
         for k in np.flatnonzero(among & is_open).tolist():
-            is_false[k] = not is_true(claim, self.compiled.model, self.compiled.scores(self.row(k)), winner)
+            is_false[k] = not at_scores(
+                self.compiled, self.row(k), lambda scores: is_true(claim, self.compiled.model, scores, winner)
+            )
         return np.flatnonzero(among & is_false)
 
     def _by_scores(self, claim: Claim, winner: int) -> tuple[Mask, Mask]:

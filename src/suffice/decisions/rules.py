@@ -23,7 +23,7 @@ from suffice.certificate.document import Certificate
 from suffice.certificate.ranges import certify_ranges
 from suffice.core.case import Case
 from suffice.decisions.card import all_cells, columns_of
-from suffice.decisions.cells import Cell, places_of, together
+from suffice.decisions.cells import Cell, most_of_least, places_of, together
 from suffice.decisions.rows import Portfolio
 from suffice.decisions.rule_search import Finder, Found, Option
 from suffice.decisions.shares import Share
@@ -33,10 +33,14 @@ from suffice.layout.facts import Fact, Facts, Grid
 from suffice.layout.facts import Row as Line
 from suffice.layout.told import Told
 from suffice.model.compiled import Compiled
+from suffice.numbers.enclosure import FIRST_BITS, ends
+from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.values import Value
 from suffice.question.documents import Json, class_document
 from suffice.question.question import Question
 from suffice.question.row import Row, read_row
+from suffice.shapes.lazy import Lazy
+from suffice.shapes.pieces import Pieces
 
 
 class Condition(NamedTuple):
@@ -151,6 +155,8 @@ class Rule(Told):
         if self.bound != self.share.count:
             known = f"none of {self._count} covers more than {self.bound:,}"
         known += "" if self.is_whole else ", of those with ends at the cuts that were looked at"
+        if self.compiled.is_curved and not self.compiled.is_rational:
+            known += " and more than a hair to spare"
         told = f"{self.sentence}; proven, whatever the other features are."
         return Fact("Rule", told), Fact("Covers", f"{self.share} of the rows decided {self.outcome}; {known}.")
 
@@ -272,10 +278,10 @@ class _Table:
         every = [cell for ranges, labels in self.cells for cell in (*ranges, *labels)]
         self.is_whole = all(cell.least == cell.most for cell in every)
 
-    def finder(self, winner: int) -> Finder:
-        """Return what looks for rules that decide so."""
+    def finder(self, winner: int, slack: Rational = ZERO) -> Finder:
+        """Return what looks for rules that decide so; with slack, for more than those that are known to."""
         model = self.compiled.model
-        gains, need = [], -model.intercept[0] if winner else model.intercept[0]
+        gains, need = [], (-model.intercept[0] if winner else model.intercept[0]) - slack
         for ranges, labels in self.cells:
             own = [cell.least if winner else -cell.most for cell in (*ranges, *labels)]
             worst = min(own)
@@ -294,12 +300,17 @@ class _Table:
 
     def could_cover(self, winner: int, conditions: int) -> NDArray[np.bool_]:
         """Return which rows some rule for a class could cover, however narrow."""
-        own, functions = [], self.compiled.lines((1 if winner else -1,))
-        for (ranges, labels), function, values in zip(self.cells, functions, self.values, strict=True):
+        own, slack, functions = [], ZERO, self.compiled.oriented((1 if winner else -1,))
+        every = zip(self.cells, functions, self.compiled.model.domains, self.values, strict=True)
+        for (ranges, labels), function, domain, values in every:
             worst = min(cell.least if winner else -cell.most for cell in (*ranges, *labels))
-            known = {value: function(value) - worst for value in set(values)}
+            if not isinstance(function, Pieces | Lazy):  # the worst is bounded from below only
+                more = most_of_least(function, domain)
+                slack, worst = slack + more - worst, more
+            # Of a value that is only enclosed, the most: what is covered at most is asked for.
+            known = {value: ends(function.value(value, FIRST_BITS))[1] - worst for value in set(values)}
             own.append([known[value] for value in values])
-        return self.finder(winner).coverable(own, conditions)
+        return self.finder(winner, slack).coverable(own, conditions)
 
     def rule(self, finder: Finder, winner: int, found: Found, conditions: int, through: int | None) -> Rule:
         """Return what was found as a rule, each condition as wide as can be."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.answers.documents import number_document
-from suffice.answers.words import approximately, region
+from suffice.answers.words import approximately, counted, region
 from suffice.batch.result import BatchResult
 from suffice.certificate.document import Certificate, PathLike
 from suffice.core.case import Case
@@ -91,6 +91,8 @@ class Unaffected(Told):
         known (several scores, terms over two features) or without bound.
     failed : mapping of int to str
         Rows that could not be read, or of which the claim cannot be made, and why.
+    unsettled : tuple of int
+        Rows of which neither is proven, as smooth shapes leave a tie open; none of other models.
 
     Examples
     --------
@@ -110,6 +112,7 @@ class Unaffected(Told):
     by_class: Mapping[Any, Share]
     effect: Fraction | None
     failed: Mapping[int, str]
+    unsettled: tuple[int, ...] = ()
 
     def certificate(self, k: int, model_file: PathLike | None = None) -> Certificate:
         """Return the proof that a row is unaffected, or is not."""
@@ -120,12 +123,10 @@ class Unaffected(Told):
         is_same = isinstance(self.question.claim, Same)
         what = "the prediction stays the same" if is_same else "the claim stays true"
         told = [Fact("Moving", f"{', '.join(self.features)}: {region(self.question, self.portfolio.compiled.model)}")]
-        rest = (
-            ""
-            if self.share.count == self.share.rows
-            else f"; of every other row they can {'change' if is_same else 'break'} it"
-        )
+        others = self.share.rows - self.share.count - len(self.unsettled)
+        rest = f"; of every other row they can {'change' if is_same else 'break'} it" if others else ""
         told.append(Fact("Proven", f"{what}, whatever they do, for {self.share} of the rows{rest}."))
+        told += _open_facts(self.unsettled)
         grid = Grid(("predicted", "unaffected"), tuple(Row((str(one), str(n))) for one, n in self.by_class.items()))
         effect = (
             [
@@ -148,7 +149,10 @@ class Unaffected(Told):
             "share": self.share.document(),
             "by_class": [{"class": class_document(one), **n.document()} for one, n in self.by_class.items()],
             "effect": None if self.effect is None else number_document(self.effect),
-            "affected": [k for k in np.flatnonzero(~self.rows).tolist() if k not in self.failed],
+            "affected": [
+                k for k in np.flatnonzero(~self.rows).tolist() if k not in self.failed and k not in self.unsettled
+            ],
+            "unsettled": list(self.unsettled),
             "failed": {str(k): text for k, text in self.failed.items()},
         }
 
@@ -173,6 +177,8 @@ class Stability(Told):
         The share of rows that are stable and predicted as they are labelled; None without labels.
     failed : mapping of int to str
         Rows that could not be read, and why.
+    unsettled : tuple of tuples of int
+        For each radius rows of which neither is proven, as smooth shapes leave a tie open; none of other models.
 
     Examples
     --------
@@ -193,6 +199,7 @@ class Stability(Told):
     shares: tuple[Share, ...]
     right: tuple[Share, ...] | None
     failed: Mapping[int, str]
+    unsettled: tuple[tuple[int, ...], ...] = ()
 
     def certificate(self, radius: int, k: int, model_file: PathLike | None = None) -> Certificate:
         """Return the proof that a row is stable at a radius, by its place in the list, or is not."""
@@ -210,16 +217,17 @@ class Stability(Told):
         each = zip(self.radii, self.shares, *([right] if right else []), strict=True)
         rows = tuple(Row((f"radius {radius}", *map(str, shares))) for radius, *shares in each)
         note = [Fact("Columns", ", ".join(heads))] if self.right is not None else []
-        return (Fact("Proven", told), *note, Grid(heads, rows), *failed_facts(self.failed))
+        open_ones = _open_facts(sorted({k for some in self.unsettled for k in some}))
+        return (Fact("Proven", told), *note, Grid(heads, rows), *open_ones, *failed_facts(self.failed))
 
     def document(self) -> Json:
         """Return the shares as JSON."""
         right = self.right or (None,) * len(self.shares)
         return {
             "radii": [
-                {"question": question.document(), "stable": share.document()}
+                {"question": question.document(), "stable": share.document(), "unsettled": list(some)}
                 | ({} if both is None else {"stable_and_right": both.document()})
-                for question, share, both in zip(self.questions, self.shares, right, strict=True)
+                for question, share, both, some in zip(self.questions, self.shares, right, self.unsettled, strict=True)
             ],
             "failed": {str(k): text for k, text in self.failed.items()},
         }
@@ -230,7 +238,8 @@ def unaffected(portfolio: Portfolio, question: Question, features: Sequence[int]
     compiled = portfolio.compiled
     answered = portfolio.ask(question)
     readable = _readable(len(portfolio), answered.messages)
-    is_free = _stays(portfolio, answered) & readable
+    stays, is_open = _stays(portfolio, answered)
+    is_free = stays & readable
     model = compiled.model
     by_class = {
         name: Share(int((is_free & (answered.answers.classes == k)).sum()), int((answered.answers.classes == k).sum()))
@@ -245,6 +254,7 @@ def unaffected(portfolio: Portfolio, question: Question, features: Sequence[int]
         by_class,
         _largest_effect(compiled, features),
         answered.messages,
+        tuple(np.flatnonzero(is_open & readable).tolist()),
     )
 
 
@@ -252,26 +262,41 @@ def stability(
     portfolio: Portfolio, questions: Sequence[Question], radii: Sequence[str], is_right: Mask | None
 ) -> Stability:
     """Return for which rows nothing within a radius changes the decision, for each question."""
-    rows, failed = [], dict[int, str]()
+    rows, is_open, failed = [], [], dict[int, str]()
     for question in questions:
         answered = portfolio.ask(question)
         failed |= answered.messages
-        rows.append(_stays(portfolio, answered))
+        stays, neither = _stays(portfolio, answered)
+        rows.append(stays)
+        is_open.append(neither)
     readable = _readable(len(portfolio), failed)
     stable = np.array(rows) & readable if rows else np.zeros((0, len(portfolio)), dtype=bool)
     count = int(readable.sum())
     shares = tuple(Share(int(one.sum()), count) for one in stable)
     right = None if is_right is None else tuple(Share(int((one & is_right).sum()), count) for one in stable)
-    return Stability(portfolio, tuple(questions), tuple(radii), stable, shares, right, failed)
+    unsettled = tuple(tuple(np.flatnonzero(one & readable).tolist()) for one in is_open)
+    return Stability(portfolio, tuple(questions), tuple(radii), stable, shares, right, failed, unsettled)
 
 
-def _stays(portfolio: Portfolio, answered: BatchResult) -> Mask:
-    """Return for which rows fixing nothing suffices; for every other one that could be read, it is proven not to."""
-    found = np.asarray(answered.sizes == 0)
+def _stays(portfolio: Portfolio, answered: BatchResult) -> tuple[Mask, Mask]:
+    """Return for which rows fixing nothing suffices, and for which neither that nor its opposite is proven."""
+    found, is_open = np.asarray(answered.sizes == 0), np.zeros(len(portfolio), dtype=bool)
     for k in np.flatnonzero((answered.sizes > 0) & (answered.lower_bounds == 0)).tolist():
         case = Case.of(portfolio.compiled, answered.question, portfolio.row(k))
-        found[k] = bool(sufficiency.of(case, ()))
-    return found
+        one = sufficiency.of(case, ())
+        is_open[k] = one.caveat is not None
+        found[k] = not is_open[k] and bool(one)
+    return found, is_open
+
+
+def _open_facts(rows: Sequence[int]) -> list[Fact]:
+    """Return which rows smooth shapes leave open, if any."""
+    shown = ", ".join(map(str, rows[:10])) + (", ..." if len(rows) > 10 else "")
+    return (
+        [Fact("Not settled", f"{counted(len(rows), 'row')}, where it is a tie or close to one: {shown}.")]
+        if rows
+        else []
+    )
 
 
 def _certificate(

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from suffice.answers.words import counted, spoken
+from suffice.core.case import predict
 from suffice.errors import ClaimError
 from suffice.layout.facts import Fact
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
+from suffice.numbers.enclosure import middle
 from suffice.numbers.exact import brief, nearest_float, to_fraction
 from suffice.numbers.values import Value
 from suffice.question.claim import NO_CLASS
-from suffice.question.claims import predicted
 from suffice.question.documents import Json, read_class
 
 _MOST_LISTED = 10
@@ -34,11 +35,11 @@ def class_index(model: AdditiveModel, outcome: Any, what: str) -> int:
 
 def decision_at(compiled: Compiled, point: Sequence[Value]) -> str:
     """Return what the model says of an input, in words."""
-    scores = compiled.exact_scores(point)
+    told, scores = predict(compiled, point), [middle(score) for score in compiled.scores(point)]
     if not compiled.model.classes:
         return f"the prediction is {spoken(to_fraction(scores[0]))}"
     score = f" (score {nearest_float(scores[0]):.6g})" if len(scores) == 1 else ""
-    return f"the prediction is {predicted(compiled.model, scores)}{score}"
+    return f"the prediction is {told}{score}"
 
 
 def table_facts(rows: int, found: Sequence[int], failed: Mapping[int, str] | None, where: str, what: str) -> list[Fact]:

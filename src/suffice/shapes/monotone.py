@@ -156,7 +156,7 @@ class Monotone:
             return
         self.looked += 1
         with working(bits + GUARD_BITS):
-            self._read(cell, self.function.jet(cell.low, cell.high), bits)
+            self.read(cell, self.function.jet(cell.low, cell.high), bits)
         if cell.kind is None and (cell.depth >= deepest or self.looked > self._until):
             cell.kind = Kind.DOUBT
         if cell.kind is None:
@@ -167,7 +167,7 @@ class Monotone:
         cell.halves = Cell(cell.low, cell.middle, cell.depth + 1), Cell(cell.middle, cell.high, cell.depth + 1)
 
     @staticmethod
-    def _read(cell: Cell, jet: Jet, bits: int) -> None:
+    def read(cell: Cell, jet: Jet, bits: int) -> None:
         """Note what the coefficients over a cell say of it."""
         value, slope, bend = jet.cell[:3]
         cell.bits, bounds = bits, of_ball(value)
