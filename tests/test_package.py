@@ -15,6 +15,7 @@ SOURCE = ROOT / "src" / "suffice"
 # Rooms further down may use those further up, never the other way round; `docs/architecture.md` has the same list.
 ORDER = [
     "errors",
+    "processes",
     "numbers",
     "shapes",
     "model",

@@ -64,7 +64,7 @@ class Explainer(Predictions, Desk):
         Handed to `from_model`: what features can be.
     max_pieces : int
         Budget of affine pieces of one network, after each of its layers. One with more is tabulated over the regions
-        asked about.
+        asked about. Networks are compiled when a question first needs them; `compile` does it at once.
     cache : path, optional
         A folder to keep compiled models in, so that the next process need not compile the same model again. Whoever may
         write to it decides what is said of the models; see SECURITY.md.
@@ -136,6 +136,25 @@ class Explainer(Predictions, Desk):
         if isinstance(radius, Question) and not options and is_known(self.compiled, radius):
             return radius
         return Question.read(self.model, radius, **options)
+
+    def compile(self, processes: int | None = None) -> None:
+        """Compile the features that are not compiled yet; otherwise each is when a question first needs it.
+
+        Parameters
+        ----------
+        processes : int, optional
+            How many may work at once, this one included, where it takes seconds: as many as cores by default. What is
+            compiled does not depend on it.
+
+        Examples
+        --------
+        >>> from suffice import AdditiveModel, ReluNetwork
+        >>> explainer = Explainer(AdditiveModel([ReluNetwork([[[1.0]], [[2.0]]], [[0.0], [1.0]])]))
+        >>> explainer.compile()
+        """
+        if processes is not None and (type(processes) is not int or processes < 1):
+            raise OptionError(f"processes must be a whole number, 1 or more, got {brief(processes)}")
+        self.compiled.compile(processes=processes)
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
@@ -211,7 +230,7 @@ class Explainer(Predictions, Desk):
         """
         from suffice.batch.run import batch_question
 
-        return batch_question(self.compiled, self.question(radius, **options)).answer(table, threads=threads)
+        return batch_question(self.compiled, self.question(radius, **options), threads).answer(table, threads=threads)
 
     def sufficiency(
         self, x: Any, features: Iterable[str], radius: Radius | Question = HALF, **options: Unpack[Options]

@@ -23,6 +23,7 @@ from suffice import (
     SmoothNetwork,
     Steps,
     Within,
+    processes,
 )
 from suffice.batch import open_rows
 from suffice.core.rounding import Rounding
@@ -44,7 +45,7 @@ def started(monkeypatch):
             super().__init__(*given, **named)
             made.append(self)
 
-    monkeypatch.setattr(open_rows.subprocess, "Popen", Noted)
+    monkeypatch.setattr(processes.subprocess, "Popen", Noted)
     return made
 
 
@@ -101,7 +102,7 @@ def test_few_rows_start_no_process(started):
 
 @pytest.mark.usefixtures("_processes_at_once")
 def test_one_process_of_several_starts_no_more(started, monkeypatch):
-    monkeypatch.setattr(open_rows, "parent_process", lambda: "another")
+    monkeypatch.setattr(processes, "parent_process", lambda: "another")
     explainer, rows = tied()
     assert explainer.explain_batch(rows, 1, unit="raw", threads=2).was_exact.any()
     assert not started
@@ -115,16 +116,16 @@ def test_what_processes_do_not_answer_is_done_here(how, started, monkeypatch):
     if how == "no Python":
         monkeypatch.setattr(sys, "executable", "/nowhere/python")
     elif how == "killed":
-        ask, asked = open_rows._Worker.ask, threading.Semaphore(3)
+        ask, asked = processes.Worker.ask, threading.Semaphore(3)
 
         def ask_and_kill(worker, some):
             if not asked.acquire(blocking=False):
-                worker._started().kill()
+                worker.started().kill()
             return ask(worker, some)
 
-        monkeypatch.setattr(open_rows._Worker, "ask", ask_and_kill)
+        monkeypatch.setattr(processes.Worker, "ask", ask_and_kill)
     else:
-        monkeypatch.setattr(open_rows._Worker, "ask", lambda *_: None)
+        monkeypatch.setattr(processes.Worker, "ask", lambda *_: None)
     assert digest(explainer.explain_batch(rows, 1, unit="raw", threads=2)) == digest(alone)
 
 
@@ -147,7 +148,7 @@ def test_cells_that_cannot_be_sent_are_read_here(started):
 @pytest.mark.usefixtures("_processes_at_once")
 def test_an_error_of_ours_is_raised_and_ends_all_processes(started, monkeypatch):
     explainer, rows = tied()
-    monkeypatch.setattr(open_rows._Worker, "ask", lambda worker, _: worker._started() and None)
+    monkeypatch.setattr(processes.Worker, "ask", lambda worker, _: worker.started() and None)
 
     answer, left = open_rows.answer_one, threading.Semaphore(5)
 
@@ -168,15 +169,16 @@ SCRIPT = """
     signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may have had it ignored
     import numpy as np
     import suffice
+    from suffice import processes
     from suffice.batch import open_rows
     print("script", flush=True)
     open_rows.ALONE_SECONDS = open_rows.WORTH_SECONDS = -1.0
-    make = open_rows.subprocess.Popen
+    make = processes.subprocess.Popen
     def start(*given, **named):
         process = make(*given, **named)
         print(f"{process.pid}\\n", end="", flush=True)  # at once: threads start processes side by side
         return process
-    open_rows.subprocess.Popen = start
+    processes.subprocess.Popen = start
     step = suffice.Steps(["1/3", 1, 2], [0, 1, 2, 4])
     explainer = suffice.Explainer(suffice.AdditiveModel([step] * 8, -10, "binary"))
     rows = np.random.default_rng(0).choice([0.0, 1 / 3, 1.0, 2.0], size=(COUNT, 8))

@@ -49,7 +49,7 @@ def smooth():
 
 
 def functions(explainer):
-    return explainer.compiled.pieces
+    return tuple(explainer.compiled.pieces)
 
 
 @pytest.fixture

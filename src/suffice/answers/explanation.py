@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -96,7 +97,7 @@ class Explanation(Deferred):
         return self.case.inner
 
     @property
-    def worst(self) -> tuple[tuple[Worst, ...], ...]:
+    def worst(self) -> tuple[Sequence[Worst], ...]:
         """For each part of the claim and each feature where its drop comes from."""
         return self.case.worst
 

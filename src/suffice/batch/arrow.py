@@ -66,7 +66,7 @@ class ArrowExplainer:
         self.carry, self.threads = tuple(carry), threads
         compiled = Compiled(load_model(model), cache=None if cache is None else CompileCache(cache))
         question = Question.read(compiled.model, radius, **options)
-        self._question: BatchQuestion | None = batch_question(compiled, question)
+        self._question: BatchQuestion | None = batch_question(compiled, question, threads)
         self.model_hash = file_hash(model)
         self.content = compiled.content  # the file itself may be one that another process has no reader for
         self.document = question.document()
@@ -113,4 +113,4 @@ class ArrowExplainer:
 @lru_cache(maxsize=4)
 def _compiled(content: bytes, document: str) -> BatchQuestion:
     compiled = Compiled.of_content(content)
-    return batch_question(compiled, Question.from_document(compiled.model, json.loads(document)))
+    return batch_question(compiled, Question.from_document(compiled.model, json.loads(document)), threads=1)

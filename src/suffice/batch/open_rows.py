@@ -5,26 +5,16 @@ the words of its error.
 Guaranteed: a row is answered by the same search, from the same exact numbers, wherever it is done. What a process does
 not give back, because it was ended, or cannot take because a cell cannot be sent, is done here.
 
-Rows are done here until they have taken some time, so that few rows start no process. Processes are started as
-`python -c`, and not by `multiprocessing`, which would run the user's script again in each of them. They end when their
-input does, so also when this process is killed.
+Rows are done here until they have taken some time, so that few rows start no process.
 """
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import os
 import pickle
-import signal
-import subprocess
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from multiprocessing import parent_process
-from typing import IO, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from suffice.answers.explanation import Explanation
 from suffice.batch.lookup import ROUNDING, TINY, WIDER
@@ -32,13 +22,13 @@ from suffice.errors import BudgetError, ClaimError, PreferenceError, RowError
 from suffice.model.compiled import Compiled
 from suffice.numbers.enclosure import Enclosure
 from suffice.numbers.exact import nearest_float, rational
+from suffice.processes import Worker, available, serve_with, shared_out
 from suffice.question.question import Question
 from suffice.search.explain import explain
 
 ALONE_SECONDS = 1.0  # in which rows are done here before it is asked whether others take long
 WORTH_SECONDS = 4.0  # that the others must take, for a process takes a second to start
 _SHARE_SECONDS = 0.25  # of work that a process is given at once
-_LENGTH_BYTES = 8
 
 
 class Told(NamedTuple):
@@ -98,10 +88,9 @@ def answer_rows(
     rows : sequence of functions
         Each returns the cells of a row, or raises an error that says why it cannot.
     processes : int
-        How many may be started; 1 for none. In a process that `multiprocessing` started, none are: it is one of
-        several already.
+        How many may be started; 1 for none.
     """
-    processes = processes if parent_process() is None else 1
+    processes = available(processes)
     found: list[Answer] = []
     began = time.monotonic()
     for k, row in enumerate(rows):
@@ -124,36 +113,24 @@ def _in_processes(
 ) -> list[Answer]:
     """Return the answers to rows that take some seconds each; they are given out a few at a time."""
     at_once = min(max(1, int(_SHARE_SECONDS / seconds)), -(-len(rows) // processes))
-    starts = iter(range(0, len(rows), at_once))
-    found: dict[int, list[Answer]] = {}
-    lock = threading.Lock()
+    shares = [rows[start : start + at_once] for start in range(0, len(rows), at_once)]
     asked = pickle.dumps((_sent(compiled), question))
 
     def here(some: Sequence[Callable[[], Sequence[Any]]]) -> list[Answer]:
         return [answer_one(compiled, question, row) for row in some]
 
-    def work(worker: _Worker) -> None:
-        while True:
-            with lock:
-                start = next(starts, None)
-            if start is None:
-                return
-            some = rows[start : start + at_once]
-            answers = worker.ask(some)
-            found[start] = here(some) if answers is None else answers
+    found = shared_out(shares, [Worker(__name__, asked) for _ in range(processes)], ask_rows, here)
+    return [answer for answers in found for answer in answers]
 
-    with contextlib.ExitStack() as stack, ThreadPoolExecutor(processes) as pool:
-        workers = [stack.enter_context(_Worker(asked)) for _ in range(processes)]
-        try:
-            for done in [pool.submit(work, worker) for worker in workers]:
-                done.result()
-        except BaseException:
-            with lock:
-                starts = iter(())
-            for worker in workers:
-                worker.end()
-            raise
-    return [answer for start in sorted(found) for answer in found[start]]
+
+def ask_rows(worker: Worker, rows: Sequence[Callable[[], Sequence[Any]]]) -> list[Answer] | None:
+    """Return the answers of a process to some rows; None if they do not come back."""
+    try:
+        cells = [row() for row in rows]
+    except Exception:  # a row that cannot be read says why where it is answered
+        return None
+    answers = worker.ask(cells)
+    return answers if isinstance(answers, list) and len(answers) == len(rows) else None
 
 
 def _sent(compiled: Compiled) -> Compiled | bytes:
@@ -168,94 +145,12 @@ def _sent(compiled: Compiled) -> Compiled | bytes:
     return bare
 
 
-class _Worker:
-    """A process that answers rows. Once it has ended, nothing comes back from it."""
-
-    def __init__(self, asked: bytes) -> None:
-        self._asked = asked
-        self._process: subprocess.Popen[bytes] | None = None
-        self._lock = threading.Lock()
-        self._is_ended = False
-
-    def __enter__(self) -> _Worker:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
-
-    def _started(self) -> subprocess.Popen[bytes] | None:
-        """Return the process, which is started at the first call; None if that fails, or it was ended."""
-        with self._lock:
-            if self._process is None and not self._is_ended and sys.executable:
-                path = os.pathsep.join(one for one in sys.path if one)
-                command = [sys.executable, "-P", "-c", "from suffice.batch.open_rows import serve; serve()"]
-                with contextlib.suppress(OSError):
-                    self._process = subprocess.Popen(
-                        command,
-                        stdin=subprocess.PIPE,
-                        stdout=subprocess.PIPE,
-                        stderr=subprocess.DEVNULL,
-                        env={**os.environ, "PYTHONPATH": path},
-                    )
-                    self._send(self._process.stdin, self._asked)
-            return None if self._is_ended else self._process
-
-    def ask(self, rows: Sequence[Callable[[], Sequence[Any]]]) -> list[Answer] | None:
-        """Return the answers to some rows; None if they do not come back."""
-        try:
-            cells = pickle.dumps([row() for row in rows])
-            process = self._started()
-            if process is None or process.stdout is None:
-                return None
-            self._send(process.stdin, cells)
-            answers = pickle.loads(_receive(process.stdout))
-        except Exception:
-            return None
-        return answers if isinstance(answers, list) and len(answers) == len(rows) else None
-
-    @staticmethod
-    def _send(pipe: IO[bytes] | None, content: bytes) -> None:
-        assert pipe is not None
-        pipe.write(len(content).to_bytes(_LENGTH_BYTES, "big") + content)
-        pipe.flush()
-
-    def end(self) -> None:
-        """End the process, at once."""
-        self._is_ended = True
-        with self._lock:
-            process = self._process
-        if process is None:
-            return
-        process.kill()
-        with contextlib.suppress(OSError):
-            process.stdin and process.stdin.close()
-        process.stdout and process.stdout.close()
-        process.wait()
-
-
-def _receive(pipe: IO[bytes]) -> bytes:
-    """Return what was sent; `EOFError` if the other end is closed."""
-    head = pipe.read(_LENGTH_BYTES)
-    content = pipe.read(int.from_bytes(head, "big")) if len(head) == _LENGTH_BYTES else b""
-    if not content:
-        raise EOFError
-    return content
-
-
 def serve() -> None:
     """Answer rows that come in, until no more do: what a process of its own runs."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one is interrupted too, and ends it
-    given = sys.stdin.buffer
-    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as back:
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may write where answers go
-        with contextlib.suppress(EOFError, BrokenPipeError):
-            sent, question = pickle.loads(_receive(given))
-            compiled = Compiled.of_content(sent) if isinstance(sent, bytes) else sent
-            for rows in _requests(given):
-                answers = [answer_one(compiled, question, lambda row=row: row) for row in rows]  # type: ignore[misc]
-                _Worker._send(back, pickle.dumps(answers))
 
+    def begin(first: Callable[[], Any]) -> Callable[[Any], list[Answer]]:
+        sent, question = first()
+        compiled = Compiled.of_content(sent) if isinstance(sent, bytes) else sent
+        return lambda rows: [answer_one(compiled, question, lambda row=row: row) for row in rows]  # type: ignore[misc]
 
-def _requests(pipe: IO[bytes]) -> Iterator[Any]:
-    while True:
-        yield pickle.loads(_receive(pipe))
+    serve_with(begin)

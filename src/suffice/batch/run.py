@@ -35,11 +35,13 @@ _WORTH_ROWS = 1_000  # of curved or smooth shapes: fewer take about as long one 
 _LOCK = threading.Lock()
 
 
-def batch_question(compiled: Compiled, question: Question) -> BatchQuestion:
+def batch_question(compiled: Compiled, question: Question, threads: int | None = None) -> BatchQuestion:
     """Return a question compiled for many rows; asked again of the same model it is ready.
 
-    Tables of curved and smooth shapes take seconds: they are made once a table has enough rows.
+    Tables of curved and smooth shapes take seconds: they are made once a table has enough rows. What of the model is
+    not compiled yet is so first, in as many processes as threads are wanted where that takes long.
     """
+    compiled.compile(processes=_threads(threads))
     found = BatchQuestion(compiled, question)
     return found if compiled.is_curved else found.ready()
 

@@ -63,6 +63,7 @@ def explain_patients(model: Path, rows: Path) -> Tour:
     """Explain the first three rows of a table that has the columns `patient` and `diagnosis` beside the features."""
     began = time.perf_counter()
     explainer = Explainer(load_model(model))
+    explainer.compile()
     compiled = time.perf_counter()
     table = read_table(rows)
     columns = {name: table.column(name) for name in ("patient", "diagnosis", *explainer.model.names)}

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from suffice.core.constraint import Constraint, Drop
 from suffice.core.counterexamples import breaking_input
 from suffice.core.curved_path import CurvedPath
-from suffice.core.drops import EnclosedDrops, Separable, Worst, bound_drops, enclose_drops
+from suffice.core.drops import EnclosedDrops, Separable, Worst, bound_drops, enclose_drops, later_drops
 from suffice.core.enclosed_path import EnclosedPath
 from suffice.core.ground import Ground
 from suffice.core.joint import Joint
@@ -79,11 +79,13 @@ class Case:
         *,
         region: Region | None = None,
         winner: int | None = None,
+        fixed: Collection[int] = (),
     ) -> Case:
         """Return the case of a row, as users write one.
 
         A region that holds the row may be given in place of the one that the radii make around it, and a class that the
-        claim is about in place of the predicted one.
+        claim is about in place of the predicted one. Features that are fixed, whatever is found, may be named: of these
+        only the row's own values are asked about.
 
         Raises
         ------
@@ -94,8 +96,9 @@ class Case:
         """
         row = read_row(compiled.model, x)
         reach = region_around(question.domains(compiled.model), row, question.radii) if region is None else region
+        still = frozenset(question.choices.features(sorted(question.choices.fix))).union(fixed)
+        compiled.compile([i for i in range(len(row)) if i not in still and reach[i].is_more_than(row[i])])
         seen = _seen(compiled, question, row, winner, _SMOOTH_BITS if compiled.is_enclosed else FIRST_BITS)
-        still = frozenset(question.choices.features(sorted(question.choices.fix)))
         return cls(compiled, question, row, reach, **seen, still=still)
 
     def with_fixed(self, fixed: Collection[int]) -> Case:
@@ -185,7 +188,7 @@ class Case:
         return predict(self.compiled, point, self.bits)
 
     @cached_property
-    def worst(self) -> tuple[tuple[Worst, ...], ...]:
+    def worst(self) -> tuple[Sequence[Worst], ...]:
         """For each constraint and feature where its drop comes from."""
         return tuple(self._worst(inequality) for inequality in self.inequalities)
 
@@ -220,13 +223,13 @@ class Case:
         found: EnclosedDrops = self._known[key]
         return found
 
-    def _bound(self, inequality: Inequality) -> tuple[tuple[Drop, ...], tuple[Worst, ...]]:
+    def _bound(self, inequality: Inequality) -> tuple[Sequence[Drop], Sequence[Worst]]:
         """Return the drops and worst cases of features that act each for itself."""
         factors = inequality.factors
         if factors not in self._known:
             here = [exactly(dot(factors, part)) for part in self.parts]
-            self._known[factors] = bound_drops(self.compiled.oriented(factors), here, self.row, self.region)
-        bounds: tuple[tuple[Drop, ...], tuple[Worst, ...]] = self._known[factors]
+            self._known[factors] = later_drops(self.compiled.oriented(factors), here, self.row, self.region)
+        bounds: tuple[Sequence[Drop], Sequence[Worst]] = self._known[factors]
         return bounds
 
     def _grounds(self, inequality: Inequality) -> tuple[Ground, Ground | None]:
@@ -242,7 +245,7 @@ class Case:
         found: tuple[Ground, Ground | None] = self._known[key]
         return found
 
-    def _worst(self, inequality: Inequality) -> tuple[Worst, ...]:
+    def _worst(self, inequality: Inequality) -> Sequence[Worst]:
         if self.compiled.is_enclosed and not self.has_pairs:
             return self._enclosed(inequality).worst
         if not self.has_pairs:
@@ -327,7 +330,7 @@ class Case:
         units = [radius for radius in self.question.radii if radius is not None]
         if len(units) < len(self.row):
             raise RadiusError("changes are counted in radii, so every radius must be finite")
-        functions = tuple(self.compiled.oriented(inequality.factors) for inequality in self.inequalities)
+        functions = tuple(tuple(self.compiled.oriented(inequality.factors)) for inequality in self.inequalities)
         domains = self.question.domains(self.model)
         if self.compiled.is_enclosed and not self.has_pairs:
             known = tuple(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from suffice.errors import Undecided
 from suffice.numbers.exact import ZERO, Rational, nearest_float
+from suffice.numbers.later import Later
 
 
 class Drop(NamedTuple):
@@ -88,6 +89,10 @@ class Scenario:
         some = set(freed)
         both = (value for (i, j), value in self.products.items() if i in some and j in some)
         return alone._replace(value=sum(both, alone.value))
+
+
+def _nearest(drop: Drop) -> float:
+    return math.inf if drop.is_infinite else nearest_float(drop.value)
 
 
 class KnownFall(NamedTuple):
@@ -174,9 +179,9 @@ class Constraint(ABC):
         return len(self.drops)
 
     @cached_property
-    def floats(self) -> list[float]:
+    def floats(self) -> Sequence[float]:
         """The drops, rounded to the nearest floats."""
-        return [math.inf if drop.is_infinite else nearest_float(drop.value) for drop in self.drops]
+        return Later(len(self.drops), lambda i: _nearest(self.drops[i]))
 
     @property
     def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -41,8 +41,7 @@ def breaking_input(
     point = list(row)
     for i, target in zip(moved, _targets(constraint, worst, row, moved), strict=True):
         point[i] = _short_value(worst[i], region[i], target)
-    parts = zip(worst, row, point, strict=True)
-    score = constraint.margin + constraint.gap + sum((one.rise(old, new) for one, old, new in parts), ZERO)
+    score = constraint.margin + constraint.gap + sum((worst[i].rise(row[i], point[i]) for i in moved), ZERO)
     assert score < 0 or (score == 0 and constraint.is_strict), "a counterexample must break the claim"
     return point
 

@@ -20,6 +20,7 @@ from suffice.errors import Undecided
 from suffice.model.domain import Domain, Span
 from suffice.numbers.enclosure import FIRST_BITS, Real, ends
 from suffice.numbers.exact import ZERO, Rational, nearest_float
+from suffice.numbers.later import Later
 from suffice.numbers.values import Value
 from suffice.question.row import Row
 from suffice.shapes.enclosed import Enclosed
@@ -184,11 +185,23 @@ def bound_drops(
     for function, here, at, reach in zip(functions, values, row, region, strict=True):
         case = _worst(function, at, here, reach)
         worst.append(case)
-        if case.infimum.is_bounded:
-            drops.append(Drop(False, here - case.infimum.value, -1 if case.infimum.is_approached else 0))
-        else:
-            drops.append(INFINITE)
+        drops.append(_drop(case, here))
     return tuple(drops), tuple(worst)
+
+
+def _drop(worst: Worst, here: Rational) -> Drop:
+    if not worst.infimum.is_bounded:
+        return INFINITE
+    return Drop(False, here - worst.infimum.value, -1 if worst.infimum.is_approached else 0)
+
+
+def later_drops(
+    functions: Sequence[Function], values: Sequence[Rational], row: Row, region: Sequence[Domain]
+) -> tuple[Sequence[Drop], Sequence[Worst]]:
+    """Return the same, each when it is looked at; the drop of a feature that stays where it is needs no function."""
+    worst = Later(len(row), lambda i: _worst(functions[i], row[i], values[i], region[i]))
+    drops = Later(len(row), lambda i: _drop(worst[i], values[i]) if region[i].is_more_than(row[i]) else NO_DROP)
+    return drops, worst
 
 
 class EnclosedDrops(NamedTuple):

@@ -7,21 +7,22 @@ of which most are never made: bounds mostly tell whether features are admitted, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, overload
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.core.constraint import Drop
 from suffice.numbers.exact import nearest_float
+from suffice.numbers.later import Later
 
 Floats = NDArray[np.float64]
 
 _LOOSE = 2.0**-40  # of a margin: bounds that are further apart are made exact first
 
 
-class LaterDrops(Sequence[Drop]):
+class LaterDrops(Later[Drop]):
     """Drops of all features, each between two floats until it is made.
 
     Parameters
@@ -33,36 +34,13 @@ class LaterDrops(Sequence[Drop]):
     """
 
     def __init__(self, low: Floats, high: Floats, make: Callable[[int], Drop]) -> None:
+        def made(i: int) -> Drop:
+            drop = make(i)
+            self.low[i], self.high[i] = _around(math.inf if drop.is_infinite else nearest_float(drop.value))
+            return drop
+
+        super().__init__(len(low), made)
         self.low, self.high = low, high
-        self._make = make
-        self._made: dict[int, Drop] = {}
-
-    def __len__(self) -> int:
-        return len(self.low)
-
-    @overload
-    def __getitem__(self, index: int) -> Drop: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Drop, ...]: ...
-    def __getitem__(self, index: int | slice) -> Drop | tuple[Drop, ...]:
-        if isinstance(index, slice):
-            return tuple(self[i] for i in range(*index.indices(len(self))))
-        if index not in self._made:
-            drop = self._made[index] = self._make(index)
-            self.low[index], self.high[index] = _around(math.inf if drop.is_infinite else nearest_float(drop.value))
-        return self._made[index]
-
-    def __iter__(self) -> Iterator[Drop]:
-        return (self[i] for i in range(len(self)))
-
-    def __eq__(self, other: object) -> bool:
-        return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return tuple, (tuple(self),)
 
     def told(self, freed: Collection[int], limit: float) -> bool | None:
         """Whether the drops of some features add up to less than a limit, given as its nearest float; None in doubt."""

@@ -83,7 +83,7 @@ class SeparableRoom(Room):
     """The room of features that act each for itself: what others take adds up."""
 
     constraints: tuple[Constraint, ...]
-    worst: tuple[tuple[Worst, ...], ...]
+    worst: tuple[Sequence[Worst], ...]
     row: Row
     falls: tuple[Drop, ...]
 

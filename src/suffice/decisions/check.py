@@ -195,7 +195,9 @@ def check(compiled: Compiled, box: Box, question: Question, winner: int, portfol
 def _worst_margin(case: Case) -> Fraction | None:
     """Return the least that is left of the tightest margin anywhere in the region; None if there is no least."""
     falls = [(one.margin, one.fall(case.features)) for one in case.inner]
-    if case.compiled.is_curved or any(fall.is_infinite for _, fall in falls):  # a curve's lowest point is enclosed
+    if not case.compiled.is_rational or any(
+        fall.is_infinite for _, fall in falls
+    ):  # a curve's lowest point is enclosed
         return None
     return min(to_fraction(margin - fall.value) for margin, fall in falls)
 

@@ -199,7 +199,7 @@ def _mean(counted_values: Iterable[tuple[Rational, int]]) -> Rational:
 
 
 def _parts(compiled: Compiled, factors: tuple[int, ...], row: Values) -> tuple[Rational, ...]:
-    own = [middle(one.value(value, _BITS)) for one, value in zip(compiled.oriented(factors), row, strict=True)]
+    own = [middle(value) for value in compiled.oriented_parts(factors, row, _BITS)]
     return (*own, *(pieces(row[i], row[j]) for (i, j), pieces in compiled.oriented_pairs(factors)))
 
 

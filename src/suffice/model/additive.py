@@ -284,16 +284,12 @@ class AdditiveModel:
 
     def compile_feature(self, i: int, max_pieces: int = 10_000, *, lazily: bool = False) -> tuple[Function, ...]:
         """Return the exact pieces of one feature for each output, as `compile` does."""
-        feature, shape = self.features[i], self.mains[i].shape
         try:
-            pieces: tuple[Function, ...] = shape.compile(PieceBudget(checked_pieces(max_pieces), feature.name))
+            return compile_shape(self.features[i], self.mains[i].shape, max_pieces)
         except PieceBudgetError:
             if not lazily:
                 raise
             return self.lazy_feature(i, max_pieces)
-        if (feature.center, feature.scale) == (ZERO, ONE):
-            return pieces
-        return tuple(one.rescaled(feature.center, feature.scale) for one in pieces)
 
     def lazy_feature(self, i: int, max_pieces: int) -> tuple[Lazy, ...]:
         """Return one feature as functions that are compiled where they are asked about."""
@@ -325,6 +321,14 @@ class AdditiveModel:
 
     def _pair_budget(self, i: int, j: int, max_pieces: int) -> PieceBudget:
         return PieceBudget(checked_pieces(max_pieces), f"{self.names[i]!r} and {self.names[j]!r}")
+
+
+def compile_shape(feature: Feature, shape: Shape, max_pieces: int) -> tuple[Function, ...]:
+    """Return the exact pieces of a feature's shape for each output, in the user's units."""
+    pieces = shape.compile(PieceBudget(checked_pieces(max_pieces), feature.name))
+    if (feature.center, feature.scale) == (ZERO, ONE):
+        return pieces
+    return tuple(one.rescaled(feature.center, feature.scale) for one in pieces)
 
 
 def _read_pairs(given: Mapping[tuple[str, str], PairShape] | None) -> Iterable[tuple[tuple[str, str], PairShape]]:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import tempfile
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from pathlib import Path
@@ -17,10 +17,12 @@ from flint import fmpq
 from suffice.errors import ModelError, ModelFileError, SufficeError
 from suffice.model.additive import AdditiveModel
 from suffice.model.compile_cache import CompileCache
+from suffice.model.features import Features
 from suffice.model.reading import load_model
 from suffice.model.writing import to_bytes
 from suffice.numbers.enclosure import FIRST_BITS, Real, exactly
-from suffice.numbers.exact import ONE, Rational, brief
+from suffice.numbers.exact import ONE, ZERO, Rational, brief
+from suffice.numbers.later import Later
 from suffice.numbers.values import Value
 from suffice.shapes.combining import combined, straight
 from suffice.shapes.curves import Curves
@@ -63,25 +65,26 @@ class Compiled:
     ) -> None:
         self.model = model
         self.float_predict = float_predict
-        self.pieces = (
-            model.compile(max_pieces, lazily=True)
-            if cache is None
-            else cache.features(model, self.content, max_pieces, lambda: model.compile(max_pieces, lazily=True))
-        )
+        known = None
+        if cache is not None:
+            known = cache.features(model, self.content, max_pieces, lambda: tuple(Features(model, max_pieces)))
+        self.pieces = Features(model, max_pieces, known)
         self.pairs = model.compile_pairs(max_pieces)
         self.is_bounded = False  # whether networks are enclosed by bisection that have too many pieces
         self._prepare()
 
     def _prepare(self) -> None:
         """Note what kinds of functions there are, and that nothing is known of them yet."""
-        every = [one for functions in self.pieces for one in functions]
-        self.is_curved = straight(every) is None
+        # Features act together where there are pair terms, so that every question needs all of them.
+        features = tuple(self.pieces) if self.model.pairs else self.pieces.certain
+        every = [one for functions in features for one in functions]
         if not all(isinstance(one, Pieces | Curves) for one in every):
             self.model.refuse_pairs("models with smooth shapes, or with networks of more than max_pieces pieces,")
         self.is_rational = all(isinstance(one, Pieces | Lazy) for one in every)
-        self.has_tangents = self.is_curved and bool(self.pairs)  # worst cases lie between places of curves and tangents
+        self.has_tangents = bool(self.pairs) and self.is_curved  # worst cases lie between places of curves and tangents
         self.is_enclosed = self.has_tangents or not all(one.is_exact for one in every)
-        self._oriented: dict[tuple[int, ...], tuple[Function, ...]] = {}
+        self._oriented: dict[tuple[int, ...], Sequence[Function]] = {}
+        self._on_integers: dict[int, tuple[Function, ...]] = {}
         self._oriented_pairs: dict[tuple[int, ...], tuple[OrientedPair, ...]] = {}
         self.landscapes: dict[tuple[int, ...], Any] = {}  # what `core` makes of features that act together, by factors
         self._hashes: set[str] = set()
@@ -89,6 +92,15 @@ class Compiled:
         self.chords: dict[Any, Any] = {}  # broken lines in place of curves, by radii, kept by `batch.chords`
         self.asked: dict[int, Any] = {}  # questions asked of single rows, kept by `batch.one_row`
         self.roundings: dict[str, Any] = {}  # bounds on rounding by float type, kept by `core.case`
+
+    @cached_property
+    def is_curved(self) -> bool:
+        """Whether some function is not known as affine pieces everywhere; what waits is compiled to tell."""
+        return not self.is_rational or straight(one for functions in self.pieces for one in functions) is None
+
+    def compile(self, features: Collection[int] | None = None, processes: int | None = None) -> None:
+        """Compile what is not compiled yet, of all features or of some; see `Features.make`."""
+        self.pieces.make(features, processes)
 
     @cached_property
     def bounded(self) -> Compiled | None:
@@ -101,14 +113,18 @@ class Compiled:
             return None
         found = copy(self)
         each = enumerate(self.pieces)
-        found.pieces = tuple(self.model.enclosed_feature(i) if i in lazy else one for i, one in each)
+        known = [self.model.enclosed_feature(i) if i in lazy else one for i, one in each]
+        found.pieces = Features(self.model, self.pieces.max_pieces, known)
         found.is_bounded = True
+        found.__dict__.pop("is_curved", None)
+        found.__dict__.pop("bounded", None)
         found._prepare()
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        # Plans hold functions and locks; another process makes its own.
-        return self.__dict__ | {"plans": OrderedDict(), "chords": {}, "asked": {}}
+        # Plans hold functions and locks; another process makes its own. It gets all features compiled.
+        self.compile()
+        return self.__dict__ | {"plans": OrderedDict(), "chords": {}, "asked": {}, "_oriented": {}}
 
     @classmethod
     def of(
@@ -151,8 +167,7 @@ class Compiled:
 
     def parts(self, row: Sequence[Value], bits: int = FIRST_BITS) -> tuple[tuple[Real, ...], ...]:
         """Return each feature's own part of each score, pairs aside: exact, or enclosed to about so many bits."""
-        each = zip(self.pieces, row, strict=True)
-        return tuple(tuple(one.value(value, bits) for one in pieces) for pieces, value in each)
+        return tuple(self.pieces.value(i, value, bits) for i, value in enumerate(row))
 
     def scores(
         self, row: Sequence[Value], parts: Sequence[tuple[Real, ...]] | None = None, bits: int = FIRST_BITS
@@ -166,21 +181,29 @@ class Compiled:
         """Return the scores of a row of a model without smooth shapes."""
         return tuple(exactly(score) for score in self.scores(row))
 
-    def oriented(self, factors: tuple[int, ...]) -> tuple[Function, ...]:
-        """Return each feature's own part of `Σ_j factors[j] · score_j`, made once for each claim."""
+    def oriented(self, factors: tuple[int, ...]) -> Sequence[Function]:
+        """Return each feature's own part of `Σ_j factors[j] · score_j`, made once for each claim, when looked at."""
         if factors not in self._oriented:
             is_sum = sum(factor != 0 for factor in factors) > 1 and not self.pairs
-            each = self._where_asked if is_sum else self.pieces
-            self._oriented[factors] = tuple(_weighted(factors, pieces) for pieces in each)
+            each = self._where_asked if is_sum else self.pieces.__getitem__
+            self._oriented[factors] = Later(len(self.pieces), lambda i: _weighted(factors, each(i)))
         return self._oriented[factors]
 
-    @cached_property
-    def _where_asked(self) -> tuple[tuple[Function, ...], ...]:
-        """The functions of each feature, where only integers count without what is between these."""
-        return tuple(
-            tuple(one.on_integers if isinstance(one, Pieces) else one for one in pieces) if domain.is_whole else pieces
-            for domain, pieces in zip(self.model.domains, self.pieces, strict=True)
-        )
+    def _where_asked(self, i: int) -> tuple[Function, ...]:
+        """Return the functions of a feature, where only integers count without what is between these."""
+        if i not in self._on_integers:
+            pieces, is_whole = self.pieces[i], self.model.domains[i].is_whole
+            self._on_integers[i] = (
+                tuple(one.on_integers if isinstance(one, Pieces) else one for one in pieces) if is_whole else pieces
+            )
+        return self._on_integers[i]
+
+    def oriented_parts(self, factors: tuple[int, ...], row: Sequence[Value], bits: int) -> tuple[Real, ...]:
+        """Return what each feature by itself adds to `Σ_j factors[j] · score_j` at a row: exact, or enclosed."""
+        if not self.is_rational:
+            each = zip(self.oriented(factors), row, strict=True)
+            return tuple(one.value(value, bits) for one, value in each)
+        return tuple(sum((f * x for f, x in zip(factors, part, strict=True)), ZERO) for part in self.parts(row, bits))
 
     def lines(self, factors: tuple[int, ...]) -> tuple[Pieces, ...]:
         """Return the same of a model in which nothing is curved."""

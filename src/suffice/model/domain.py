@@ -207,6 +207,11 @@ class Domain:
             return value in self._names
         return any(span.holds(value) for span in self.spans) or (bool(self._numbers) and value in self._numbers)
 
+    def is_more_than(self, value: Value) -> bool:
+        """Whether there are other values than one of them."""
+        single = [span.low for span in self.spans if span.low is not None and span.low == span.high]
+        return len(single) < len(self.spans) or [*single, *self.categories_, *self.codes_] != [value]
+
     @property
     def labels(self) -> tuple[Label, ...]:
         """All values that are not numbers."""

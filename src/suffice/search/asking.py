@@ -48,6 +48,8 @@ class Search(Generic[P, A]):
         For every other option the reason why it means nothing here.
     takes_radius : bool
         Whether the radius is part of what is asked; if not, it is what is looked for.
+    takes_set : bool
+        Whether the first argument of its own names the features that are fixed, which then stay as they are in the row.
     """
 
     def __init__(
@@ -58,11 +60,12 @@ class Search(Generic[P, A]):
         refuses: Mapping[str, str],
         *,
         takes_radius: bool = True,
+        takes_set: bool = False,
     ) -> None:
         assert honours.isdisjoint(refuses), f"{name} honours and refuses an option"
         assert honours.union(refuses) == set(OPTIONS), f"{name} says nothing of an option"
         self.name, self.run, self.honours, self.refuses = name, run, honours, refuses
-        self.takes_radius = takes_radius
+        self.takes_radius, self.takes_set = takes_radius, takes_set
         self.__doc__ = run.__doc__
 
     def __call__(self, compiled: Compiled, question: Question, x: Any, *args: P.args, **kwargs: P.kwargs) -> A:
@@ -79,7 +82,8 @@ class Search(Generic[P, A]):
         if question.arithmetic != "exact":
             compiled.refuse_smooth(f"arithmetic={question.arithmetic!r}")
         asked = question if self.takes_radius else question.with_unit_radius(compiled.model)
-        return self.of(Case.of(compiled, asked, x), *args, **kwargs)
+        fixed: Any = args[0] if self.takes_set else ()
+        return self.of(Case.of(compiled, asked, x, fixed=fixed), *args, **kwargs)
 
     def of(self, case: Case, *args: P.args, **kwargs: P.kwargs) -> A:
         """Answer a question about a case that is already made."""
@@ -102,11 +106,12 @@ def search(
     honours: Collection[str],
     refuses: Mapping[str, str] | None = None,
     takes_radius: bool = True,
+    takes_set: bool = False,
 ) -> Callable[[Callable[Concatenate[Case, P], A]], Search[P, A]]:
     """Make a search of a function that takes a case, and perhaps arguments of its own."""
 
     def made(run: Callable[Concatenate[Case, P], A]) -> Search[P, A]:
         options = frozenset(honours), refuses or {}
-        return Search(name, run, *options, takes_radius=takes_radius)
+        return Search(name, run, *options, takes_radius=takes_radius, takes_set=takes_set)
 
     return made

@@ -15,6 +15,7 @@ from suffice.search.asking import ALWAYS, NO_NODES, PREFERENCES, SET_IS_GIVEN, r
     "sufficiency",
     honours=ALWAYS | {"max_changed", "norm", "arithmetic", "max_seconds"},
     refuses=refuse(PREFERENCES, SET_IS_GIVEN) | {"max_nodes": NO_NODES},
+    takes_set=True,
 )
 def sufficiency(case: Case, fixed: Sequence[int]) -> Sufficiency:
     """Return whether fixing some features keeps the claim true, whatever the others do in the region."""

@@ -84,10 +84,11 @@ class Limbs:
         """Return the products, element by element; shapes are brought together as NumPy does."""
         shape = np.broadcast_shapes(self.shape, other.shape)
         found = np.zeros((len(self.digits) + len(other.digits), *shape), np.int64)
+        each = np.empty(shape, np.int64)
         for k, digit in enumerate(self.digits):
             if digit.any():
                 for m, one in enumerate(other.digits):
-                    found[k + m] += digit * one
+                    found[k + m] += np.multiply(digit, one, out=each)
         return Limbs(found)
 
     def __matmul__(self, other: Limbs) -> Limbs:
@@ -134,14 +135,14 @@ class Limbs:
         """Return an array of one axis as integers."""
         even, odd = self.digits[::2].copy(), self.digits[1::2]
         even[: len(odd)] += odd << _BITS
-        return [join(column, 2 * _BITS) for column in even.T.tolist()]
+        return [_join(column) for column in even.T.tolist()]
 
 
-def join(digits: Sequence[int], bits: int = _BITS) -> fmpz:
-    """Return an integer of its digits, the lowest first; they need not be small."""
+def _join(digits: Sequence[int]) -> fmpz:
+    """Return an integer of its digits to base 2^44, the lowest first; they need not be small."""
     found = 0
     for digit in reversed(digits):
-        found = (found << bits) + digit
+        found = (found << (2 * _BITS)) + digit
     return fmpz(found)
 
 
@@ -159,11 +160,12 @@ def interleaved(first: Limbs, at: NDArray[np.int64], second: Limbs, places: NDAr
     starts = np.flatnonzero(np.diff(places, prepend=-1))
     if len(starts) < len(places):
         second, places = Limbs(np.add.reduceat(second.digits, starts, axis=-1)), places[starts]
-    order = np.empty(width, np.int64)
-    order[at] = np.arange(len(at))
-    order[places] = len(at) + np.arange(len(places))
-    both = concatenate([first, second])
-    return Limbs._carried(np.take(both.digits, order, axis=-1))
+    count = max(len(first.digits), len(second.digits))
+    found = np.empty((count, *first.shape[:-1], width), np.int64)
+    for k, row in enumerate(found):
+        for one, where in ((first.digits, at), (second.digits, places)):
+            row[..., where] = one[k] if k < len(one) else 0
+    return Limbs._carried(found)
 
 
 def scattered(parts: Limbs, places: NDArray[np.int64], width: int) -> Limbs:
@@ -186,9 +188,14 @@ def _carried(digits: NDArray[np.int64]) -> NDArray[np.int64]:
         found = digits
     else:
         found = _padded(digits, len(digits) + _CARRIED)  # a copy
+        carry, kept = np.empty_like(found[0]), np.empty_like(found[0])
         for k in range(len(found) - 1):
-            carry = (found[k] + _HALF) >> _BITS
-            found[k] -= carry << _BITS
+            np.add(found[k], _HALF, out=carry)
+            carry >>= _BITS
+            if k >= len(digits) and not carry.any():
+                break
+            np.left_shift(carry, _BITS, out=kept)
+            found[k] -= kept
             found[k + 1] += carry
     count = len(found)
     while count > 1 and not found[count - 1].any():

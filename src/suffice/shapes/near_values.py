@@ -92,12 +92,18 @@ def _activated(activation: Activation, inputs: Near) -> Near:
     if activation.is_identity:
         return inputs
     values, units = inputs.values, len(inputs.values)
-    zones = sum((values >= threshold).astype(np.intp) for threshold in activation.thresholds)
-    slopes = np.broadcast_to(activation.slopes, (len(activation.slopes), units))
-    scaled, offsets = slopes[zones, np.arange(units)[:, None]] * values, activation.offsets[zones]
-    steepest = np.abs(slopes).max(axis=0)[:, None]
-    errors = (steepest * inputs.errors + (np.abs(scaled) + np.abs(offsets)) * 2.0**-51) * _OUTWARD + _TINY
-    return Near(scaled + offsets, errors)
+    slopes, offsets = (
+        np.broadcast_to(activation.slopes, (len(activation.slopes), units))[:, :, None],
+        activation.offsets,
+    )
+    steepest = np.abs(slopes).max(axis=0)
+    scaled, shift = slopes[0] * values, np.full((1, 1), offsets[0])
+    for zone, threshold in enumerate(activation.thresholds, start=1):
+        is_beyond = values >= threshold
+        scaled = np.where(is_beyond, slopes[zone] * values, scaled)
+        shift = np.where(is_beyond, offsets[zone], shift) if offsets.any() else shift
+    errors = (steepest * inputs.errors + (np.abs(scaled) + np.abs(shift)) * 2.0**-51) * _OUTWARD + _TINY
+    return Near(scaled + shift, errors)
 
 
 def _sum(one: Near, other: Near) -> Near:

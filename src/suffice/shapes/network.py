@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -150,6 +150,8 @@ class ReluNetwork(Network):
     ((0, 1), (0, 1, -1))
     """
 
+    is_straight: ClassVar[bool] = True
+
     activations: tuple[Activation, ...]
 
     def __init__(
@@ -231,6 +233,8 @@ class Readout(Shape):
     (0, 1, -1)
     """
 
+    is_straight: ClassVar[bool] = True
+
     basis: ReluNetwork
     weights: NDArray[Any]
 
@@ -244,6 +248,10 @@ class Readout(Shape):
             )
         object.__setattr__(self, "basis", basis)
         object.__setattr__(self, "weights", exact)
+
+    @property
+    def made_of(self) -> tuple[Shape, ...]:
+        return (self.basis,)
 
     def __repr__(self) -> str:
         return f"<Readout of {repr(self.basis)[1:-1]}>"
@@ -264,3 +272,14 @@ class Readout(Shape):
         none, _ = as_integers(np.zeros(self.outputs))
         layer = IntegerLayer(whole, scale, none, 0, Activation.identity())
         return to_pieces(propagate(self.basis.lines(budget), layer))
+
+
+def is_tabulated(shape: Shape) -> bool:
+    """Whether a shape has networks to tabulate, and nothing curved beside them.
+
+    Such a shape takes long to compile, and becomes `Pieces` unless there are too many of them.
+    """
+    every = [shape]
+    for one in every:
+        every.extend(one.made_of)
+    return all(one.is_straight for one in every) and any(isinstance(one, ReluNetwork) for one in every)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 from suffice.errors import CellBudgetError, PieceBudgetError, ShapeError
 from suffice.numbers.exact import ONE, ZERO, Number, Rational, rational
@@ -114,6 +114,13 @@ class Shape(ABC):
     def support(self) -> Support:
         """Where the function has a value."""
 
+    is_straight: ClassVar[bool] = False  # whether it is `Pieces`, if all that it is made of is
+
+    @property
+    def made_of(self) -> tuple[Shape, ...]:
+        """The shapes that it is made of."""
+        return ()
+
     @abstractmethod
     def compile(self, budget: PieceBudget = DEFAULT_BUDGET) -> tuple[Function, ...]:
         """Return the function as an exact function, one for each output."""
@@ -150,6 +157,8 @@ class Shape(ABC):
 class Sum(Shape):
     """Sum of shapes with the same number of outputs, where all have a value."""
 
+    is_straight: ClassVar[bool] = True
+
     parts: tuple[Shape, ...]
     _support: Support = field(init=False, repr=False, compare=False)
 
@@ -174,6 +183,10 @@ class Sum(Shape):
         return self.parts[0].outputs
 
     @property
+    def made_of(self) -> tuple[Shape, ...]:
+        return self.parts
+
+    @property
     def support(self) -> Support:
         return self._support
 
@@ -186,8 +199,14 @@ class Sum(Shape):
 class Scaled(Shape):
     """Multiple of a shape."""
 
+    is_straight: ClassVar[bool] = True
+
     shape: Shape
     factor: Rational
+
+    @property
+    def made_of(self) -> tuple[Shape, ...]:
+        return (self.shape,)
 
     @property
     def outputs(self) -> int:
@@ -209,9 +228,15 @@ class Scaled(Shape):
 class Rescaled(Shape):
     """`x -> shape((x - center) / scale)`; labels keep their values."""
 
+    is_straight: ClassVar[bool] = True
+
     shape: Shape
     center: Rational
     scale: Rational
+
+    @property
+    def made_of(self) -> tuple[Shape, ...]:
+        return (self.shape,)
 
     def __post_init__(self) -> None:
         if self.scale == 0:

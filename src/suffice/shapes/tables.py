@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import ClassVar, Literal
 
 from suffice.errors import ShapeError
 from suffice.numbers.exact import ZERO, Number, Rational
@@ -36,6 +36,8 @@ class Steps(Shape):
     >>> step.compile()[0](rational(18))
     1
     """
+
+    is_straight: ClassVar[bool] = True
 
     cuts: tuple[Rational, ...]
     values: tuple[Outputs, ...]
@@ -90,6 +92,8 @@ class PiecewiseLinear(Shape):
     >>> relu.compile()[0](rational("1/3"))
     1/3
     """
+
+    is_straight: ClassVar[bool] = True
 
     knots: tuple[Rational, ...]
     values: tuple[Outputs, ...]
@@ -160,6 +164,8 @@ class Table(Shape):
     (1/4, -1)
     """
 
+    is_straight: ClassVar[bool] = True
+
     points: Mapping[Rational, Outputs]
     labels: Mapping[Label, Outputs]
     otherwise: Shape | None
@@ -185,6 +191,10 @@ class Table(Shape):
         if len(widths) != 1:
             what = f"entries of {sorted(widths)} outputs" if widths else "no entries"
             raise ShapeError(f"a table needs entries that all have the same number of outputs, got {what}")
+
+    @property
+    def made_of(self) -> tuple[Shape, ...]:
+        return () if self.otherwise is None else (self.otherwise,)
 
     @property
     def outputs(self) -> int:

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from suffice.numbers.exact import Rational
 from suffice.shapes.activations import Activation
-from suffice.shapes.limbs import Limbs, concatenate, interleaved, join, scattered
+from suffice.shapes.limbs import Limbs, concatenate, interleaved, scattered
 from suffice.shapes.near_values import FloatLayer, Near, near_values
-from suffice.shapes.parameters import as_integers
+from suffice.shapes.parameters import as_integers, as_whole
 from suffice.shapes.pieces import Pieces
 from suffice.shapes.shape import PieceBudget
 
@@ -129,8 +129,9 @@ def _activate(
     starts = np.where(before != 0, before, after)  # just inside its left end; 0 only where z is the threshold itself
     ends = np.where(after != 0, after, before)
 
-    slopes, slope_scale = as_integers(activation.slopes)
+    slopes, slope_scale = as_whole(activation.slopes)
     slopes = np.broadcast_to(slopes, (len(slopes), units))  # (zones, units)
+    factor = [[fmpz(one) for one in zone] for zone in slopes.tolist()]
     offsets = [_exactly(offset, lines.scale + slope_scale) for offset in activation.offsets.tolist()]
 
     # The zone of each piece just right of its left end, and just left of its right end; they differ only where a
@@ -139,21 +140,25 @@ def _activate(
     zones, last_zones = ((side >= 0).sum(axis=0) for side in (starts, ends))
     here, there = last_zones[:, :-1], zones[:, 1:]
     is_same = here == there
-    factors = np.where(is_same, slopes[here, np.arange(units)[:, None]], 0)
-    rises, shifts = _scaled(factors, lines.rises), _scaled(factors, lines.shifts)
+    factors = np.where(is_same, _chosen(slopes, here), 0)
+    rises, shifts = _scaled(factors, lines.rises, lines.shifts)
     anew = []
-    for unit, knot in np.argwhere(~is_same).tolist():
-        left, right = slopes[here[unit, knot], unit], slopes[there[unit, knot], unit]
-        (rise, shift), (next_rise, next_shift) = added.piece(unit, knot), added.piece(unit, knot + 1)
+    units_anew, knots_anew = np.nonzero(~is_same)
+    both = zip(added.pieces(units_anew, knots_anew), added.pieces(units_anew, knots_anew + 1), strict=True)
+    for unit, knot, ((rise, shift), (next_rise, next_shift)) in zip(
+        units_anew.tolist(), knots_anew.tolist(), both, strict=True
+    ):
+        left, right = factor[here[unit, knot]][unit], factor[there[unit, knot]][unit]
         step = offsets[there[unit, knot]] - offsets[here[unit, knot]]
         anew.append((unit, knot, right * next_rise - left * rise, right * next_shift - left * shift + step))
     rises, shifts = _with_entries(rises, anew, 2), _with_entries(shifts, anew, 3)
 
     crossings = []
-    for r, unit, piece in np.argwhere(before * after < 0).tolist():
-        rise, shift = added.piece(unit, piece)
+    crossed = np.nonzero(before * after < 0)
+    each_place = zip(*(one.tolist() for one in crossed), strict=True)
+    for (r, unit, piece), (rise, shift) in zip(each_place, added.pieces(*crossed[1:]), strict=True):
         crossing = fmpq(thresholds[r] - shift, rise)
-        step = slopes[r + 1, unit] - slopes[r, unit]
+        step = factor[r + 1][unit] - factor[r][unit]
         rise, shift = step * rise, step * shift + offsets[r + 1] - offsets[r]
         is_upward = after[r, unit, piece] > 0
         crossings.append((piece, crossing, unit, rise if is_upward else -rise, shift if is_upward else -shift))
@@ -172,10 +177,21 @@ def _activate(
     )
 
 
-def _scaled(factors: Integers, array: Limbs) -> Limbs:
+def _chosen(slopes: Integers, zones: NDArray[np.int64]) -> Integers:
+    """Return the slope of each unit in each of its zones."""
+    found = np.broadcast_to(slopes[0][:, None], zones.shape)
+    for zone in range(1, len(slopes)):
+        found = np.where(zones == zone, slopes[zone][:, None], found)
+    return found
+
+
+def _scaled(factors: Integers, *arrays: Limbs) -> tuple[Limbs, ...]:
     """Return the products; most factors are 0 or 1."""
     is_kept = (factors != 0).astype(bool)
-    return array.only(is_kept) if (factors[is_kept] == 1).all() else array * Limbs.of(factors)
+    if ((factors == 1) == is_kept).all():
+        return tuple(one.only(is_kept) for one in arrays)
+    scale = Limbs.of(factors)
+    return tuple(one * scale for one in arrays)
 
 
 def _with_entries(array: Limbs, entries: Sequence[tuple[Any, ...]], field: int) -> Limbs:
@@ -193,19 +209,18 @@ class _Added:
 
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
-        self._first = lines.slopes.integers(), lines.offsets.integers()
-        self._rows: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
 
-    def piece(self, unit: int, piece: int) -> tuple[fmpz, fmpz]:
-        """Return `A` and `B` of a unit between two knots."""
-        rise, shift = (first[unit] for first in self._first)
-        if not piece:
-            return rise, shift
-        if unit not in self._rows:
-            rises, shifts = self.lines.rises.digits[:, unit], self.lines.shifts.digits[:, unit]
-            self._rows[unit] = rises.cumsum(axis=1), shifts.cumsum(axis=1)
-        rises, shifts = self._rows[unit]
-        return rise + join(rises[:, piece - 1].tolist()), shift + join(shifts[:, piece - 1].tolist())
+    def pieces(self, units: NDArray[np.int64], pieces: NDArray[np.int64]) -> list[tuple[fmpz, fmpz]]:
+        """Return `A` and `B` of some units, each between two knots."""
+        if not len(units):
+            return []
+        chosen, rows = np.unique(units, return_inverse=True)
+        both = (self.lines.slopes, self.lines.rises), (self.lines.offsets, self.lines.shifts)
+        rises, shifts = (
+            Limbs(concatenate([first[chosen, None], more[chosen]]).digits.cumsum(axis=-1)[:, rows, pieces])
+            for first, more in both
+        )
+        return list(zip(rises.integers(), shifts.integers(), strict=True))
 
     def last(self) -> tuple[Limbs, Limbs]:
         """Return `A` and `B` of all units after the last knot."""
@@ -234,10 +249,10 @@ def _signs(
             # The difference is off by 2^-53 of itself, and its bound by less than the added share of it.
             is_open = ~(np.abs(away) > near.errors * (1 + 2.0**-20) + (np.abs(near.values) + abs(rough)) * 2.0**-51)
         found[:, 1:-1] = np.where(is_open, 0, np.sign(np.where(is_open, 0.0, away)))
-    for unit, knot in np.argwhere(is_open).tolist():
-        rise, shift = added.piece(
-            unit, knot + 1
-        )  # the functions are continuous: the piece right of a knot gives its value
+    open_units, open_knots = np.nonzero(is_open)
+    # The functions are continuous: the piece right of a knot gives its value.
+    beside = zip(open_units.tolist(), open_knots.tolist(), added.pieces(open_units, open_knots + 1), strict=True)
+    for unit, knot, (rise, shift) in beside:
         found[unit, knot + 1] = _sign(rise * knots[knot].p + (shift - threshold) * knots[knot].q)
     first, last = (lines.slopes, lines.offsets), added.last()
     for column, way, (rises, shifts), end in ((0, -1, first, ends[0]), (-1, 1, last, ends[1])):

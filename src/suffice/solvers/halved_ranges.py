@@ -143,7 +143,7 @@ class SeparableHalvedRoom(HalvedRoom):
     outer: tuple[Constraint, ...]
     taken: tuple[Drop, ...]
     spared: tuple[Drop, ...]
-    worst: tuple[tuple[Worst, ...], ...]
+    worst: tuple[Sequence[Worst], ...]
     bits: int
 
     def without(self, i: int, reach: Domain) -> SeparableHalvedRoom:
