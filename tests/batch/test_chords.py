@@ -23,7 +23,7 @@ from suffice import (
     SmoothNetwork,
     Table,
 )
-from suffice.batch import kernel, run
+from suffice.batch import kernel, lookup_kernel, run
 from suffice.batch.chords import Chord, chords_of
 from suffice.batch.lookup import flatten
 from suffice.batch.tabulate import FeatureChords, tabulate
@@ -196,8 +196,8 @@ def looked_up(tables, column, at):
         (values,), (errors,) = kernel.add_up(tables, 1, cells, np.zeros((0, 0), np.bool_))
         return values[0], errors[0]
     entry = np.empty(1, np.int32)
-    kernel.locate(tables, 0, cells[0], np.zeros(0, np.bool_), entry)
-    anchor, base, slope, error = tables.entries[entry[0]][[0, 4, 5, 6]]
+    lookup_kernel.locate(tables, 0, cells[0], np.zeros(0, np.bool_), entry)
+    anchor, base, slope, error = tables.entries[entry[0], 1]
     return base + slope * (at - anchor), error
 
 

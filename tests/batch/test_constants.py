@@ -2,7 +2,7 @@
 
 import random
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -96,7 +96,7 @@ def test_the_largest_drops_are_told_by_keys_within_what_is_counted(seed):
         near = bad(rng) if rng.random() < 0.7 else 5e-324 * rng.randint(1, 40)
         drops = np.array([[near * (1 + rng.randint(0, 20) * 2.0**-52) for _ in range(features)]])
         keys = np.empty(drops.shape, np.int64)
-        plain(kernel.order_keys)(drops, keys)
+        as_python(kernel.order_keys, kernel.bits_for)(drops.T.copy(), keys)
         keys.sort(axis=1)
         mask = 1 << (features - 1).bit_length()
         order = np.array([features - 1 - (key & (mask - 1)) for key in keys[0].tolist()])
@@ -104,6 +104,50 @@ def test_the_largest_drops_are_told_by_keys_within_what_is_counted(seed):
         true = sum(sorted(map(Fraction, drops[0].tolist()))[-most:])
         counted = Fraction(plain(kernel.slack_error)(total, doubt, 0.0, 0.0, features)) + Fraction(doubt)
         assert abs(Fraction(total) - true) <= counted
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_row_that_is_cut_by_its_keys_is_cut_rightly_whatever_its_drops_truly_are(seed):
+    """Drops that differ in the bits that keys leave out, or have all of them; margins next to sums of drops."""
+    rng, settled = random.Random(seed), [0, 0]
+    cut = as_python(kernel.cut_by_keys, kernel.slack_error, kernel.fits, kernel.exceeds)
+    order_keys = as_python(kernel.order_keys, kernel.bits_for)
+    for kind in rng.choices(["close", "apart", "least floats"], k=3000):
+        features = rng.choice([17, 33, 65]) if kind == "apart" else rng.randint(2, 12)
+        mask, near = 1 << (features - 1).bit_length(), bad(rng)
+        if kind == "close":
+            drops = [
+                near * (1 + rng.randint(0, 6 * mask) * 2.0**-52) * rng.choice([1, 1, 1, 2]) for _ in range(features)
+            ]
+        elif kind == "apart":  # with as much as possible in the last bits
+            drops = [(2**52 + (k << 30) + mask - 1) * 2.0**-50 for k in rng.sample(range(1000), features)]
+        else:
+            drops = [5e-324 * rng.randint(0, 6 * mask) for _ in range(features)]
+        off = rng.choice([0.0, 2.0**-53, 2.0**-51, 2.0**-46])
+        bounds = [drop * rng.choice([0.0, off]) for drop in drops]
+        ascending, count = sorted(map(Fraction, drops)), rng.randint(0, features)
+        margin = float(sum(ascending[:count]) * (1 + Fraction(rng.randint(-150, 150), 2 ** rng.choice([45, 50, 53]))))
+        margin = margin if rng.random() < 0.7 else float(sum(ascending[:count]) + ascending[-1] / 2)
+        error = margin * rng.choice([0.0, 2.0**-53, 2.0**-48])
+        if not kernel.holds.py_func(margin, error):
+            continue
+        keys, fixed = np.empty((1, features), np.int64), np.empty(features, np.int32)
+        order_keys(np.array(drops)[:, None], keys)
+        keys.sort(axis=1)
+        size = cut(keys[0], mask, sum(bounds), margin, error, fixed)
+        settled[size != kernel.OPEN] += 1
+        if size == kernel.OPEN:
+            continue
+        kept = fixed[:size].tolist()
+        free = [i for i in range(features) if i not in kept]
+        low = [Fraction(drop) - Fraction(bound) for drop, bound in zip(drops, bounds, strict=True)]
+        high = [Fraction(drop) + Fraction(bound) for drop, bound in zip(drops, bounds, strict=True)]
+        assert sum(high[i] for i in free) < Fraction(margin) - Fraction(error)
+        assert all(low[i] > high[j] for i, j in pairwise(kept))
+        if kept:
+            assert all(low[kept[-1]] > high[j] for j in free)
+            assert sum(low[i] for i in free) + low[kept[-1]] > Fraction(margin) + Fraction(error)
+    assert min(settled) > 200
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -117,7 +161,7 @@ def test_shares_of_a_margin_are_rounded_to_the_safe_side(seed):
         low, high = np.empty((1, 1)), np.empty((1, 1))
         keys, rates = np.empty((1, 1), np.int64), np.empty((1, 1), np.int64)
         items = np.array([0, 1]), np.array([0]), np.array([1])
-        plain(weighed.weigh_items)(drops, bounds, *items, low, high, keys, rates)
+        as_python(weighed.weigh_items, kernel.bits_for)(drops, bounds, *items, low, high, keys, rates)
         assert Fraction(low[0, 0]) <= Fraction(total) - Fraction(doubt) or low[0, 0] == 0
         assert Fraction(high[0, 0]) >= Fraction(total) + Fraction(doubt)
         light, heavy = np.zeros(1, np.int64), np.zeros(1, np.int64)

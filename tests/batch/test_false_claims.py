@@ -109,7 +109,7 @@ def test_claims_that_are_false_or_just_true_at_some_rows(case):
 def test_no_path_of_the_kernel_settles_a_row_whose_margin_is_not_above_its_error(margin, error, drop, features):
     drops, bounds = np.full((1, features), drop), np.zeros((1, features))
     margins, errors = np.array([margin]), np.array([error])
-    sizes, *_ = kernel.decide_rows(drops, bounds, margins, errors, np.empty((1, features), np.int64))
+    sizes, *_ = kernel.decide_rows(drops.T.copy(), bounds.T.copy(), margins, errors, np.empty((1, features), np.int64))
     assert sizes.tolist() == [kernel.OPEN]
     # Of several parts, one such is enough to leave the row open.
     for sure in (0, 1):

@@ -55,7 +55,7 @@ def test_values_and_drops_are_off_by_no_more_than_their_bounds(line, radius, row
         assert abs(Fraction(sums[k]) - value) <= Fraction(off[k])
         places_ = [Fraction(knot) for knot in knots]
         low, _ = infimum_by_sampling(lambda t: value_at(line, t), places_, x - Fraction(radius), x + Fraction(radius))
-        assert abs(Fraction(drops[k, 0]) - (value - low)) <= Fraction(bounds[k, 0])
+        assert abs(Fraction(drops[0, k]) - (value - low)) <= Fraction(bounds[0, k])
 
 
 def test_a_plain_row_is_not_left_to_exact_arithmetic():

@@ -73,15 +73,16 @@ class LeaveOpen(ManyRows):
 
 def predicted_classes(model: AdditiveModel, scores: Floats, errors: Floats) -> tuple[NDArray[np.int64], Mask]:
     """Return the class of each row (-1 where there is none, or it is open), and whether errors leave no doubt of it."""
-    is_finite = np.asarray(np.isfinite(scores + errors).all(axis=1))
+    is_finite = np.isfinite(scores + errors)
     if model.task == "regression":
-        return np.full(len(scores), NO_CLASS), is_finite
+        return np.full(len(scores), NO_CLASS), is_finite[:, 0]
     if model.task == "binary":
-        classes = np.where(scores[:, 0] > errors[:, 0], 1, np.where(scores[:, 0] < -errors[:, 0], 0, -1))
-        return classes, (classes >= 0) & is_finite
+        is_one, is_other = scores[:, 0] > errors[:, 0], scores[:, 0] < -errors[:, 0]
+        is_sure = (is_one | is_other) & is_finite[:, 0]
+        return np.where(is_sure, is_one, -1), is_sure
     each, winners = np.arange(len(scores)), np.argmax(scores, axis=1)
     ahead = scores[each, winners][:, None] - scores
     is_ahead = ahead > (errors[each, winners][:, None] + errors) * WIDER
     is_ahead[each, winners] = True
-    is_sure = is_ahead.all(axis=1) & is_finite
+    is_sure = (is_ahead & is_finite).all(axis=1)
     return np.where(is_sure, winners, -1), is_sure

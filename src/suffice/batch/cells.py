@@ -120,9 +120,11 @@ def _named_columns(table: Any) -> tuple[list[Any], Any, int]:
 
 
 def _one_chunk(column: Any) -> Any:
-    """Return an Arrow column as one array, of a type that Arrow can compute with."""
+    """Return an Arrow column as one array, of a type that Arrow can compute with; of numbers as it is."""
     arrow = _arrow()
     kind = str(column.type)
+    if arrow.types.is_integer(column.type) or arrow.types.is_floating(column.type):
+        return column  # some rows of several chunks are read as fast, and a copy of all takes fresh memory
     if kind in ("string_view", "binary_view"):
         column = column.cast(arrow.large_string() if kind == "string_view" else arrow.large_binary())
     elif kind.startswith("run_end_encoded"):

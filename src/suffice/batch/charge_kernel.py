@@ -71,28 +71,37 @@ def add_uncut(column: Any, low: float, high: float, grid: Grid, most: Any, odd: 
     rate, start, count, at = grid.rates[level], grid.first[level], grid.count[level], np.int64(0)
     for k in range(level):
         at += LAYERS * grid.count[k]
-    lowest, highest = grid.spans[0, 1], grid.spans[0, 2]
-    left = 0
+    lowest, highest, from_cell, to_cell = grid.spans[0, 1], grid.spans[0, 2], float(start), float(start + count)
+    first, last = np.empty(rows, np.int32), np.empty(rows, np.int32)  # cells; the last is -1 where that is not sure
     for r in range(rows):
         x = column[r]
         off = (abs(x) + radius) * ENDS_OFF + TINY
         a, b, c, d = x - radius - off, x - radius + off, x + radius - off, x + radius + off
         begin, end = np.floor(a * rate), np.ceil(d * rate) - 1.0
-        is_sure = np.floor(b * rate) == begin and np.ceil(c * rate) - 1.0 == end and 0.0 <= end - begin < 2**LAYERS - 2
-        is_in = low <= x <= high and lowest <= a and d <= highest and begin >= start and end < start + count
-        if not (is_sure and is_in and level >= 0):
-            odd[left] = r
-            left += 1
-            continue
-        layer = 0
-        while (2 << layer) <= end - begin + 1.0:
-            layer += 1
-        one, other = np.int64(begin) - start, np.int64(end) + 1 - start - (1 << layer)
+        is_sure = (np.floor(b * rate) == begin) & (np.ceil(c * rate) - 1.0 == end)
+        is_sure &= (begin <= end) & (end - begin < 2**LAYERS - 2)
+        is_sure &= (low <= x) & (x <= high) & (lowest <= a) & (d <= highest)
+        is_sure &= (from_cell <= begin) & (end < to_cell) & (level >= 0)
+        first[r] = np.int32(begin - from_cell if is_sure else 0.0)
+        last[r] = np.int32(end - from_cell if is_sure else -1.0)
+    layers = np.zeros(2**LAYERS, np.uint32)  # where the records begin of the most cells that are no more than so many
+    sizes = np.ones(2**LAYERS, np.uint32)  # and how many these are
+    for n in range(2, 2**LAYERS):
+        layers[n] = layers[n // 2] + count
+        sizes[n] = 2 * sizes[n // 2]
+    left = 0
+    for r in range(rows):
+        odd[left] = r
+        left += last[r] < 0
+        n = np.uint32(max(last[r] - first[r] + 1, 1))
+        one = at + np.int64(layers[n]) + first[r]
+        other = at + np.int64(layers[n]) + max(last[r] + 1 - np.int64(sizes[n]), 0)
+        is_sure = last[r] >= 0
         for o in range(outputs):
             for field in range(FIELDS):
-                here, there = records[at + layer * count + one, o, field], records[at + layer * count + other, o, field]
+                here, there = records[np.uint64(one), o, field], records[np.uint64(other), o, field]
                 here = there if here < there else here
-                most[r, o, field] += here
+                most[r, o, field] += here if is_sure else 0.0
     return left
 
 

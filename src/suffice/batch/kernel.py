@@ -1,4 +1,4 @@
-"""The compiled loops: look every cell up, add up, sort as far as needed, cut. Float64 with error bounds throughout.
+"""The compiled loops: add up what was looked up, sort, cut. Float64 with error bounds throughout.
 
 In: `Tables` and cells. Out: for each row its margin, and what to keep; a size of -1 where the error bounds leave
 anything open. Every test below is written so that a NaN leaves the row open, and no row is settled unless its claim
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from suffice.batch.lookup import ROUNDING, WIDER, Tables
+from suffice.batch.lookup_kernel import add_values, column_of, locate, write_drops
 from suffice.errors import DataError
 from suffice.numbers.compiling import compiled, has_compiler, inlined
 
@@ -23,6 +24,7 @@ if not has_compiler():  # pragma: no cover - the extra is installed wherever tes
 
 OPEN = -1  # size of a row that is left to exact arithmetic
 REFUSED = -2  # and of one at which features that are free in any case surely break the claim
+LEAST_FLOAT = 2.0**-1074
 MOST = 2.0**1000  # a margin from here up is left open: near the largest float, sums overflow
 
 
@@ -51,64 +53,6 @@ class Slack(NamedTuple):
 NO_SLACK = Slack()
 
 
-@compiled
-def locate(tables: Tables, i: int, column: Any, vague: Any, entry: Any) -> None:
-    """Write the entry of each cell of a column; a vague cell stands for any number that rounds to it."""
-    breaks = tables.breaks[tables.first_break[i] : tables.first_break[i + 1]]
-    grid = tables.grid[tables.first_cell[i] : tables.first_cell[i + 1]]
-    grid_low, rate, last_cell = tables.grid_low[i], tables.grid_rate[i], float(len(grid) - 2)
-    first = 2 * tables.first_break[i] - i  # a feature has one entry less than twice its breaks, the last of them NaN
-    if tables.is_integral[i] or tables.missing[i] < np.inf:
-        column = read_cells(column, tables.missing[i], tables.is_integral[i])
-    for r in range(len(column)):
-        x = column[r]
-        # A missing cell that has no place of its own is NaN here: it gets the first entry of all, which is NaN too.
-        place = (x - grid_low) * rate
-        place = place if place > 0.0 else 0.0
-        place = place if place < last_cell else last_cell
-        cell = int(place)
-        # Most cells of the grid hold a break or two: two steps that do nothing where there is none to take are faster
-        # than asking. The break after all others is NaN, so no step is taken past it.
-        k = np.int64(grid[cell])
-        k += breaks[k] < x
-        k += breaks[k] < x
-        if breaks[k] < x:
-            k = search(breaks, x, k + 1, np.int64(grid[cell + 1]))
-        entry[r] = first + 2 * k + (breaks[k] == x)
-    for r in range(len(vague)):
-        # Of a vague cell at a break it is not sure on which side of it the number lies: the first entry is NaN.
-        if vague[r] and (entry[r] - first) % 2 == 1:
-            entry[r] = first
-
-
-@compiled
-def read_cells(column: Any, missing: float, is_integral: bool) -> Any:
-    """Return cells with missing ones at their place, and with infinity for what is no integer where one must be."""
-    read = np.empty(len(column))
-    for r in range(len(column)):
-        x = missing if np.isnan(column[r]) else column[r]
-        read[r] = np.inf if is_integral and x != np.floor(x) else x
-    return read
-
-
-@inlined
-def search(breaks: Any, x: float, low: Any, high: Any) -> Any:
-    """Return the first break from `low` on that is not below a number, `high` if there is none before that."""
-    while low < high:
-        middle = (low + high) >> 1
-        if breaks[middle] < x:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@inlined
-def column_of(vague: Any, i: int) -> Any:
-    """Return the marks of a column, none if there are no marks at all."""
-    return vague[i] if len(vague) > 0 else vague.reshape(-1)
-
-
 def decide_one(tables: Tables, sides: Sides, cells: Any, vague: Any, slack: Slack) -> Any:
     """Answer rows whose claim has one part; columns of the tables: the value, then the drop for each side.
 
@@ -127,7 +71,7 @@ def decide_single(tables: Tables, sides: Sides, cells: Any, vague: Any, charge: 
     """Answer one row whose claim has one part: the sum of its values, its error, the size, and what is fixed."""
     features = len(cells)
     entry, keys = np.empty((features, 1), np.int32), np.empty((1, features), np.int64)
-    drops, bounds = np.empty((1, features)), np.empty((1, features))
+    drops, bounds = np.empty((features, 1)), np.empty((features, 1))
     sums, off, margins, errors = measure(tables, sides, cells, vague, entry, drops, bounds)
     order_keys(drops, keys)
     keys[0].sort()
@@ -141,7 +85,8 @@ _LOCAL = threading.local()
 def scratch_of(features: int, rows: int, items: int = 0) -> tuple[Any, ...]:
     """Return arrays for entries, drops, errors and keys of a chunk, the same memory at each call from a thread.
 
-    For items there are four more: two of floats, two of integers. Fresh memory would be cleared by the system first,
+    Of the first three the first index is the feature, of keys the row. For items there are four more, with the row
+    first: two of floats, two of integers. Fresh memory would be cleared by the system first,
     which takes as long as all look-ups.
     """
     size, more = rows * features, rows * items
@@ -150,13 +95,14 @@ def scratch_of(features: int, rows: int, items: int = 0) -> tuple[Any, ...]:
         kept = _LOCAL.kept = np.empty(4 * size + 4 * more)
     drops, bounds, keys, entry = (kept[k * size : (k + 1) * size] for k in range(4))
     entry = entry.view(np.int32)[:size].reshape(features, rows)
-    by_row = drops.reshape(rows, features), bounds.reshape(rows, features), keys.view(np.int64).reshape(rows, features)
+    by_feature = entry, drops.reshape(features, rows), bounds.reshape(features, rows)
+    keys = keys.view(np.int64).reshape(rows, features)
     if not items:
-        return entry, *by_row
+        return *by_feature, keys
     low, high, first, second = (kept[4 * size + k * more : 4 * size + (k + 1) * more] for k in range(4))
     shape = rows, items
     others = low.reshape(shape), high.reshape(shape), first.view(np.int64).reshape(shape)
-    return entry, *by_row, *others, second.view(np.int64).reshape(shape)
+    return *by_feature, keys, *others, second.view(np.int64).reshape(shape)
 
 
 @compiled
@@ -165,18 +111,18 @@ def measure(tables: Tables, sides: Sides, cells: Any, vague: Any, entry: Any, dr
     features, rows = cells.shape
     sums, off = np.zeros(rows), np.zeros(rows)
     margins, errors = np.full(rows, np.nan), np.full(rows, np.nan)
-    side = np.empty(rows, np.int64)
+    side = np.empty(rows, np.int32)
     for i in range(features):
         locate(tables, i, cells[i], column_of(vague, i), entry[i])
-        add_values(tables.entries, cells[i], entry[i], 1, sums, off)
+        add_values(tables.entries, cells[i], entry[i], 0, sums, off)
     choose_side(sides, sums, off, side, margins, errors)
     for i in range(features):
-        write_drops(tables.entries, cells[i], entry[i], side, drops[:, i], bounds[:, i])
+        write_drops(tables.entries, cells[i], entry[i], side, drops[i], bounds[i])
     return sums, off, margins, errors
 
 
 def decide_rows(drops: Any, bounds: Any, margins: Any, errors: Any, keys: Any) -> Any:
-    """Return sizes, and the fixed features of all rows; rows are the first index of drops."""
+    """Return sizes, and the fixed features of all rows; features are the first index of drops, rows that of keys."""
     order_keys(drops, keys)
     keys.sort(axis=1)  # NumPy sorts short rows of integers several at a time, far faster than a compiled loop
     return cut_rows(keys, drops, bounds, margins, errors)
@@ -189,28 +135,26 @@ def order_keys(drops: Any, keys: Any) -> None:
     Floats that are not negative are ordered as their bits are. The last bits give way to the feature, the later first
     among equal drops; so drops that differ in those bits alone may be out of order, which leaves the row open.
     """
-    rows, features = drops.shape
-    mask = np.int64(1)
-    while mask < features:
-        mask *= 2
-    for r in range(rows):
-        for i in range(features):
-            if drops[r, i] < 0.0:  # by rounding alone: no drop is
-                drops[r, i] = 0.0
+    features, rows = drops.shape
+    mask = bits_for(features)
     bits = drops.view(np.int64)
-    for r in range(rows):
+    together = rows - rows % 8  # of so many rows the drops of a feature lie in one line of the cache
+    for start in range(0, together, 8):
         for i in range(features):
-            keys[r, i] = (bits[r, i] & -mask) | (features - 1 - i)
+            for r in range(8):
+                keys[start + r, i] = (bits[i, start + r] & -mask) | (features - 1 - i)
+    for r in range(together, rows):
+        for i in range(features):
+            keys[r, i] = (bits[i, r] & -mask) | (features - 1 - i)
 
 
-@compiled
-def add_values(entries: Any, column: Any, entry: Any, start: int, sums: Any, off: Any) -> None:
-    """Add the values of a column of cells, as the columns of the tables from `start` give them, and their errors."""
-    for r in range(len(column)):
-        at, x = entry[r], column[r]
-        away = x - entries[at, 0] if x == x else 0.0  # a missing cell lies on its anchor
-        sums[r] += entries[at, start] + entries[at, start + 1] * away
-        off[r] += entries[at, start + 2]
+@inlined
+def bits_for(count: int) -> Any:
+    """Return the power of two from a number up: the last bits of a key tell so many apart."""
+    mask = np.int64(1)
+    while mask < count:
+        mask *= 2
+    return mask
 
 
 @compiled
@@ -226,64 +170,95 @@ def choose_side(sides: Sides, sums: Any, off: Any, side: Any, margins: Any, erro
 
 
 @compiled
-def write_drops(entries: Any, column: Any, entry: Any, side: Any, drops: Any, bounds: Any) -> None:
-    """Write the drops of a column of cells, each for the side its row is on, and their errors."""
-    for r in range(len(column)):
-        at, x = entry[r], column[r]
-        start = 4 + 3 * max(side[r], 0)
-        away = x - entries[at, 0] if x == x else 0.0
-        drops[r] = entries[at, start] + entries[at, start + 1] * away
-        bounds[r] = entries[at, start + 2]
-
-
-@compiled
 def cut_rows(keys: Any, drops: Any, bounds: Any, margins: Any, errors: Any) -> Any:
     """Return how many features each row fixes, and which: all that do not fit, largest drop first.
 
     A row is left open unless the bounds prove that the smallest drops fit, that one more would not, and that the order
     of those fixed is right.
     """
-    rows, features = drops.shape
+    features, rows = drops.shape
     sizes = np.full(rows, OPEN, np.int32)
     fixed = np.empty(rows * features, np.int32)
-    mask = np.int64(1)
-    while mask < features:
-        mask *= 2
+    mask = bits_for(features)
+    doubts = np.zeros(rows)
+    for i in range(features):
+        for r in range(rows):
+            doubts[r] += bounds[i, r]
+    own, off = np.empty(features), np.empty(features)
     used = 0
     for r in range(rows):
-        margin, error = margins[r], errors[r]
-        if not holds(margin, error):
+        if not holds(margins[r], errors[r]):
             continue
-        total, doubt, freed = 0.0, 0.0, 0
-        highest, earliest = -np.inf, features  # the most that a freed drop can be, and the first feature of those
-        while freed < features:
-            i = features - 1 - (keys[r, freed] & (mask - 1))
-            if not total + drops[r, i] <= margin:
-                break
-            total += drops[r, i]
-            doubt += bounds[r, i]
-            most = drops[r, i] + bounds[r, i]
-            earliest = i if most > highest else min(i, earliest) if most == highest else earliest
-            highest = max(most, highest)
-            freed += 1
-        if not fits(total, doubt, margin, error, features):
-            continue
-        size = features - freed
-        is_sure = True
-        for place in range(size):
-            i = features - 1 - (keys[r, features - 1 - place] & (mask - 1))
-            fixed[used + place] = i
-            if place > 0:
-                j = fixed[used + place - 1]
-                is_sure &= is_before(drops[r, j], bounds[r, j], j, drops[r, i], bounds[r, i], i)
-        if size > 0:
-            i = fixed[used + size - 1]
-            is_sure &= exceeds(total + drops[r, i], doubt + bounds[r, i], margin, error, features)
-            is_sure &= is_before(drops[r, i], bounds[r, i], i, highest, doubt, earliest)
-        if is_sure:
-            sizes[r] = size
-            used += size
+        size = cut_by_keys(keys[r], mask, doubts[r], margins[r], errors[r], fixed[used:])
+        if size == OPEN:
+            for i in range(features):
+                own[i], off[i] = drops[i, r], bounds[i, r]
+            size = cut_row(keys[r], mask, own, off, margins[r], errors[r], fixed[used:])
+        sizes[r] = size
+        used += max(size, 0)
     return sizes, fixed[:used].copy()
+
+
+@inlined
+def cut_by_keys(keys: Any, mask: Any, doubt: float, margin: float, error: float, fixed: Any) -> int:
+    """Cut a row by its sorted keys alone: with drops less their last bits, and the errors of all drops for any.
+
+    That settles nearly all rows, and reads nothing else. `OPEN` where it does not, which says nothing of the row.
+    """
+    features = len(keys)
+    share = mask * 4 * ROUNDING  # of a drop, at most: what its last bits are, and rounding below
+    doubt = (doubt + features * mask * LEAST_FLOAT) * WIDER
+    total, freed = 0.0, 0
+    while freed < features:
+        drop = np.int64(keys[freed] & -mask).view(np.float64)
+        if not total + drop <= margin:
+            break
+        total += drop
+        freed += 1
+    is_sure = fits(total, doubt + share * total, margin, error, features)
+    # The last one that is freed and those that are fixed must come in this order for certain; all others are below.
+    least = np.int64(keys[max(freed - 1, 0)] & -mask).view(np.float64)
+    if freed < features:
+        fall = total + np.int64(keys[freed] & -mask).view(np.float64)
+        is_sure &= exceeds(fall, doubt + share * fall, margin, error, features)
+        fixed[features - 1 - freed] = features - 1 - (keys[freed] & (mask - 1))
+    for place in range(max(freed, 1), features):
+        drop = np.int64(keys[place] & -mask).view(np.float64)
+        is_sure &= drop * (1.0 - share) - least > doubt
+        fixed[features - 1 - place] = features - 1 - (keys[place] & (mask - 1))
+        least = drop
+    return features - freed if is_sure else OPEN
+
+
+@inlined
+def cut_row(keys: Any, mask: Any, drops: Any, bounds: Any, margin: float, error: float, fixed: Any) -> int:
+    """Cut a row by the errors of the very drops, for which equal drops may be known to be equal."""
+    features = len(keys)
+    total, doubt, freed = 0.0, 0.0, 0
+    highest, earliest = -np.inf, features  # the most that a freed drop can be, and the first feature of those
+    while freed < features:
+        i = features - 1 - (keys[freed] & (mask - 1))
+        if not total + drops[i] <= margin:
+            break
+        total += drops[i]
+        doubt += bounds[i]
+        most = drops[i] + bounds[i]
+        earliest = i if most > highest else min(i, earliest) if most == highest else earliest
+        highest = max(most, highest)
+        freed += 1
+    is_sure = fits(total, doubt, margin, error, features)
+    size = features - freed
+    for place in range(size):
+        i = features - 1 - (keys[features - 1 - place] & (mask - 1))
+        fixed[place] = i
+        if place > 0:
+            j = fixed[place - 1]
+            is_sure &= is_before(drops[j], bounds[j], j, drops[i], bounds[i], i)
+    if size > 0:
+        i = fixed[size - 1]
+        is_sure &= exceeds(total + drops[i], doubt + bounds[i], margin, error, features)
+        is_sure &= is_before(drops[i], bounds[i], i, highest, doubt, earliest)
+    return size if is_sure else OPEN
 
 
 @inlined
@@ -331,7 +306,7 @@ def add_up(tables: Tables, outputs: int, cells: Any, vague: Any) -> Any:
     for i in range(features):
         locate(tables, i, cells[i], column_of(vague, i), entry)
         for j in range(outputs):
-            add_values(tables.entries, cells[i], entry, 1 + 3 * j, sums[j], errors[j])
+            add_values(tables.entries, cells[i], entry, j, sums[j], errors[j])
     return sums, errors
 
 
@@ -343,7 +318,7 @@ def all_drops(tables: Tables, cells: Any, vague: Any) -> Any:
     entry = np.empty(rows, np.int32)
     for i in range(features):
         locate(tables, i, cells[i], column_of(vague, i), entry)
-        add_values(tables.entries, cells[i], entry, 1, drops[:, i], bounds[:, i])
+        add_values(tables.entries, cells[i], entry, 0, drops[:, i], bounds[:, i])
     for r in range(rows):
         for i in range(features):
             if drops[r, i] < 0.0:  # by rounding alone: no drop is

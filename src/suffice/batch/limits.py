@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from suffice.batch.kernel import (
+    LEAST_FLOAT,
     OPEN,
     REFUSED,
     Sides,
     Slack,
+    bits_for,
     exceeds,
     fits,
     holds,
@@ -25,8 +27,6 @@ from suffice.batch.kernel import (
 )
 from suffice.batch.lookup import ROUNDING, Tables
 from suffice.numbers.compiling import compiled, inlined
-
-LEAST_FLOAT = 2.0**-1074
 
 
 def decide_limited(
@@ -55,12 +55,11 @@ def cut_limited(
     may change at once, if none is always free. A row is left open as in `cut_rows`, and in a ball where it is not sure
     whether some feature breaks the claim alone.
     """
-    rows, features = drops.shape
+    features, rows = drops.shape
     sizes, alone = np.full(rows, OPEN, np.int32), np.zeros(rows, np.int32)
     fixed = np.empty(rows * features, np.int32)
-    mask = np.int64(1)
-    while mask < features:
-        mask *= 2
+    mask = bits_for(features)
+    own, off = np.empty(features), np.empty(features)  # drops and errors of a row
     order = np.empty(features, np.int64)  # of those that are not decided, from the smallest drop
     is_free = np.empty(features, np.bool_)
     used = 0
@@ -68,34 +67,36 @@ def cut_limited(
         margin, error = margins[r], errors[r]
         if not holds(margin, error):
             continue
+        for i in range(features):
+            own[i], off[i] = drops[i, r], bounds[i, r]
         total, doubt, count, is_sure = 0.0, 0.0, 0, True
         for place in range(features):
             i = features - 1 - (keys[r, place] & (mask - 1))
             if decided[i] < 0:
-                total += drops[r, i]
-                doubt += bounds[r, i]
+                total += own[i]
+                doubt += off[i]
             elif decided[i] == 0:
                 order[count] = i
                 count += 1
             if is_ball:
-                breaks = exceeds(drops[r, i], bounds[r, i], margin, error, features)
+                breaks = exceeds(own[i], off[i], margin, error, features)
                 alone[r] += breaks
-                is_sure &= breaks or fits(drops[r, i], bounds[r, i], margin, error, features)
+                is_sure &= breaks or fits(own[i], off[i], margin, error, features)
         if exceeds(
             total, doubt, margin, error, features
         ):  # what is free in any case: most is no less than their number
             sizes[r] = REFUSED
             continue
-        freed, fall, more = fit_most(order[:count], drops[r], bounds[r], total, doubt, margin, most, mask)
+        freed, fall, more = fit_most(order[:count], own, off, total, doubt, margin, most, mask)
         if not fits(fall, more, margin, error, features):
             continue
-        highest, earliest, off = -np.inf, features, 0.0  # the most that a freed drop can be, and the first of those
+        highest, earliest, all_off = -np.inf, features, 0.0  # the most that a freed drop can be, and the first of those
         is_free[:] = decided < 0
         for place in range(freed):
             i = order[place]
             is_free[i] = True
-            off += bounds[r, i]
-            top = drops[r, i] + bounds[r, i]
+            all_off += off[i]
+            top = own[i] + off[i]
             earliest = i if top > highest else min(i, earliest) if top == highest else earliest
             highest = max(top, highest)
         size, last = 0, -1
@@ -106,13 +107,13 @@ def cut_limited(
             fixed[used + size] = i
             if size > 0:
                 j = fixed[used + size - 1]
-                is_sure &= is_before(drops[r, j], bounds[r, j], j, drops[r, i], bounds[r, i], i)
+                is_sure &= is_before(own[j], off[j], j, own[i], off[i], i)
             size += 1
             last = i if decided[i] == 0 else last
         if last >= 0:
-            fall, more = fall_of(order[: freed + 1], drops[r], bounds[r], total, doubt, most, mask)
+            fall, more = fall_of(order[: freed + 1], own, off, total, doubt, most, mask)
             is_sure &= exceeds(fall, more, margin, error, features)
-            is_sure &= is_before(drops[r, last], bounds[r, last], last, highest, off, earliest)
+            is_sure &= is_before(own[last], off[last], last, highest, all_off, earliest)
         if is_sure:
             sizes[r] = size
             used += size

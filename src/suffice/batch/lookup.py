@@ -43,7 +43,8 @@ _MOST_GRID = 1 << 20
 class Tables(NamedTuple):
     """Look-up tables of all features, end to end.
 
-    `entries` has a row for each stretch and point: anchor, then base, slope and error for each column.
+    `entries` has for each stretch and point, and for each column, an anchor, base, slope and error. These four begin at
+    a multiple of their 32 bytes, so that they lie in one line of the cache.
     """
 
     breaks: Floats  # of each feature in order, and after them NaN
@@ -300,7 +301,7 @@ def flatten(features: Sequence[FeatureTable]) -> Tables:
     return Tables(
         np.concatenate([[*feature.breaks, np.nan] for feature in features]),
         np.cumsum([0, *(len(feature.breaks) + 1 for feature in features)]),
-        np.concatenate([feature.entries for feature in features]),
+        _records(np.concatenate([feature.entries for feature in features])),
         np.concatenate([cells for cells, *_ in grids]).astype(np.int32),
         np.cumsum([0, *(len(cells) for cells, *_ in grids)]),
         np.array([low for _, low, _ in grids]),
@@ -308,6 +309,17 @@ def flatten(features: Sequence[FeatureTable]) -> Tables:
         np.array([feature.missing for feature in features]),
         np.array([feature.is_integral for feature in features]),
     )
+
+
+def _records(entries: Floats) -> Floats:
+    """Return entries as the kernel reads them: the anchor beside each column, at a multiple of 32 bytes."""
+    columns = (entries.shape[1] - 1) // 3
+    memory = np.empty(len(entries) * columns * 4 + 4)
+    start = -memory.ctypes.data % 32 // memory.itemsize
+    records = memory[start : start + len(entries) * columns * 4].reshape(len(entries), columns, 4)
+    records[:, :, 0] = entries[:, :1]
+    records[:, :, 1:] = entries[:, 1:].reshape(len(entries), columns, 3)
+    return records
 
 
 def _grid(feature: FeatureTable) -> tuple[NDArray[np.int64], float, float]:

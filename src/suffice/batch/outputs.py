@@ -54,7 +54,15 @@ def _parquet(file: IO[bytes], schema: Any) -> Iterator[Write]:
     kinds = {name: schema.field(name).type for name in schema.names}
     texts = [name for name, kind in kinds.items() if is_text(pa, kind) or pa.types.is_dictionary(kind)]
     lists = [f"{name}.list.element" for name, kind in kinds.items() if pa.types.is_list(kind)]
-    with pa.parquet.ParquetWriter(file, schema, use_dictionary=[*texts, *lists], store_schema=False) as writer:
+    flat = [name for name, kind in kinds.items() if not pa.types.is_list(kind)]
+    with pa.parquet.ParquetWriter(
+        file,
+        schema,
+        use_dictionary=[*texts, *lists],
+        write_statistics=flat,  # no reader skips rows by the first and the last of all names in their lists
+        write_batch_size=1 << 16,
+        store_schema=False,
+    ) as writer:
         shown = base64.b64encode(plain_schema(schema).serialize().to_pybytes())
         writer.add_key_value_metadata({**(schema.metadata or {}), b"ARROW:schema": shown})
         yield writer.write_table

@@ -329,9 +329,8 @@ class _SeveralParts(_Charged):
         if len(parts) > 1 or not self.is_plain:
             sizes, tightest, fixed = cover_rows(drops, bounds, margins, errors, *self.items)
             return sizes, tightest, fixed
-        sizes, fixed = kernel.decide_rows(
-            drops[0], bounds[0], margins[0], errors[0], np.empty(drops[0].shape, np.int64)
-        )
+        by_feature = np.ascontiguousarray(drops[0].T), np.ascontiguousarray(bounds[0].T)
+        sizes, fixed = kernel.decide_rows(*by_feature, margins[0], errors[0], np.empty(drops[0].shape, np.int64))
         return sizes, np.zeros(len(rows), np.int64), fixed
 
     def _table(self, factors: tuple[int, ...]) -> Tables:

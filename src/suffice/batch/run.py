@@ -27,7 +27,7 @@ from suffice.errors import DataError
 from suffice.model.compiled import Compiled
 from suffice.question.question import Question
 
-_CELLS_AT_ONCE = 1 << 15  # of a chunk: its drops, errors and keys stay in the cache
+_CELLS_AT_ONCE = 1 << 16  # of a chunk: its drops, errors and keys stay in the cache
 _LEAST_ROWS = 1024  # of a chunk, so that a feature's table is worth loading
 _MOST_PLANS = 8  # of one model that are kept
 _WORTH_ROWS = 1_000  # of curved or smooth shapes: fewer take about as long one by one as their tables do

@@ -46,15 +46,11 @@ class Summary:
     def add(self, table: Any) -> None:
         """Count the rows of one part."""
         self.rows += table.num_rows
-        self.exact += pa.compute.sum(pa.compute.equal(table["path"], "exact"), min_count=0).as_py()
-        counters: tuple[tuple[Counter[Any], Any], ...] = (
-            (self.statuses, table["status"]),
-            (self.sizes, table["size"].drop_null()),
-            (self.features, pa.compute.list_flatten(table["features"])),
-        )
-        for counter, column in counters:
-            for entry in pa.compute.value_counts(column).to_pylist():
-                counter[entry["values"]] += entry["counts"]
+        self.exact += _counts(table["path"])["exact"]
+        self.statuses += _counts(table["status"])
+        self.features += _counts(pa.compute.list_flatten(table["features"]))
+        sizes = np.bincount(table["size"].drop_null().to_numpy())
+        self.sizes += Counter({size: int(sizes[size]) for size in np.flatnonzero(sizes).tolist()})
 
     def document(self) -> dict[str, Any]:
         """Return the summary as JSON has it."""
@@ -67,6 +63,15 @@ class Summary:
             "sizes": {str(size): self.sizes[size] for size in sorted(self.sizes)},
             "features": dict(sorted(self.features.items(), key=lambda item: (-item[1], item[0]))),
         }
+
+
+def _counts(words: Any) -> Counter[str]:
+    """Return how often each word is in an encoded column."""
+    found: Counter[str] = Counter()
+    for chunk in words.chunks:
+        names = chunk.dictionary.to_pylist()
+        found += Counter(dict(zip(names, np.bincount(chunk.indices, minlength=len(names)).tolist(), strict=True)))
+    return found
 
 
 Progress = Callable[[int], None]  # is told how many rows are done

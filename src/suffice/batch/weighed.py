@@ -17,6 +17,7 @@ from suffice.batch.kernel import (
     REFUSED,
     Sides,
     Slack,
+    bits_for,
     exceeds,
     holds,
     measure,
@@ -56,14 +57,13 @@ def weigh_items(
     The second integers order items by what they weigh for their cost, about.
     """
     rows, items = low.shape
-    mask = np.int64(1)
-    while mask < items:
-        mask *= 2
-    for r in range(rows):
+    mask = bits_for(items)
+    for start in range(0, rows, 8):  # of so many rows the drops of a feature lie in one line of the cache
         for k in range(items):
             i = members[first[k]]
-            low[r, k] = drops[r, i] if not drops[r, i] < 0.0 else 0.0  # below 0 by rounding alone: no drop is
-            high[r, k] = bounds[r, i]
+            for r in range(start, min(start + 8, rows)):
+                low[r, k] = drops[i, r]
+                high[r, k] = bounds[i, r]
     for k in range(items):
         if first[k + 1] - first[k] > 1:
             add_members(drops, bounds, members[first[k] : first[k + 1]], low[:, k], high[:, k])
@@ -95,10 +95,9 @@ def add_members(drops: Any, bounds: Any, members: Any, totals: Any, doubts: Any)
     for r in range(len(totals)):
         total, doubt, largest = 0.0, 0.0, 0.0
         for i in members:
-            drop = drops[r, i] if not drops[r, i] < 0.0 else 0.0
-            total += drop
-            doubt += bounds[r, i]
-            largest = max(largest, drop)
+            total += drops[i, r]
+            doubt += bounds[i, r]
+            largest = max(largest, drops[i, r])
         if total < np.inf:
             doubt = (doubt + len(members) * ROUNDING * total) * WIDER
         is_beyond = total == np.inf and largest < np.inf  # finite, but not as a float
@@ -121,13 +120,11 @@ def cut_weighed(
     decided: Any,
 ) -> Any:
     """Return how many features each row fixes, and which."""
-    rows, features = drops.shape
+    features, rows = drops.shape
     items = len(costs)
     sizes = np.full(rows, OPEN, np.int32)
     fixed = np.empty(rows * features + 1, np.int32)
-    mask = np.int64(1)
-    while mask < items:
-        mask *= 2
+    mask = bits_for(items)
     order = np.empty(items, np.int64)  # from the lightest item
     by_rate = np.empty(items, np.int64)  # from the least weight for its cost
     light, heavy = np.empty(items, np.int64), np.empty(items, np.int64)
@@ -146,8 +143,8 @@ def cut_weighed(
         for k in range(items if is_some_free else 0):
             if decided[k] == FREED:
                 for i in members[first[k] : first[k + 1]]:
-                    total += max(drops[r, i], 0.0)
-                    doubt += bounds[r, i]
+                    total += drops[i, r]
+                    doubt += bounds[i, r]
         if not is_known:
             continue
         if exceeds(total, doubt, margin, error, features):
