@@ -191,6 +191,8 @@ def test_a_check_compiles_what_its_box_leaves_room_for(compiled):
     found = later.check(conditions, outcome)
     assert set(compiled) == {7}
     assert found.document() == eager.check(conditions, outcome).document()
+    past_budget = Explainer(several(), max_pieces=8).check(conditions, outcome)
+    assert (bool(past_budget), past_budget.margin) == (bool(found), found.margin)
 
 
 def test_a_feature_is_compiled_once_however_many_threads_ask(compiled):
