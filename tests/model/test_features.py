@@ -258,6 +258,14 @@ def test_none_is_started_where_one_is_enough_or_in_one_of_several(started, monke
     assert not started
 
 
+@pytest.mark.parametrize(("load", "most"), [(0.2, 4), (1.0, 4), (2.4, 3), (3.0, 2), (4.0, 1), (30.0, 1)])
+def test_as_many_work_as_cores_are_idle_unless_asked_for(load, most, monkeypatch):
+    monkeypatch.setattr(processes.os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
+    monkeypatch.setattr(processes.os, "getloadavg", lambda: (load, 0.0, 0.0), raising=False)
+    assert processes.available() == most
+    assert processes.available(7) == 7
+
+
 @pytest.mark.usefixtures("_processes_at_once")
 @pytest.mark.parametrize("how", ["killed", "no Python", "no words"])
 def test_what_processes_do_not_compile_is_compiled_here(how, started, monkeypatch):

@@ -95,7 +95,7 @@ class Features(Later[Functions]):
         Parameters
         ----------
         processes : int, optional
-            How many may work at once, this one included, where it takes long: as many as cores by default.
+            How many may work at once, this one included, where it takes long: as many as cores are idle by default.
         """
         wanted = range(len(self)) if features is None else features
         if all(i in self._made for i in wanted):
