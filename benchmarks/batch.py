@@ -128,6 +128,7 @@ def speed(*_):
     model, layers = network_model(rng)
     began = time.process_time()
     explainer = suffice.Explainer(model)
+    explainer.compile()
     compiled = time.process_time()
     rows = rng.normal(size=(100_000, 30))
     print(f"30 features, networks 64-64-32, {len(rows):,} rows; model compiled in {compiled - began:.1f} s")
@@ -183,6 +184,7 @@ def options_(*_):
     rng = np.random.default_rng(0)
     model, layers = network_model(rng)
     explainer, rows = suffice.Explainer(model), rng.normal(size=(20_000, 30))
+    explainer.compile()
     run, count = forward_pass(layers), 256
     part = torch.from_numpy(rows[:count].T[:, :, None].astype(np.float32)).contiguous()
 
@@ -219,6 +221,7 @@ def options_(*_):
         )
     shapes = [suffice.PiecewiseLinear(np.sort(rng.normal(size=50)), rng.normal(size=50) / 4) for _ in range(20)]
     explainer = suffice.Explainer(suffice.AdditiveModel(shapes, 0, "regression"))
+    explainer.compile()
     table = rng.normal(size=(5_000, 20))
     print("two-sided regression, 20 features")
     for distance in (0.1, 0.5, 1.5):
@@ -233,6 +236,7 @@ def single(*_):
     rng = np.random.default_rng(0)
     model, _ = network_model(rng)
     explainer, rows = suffice.Explainer(model), rng.normal(size=(400, 30))
+    explainer.compile()
     question = explainer.question(0.5, unit="std")
     for row in rows[: one_row.ASKED + 1]:
         explainer.explain(row, question)
@@ -407,6 +411,7 @@ def data(folder, sets):
         estimator = NAMClassifier(max_epochs=8, random_state=0, special_codes=found.special_codes or None)
         estimator.fit(found.frame.iloc[few], found.target.iloc[few])
         explainer = suffice.Explainer(estimator)
+        explainer.compile()
         for radius in (0.1, 0.5):
             compare(found, explainer, radius)
 
@@ -431,6 +436,7 @@ def measure_classes(name, frame, target, estimator, radii):
     order = np.random.default_rng(0).permutation(len(frame))
     few = order[:3000]
     explainer = suffice.Explainer(estimator.fit(frame.iloc[few], target.iloc[few]))
+    explainer.compile()
     cells = read_source(explainer.model, frame).cells(0, len(frame))
     for radius in radii:
         question = asked(explainer, radius, unit="std")

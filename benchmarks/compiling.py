@@ -6,8 +6,9 @@
   the least of several. With `--against`, the `src` folder of another version (0.1.0, say), the same networks are
   compiled by that version in turns, and the ratio is printed.
 - A model of 30 such networks: compiled, and read from a cache on disk.
-- What a process of its own would cost before it compiles anything: starting Python and importing the library. Where
-  that is more than the compiling that it takes over, processes do not pay.
+- The same model where most features are fixed, and where a row is only predicted: what is compiled then.
+- A model of many wide networks, by one process and by several: seconds of the clock, in turns.
+- What a process of its own costs before it compiles anything: starting Python and importing the library.
 
 Weights are drawn at random, float32, with variances that keep activations alive. Times are those of the processor, with
 as many BLAS threads as there are by default, which count.
@@ -61,9 +62,44 @@ for widths in json.loads(sys.argv[1]):
     for cache in (None, sys.argv[3], sys.argv[3], sys.argv[3]):
         fresh = AdditiveModel([network(seed, widths) for seed in range(30)])
         begin = time.process_time()
-        read = Explainer(fresh, cache=cache)
+        Explainer(fresh, cache=cache).compile(processes=1)
         times.append(time.process_time() - begin)
     print(json.dumps([widths, times[0], times[1], min(times[2:])]))
+"""
+
+
+_NEEDED = """
+import json, sys, time
+exec(sys.argv[2].split("found = []")[0])
+from suffice import AdditiveModel, Explainer
+for widths in json.loads(sys.argv[1]):
+    row, names = [0.5] * 30, [f"x{k}" for k in range(27)]
+    times = []
+    for ask in (
+        lambda one: one.compile(processes=1),
+        lambda one: one.explain(row, 0.5, unit="raw").size,
+        lambda one: bool(one.sufficiency(row, names, 0.5, unit="raw")),
+        lambda one: one.predict(row),
+    ):
+        fresh = Explainer(AdditiveModel([network(seed, widths) for seed in range(30)]))
+        begin = time.process_time()
+        ask(fresh)
+        times.append(time.process_time() - begin)
+    print(json.dumps([widths, *times]))
+"""
+
+_PROCESSES = """
+import json, sys, time
+exec(sys.argv[2].split("found = []")[0])
+from suffice import AdditiveModel, Explainer
+(widths, count), times = json.loads(sys.argv[1]), {1: [], 2: []}
+for _ in range(2):
+    for processes in times:
+        fresh = Explainer(AdditiveModel([network(seed, widths) for seed in range(count)]))
+        begin = time.perf_counter()
+        fresh.compile(processes)
+        times[processes].append(time.perf_counter() - begin)
+print(json.dumps([min(times[1]), min(times[2])]))
 """
 
 
@@ -110,6 +146,15 @@ def main():
                 f"30 networks of {name}: compiled in {plain:.2f} s, compiled and kept in {written:.2f} s, read in "
                 f"{read:.3f} s: {plain / read:.0f} times faster"
             )
+    for widths, whole, explained, few, predicted in run(HERE, _NEEDED, json.dumps([WIDTHS[0], WIDTHS[2]]), _COMPILE):
+        name = "-".join(map(str, widths))
+        print(
+            f"30 networks of {name}: all compiled in {whole:.2f} s, a row explained in {explained:.2f} s; whether 27 "
+            f"of them suffice in {few:.2f} s, {few / whole:.2f} of it; a row predicted in {predicted:.2f} s, "
+            f"{predicted / whole:.2f} of it"
+        )
+    ((alone, shared),) = run(HERE, _PROCESSES, json.dumps([WIDTHS[2], 60]), _COMPILE)
+    print(f"60 of these, in seconds of the clock: {alone:.2f} by one process, {shared:.2f} by two")
     start = spent([sys.executable, "-P", "-c", "import suffice.model.compiled"])
     print(f"a process that is ready to compile: {start:.2f} s of the processor")
 

@@ -23,6 +23,13 @@ import suffice
 ARCHITECTURES = {"64-64-32": (64, 64, 32), "1024": (1024,), "256-128-128": (256, 128, 128)}
 
 
+def ready(model):
+    """An explainer with all features compiled."""
+    explainer = suffice.Explainer(model)
+    explainer.compile(processes=1)
+    return explainer
+
+
 def network(rng, hidden):
     sizes = [1, *hidden, 1]
     weights, biases = [], []
@@ -103,7 +110,7 @@ def main():
         spread = rng.lognormal(size=arguments.features)
         features = [suffice.Feature(f"f{i}", scale=s, deviation=s) for i, s in enumerate(spread)]
         model = suffice.AdditiveModel(shapes, 0.1, "binary", features)
-        compile_time, explainer = clock(lambda model=model: suffice.Explainer(model))
+        compile_time, explainer = clock(lambda model=model: ready(model))
         knots = [len(pieces[0].knots) for pieces in explainer.pieces.values()]
         sample = 3 if len(hidden) > 1 and max(hidden) <= 64 else 1
         plain_time, counted = clock(

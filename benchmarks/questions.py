@@ -130,6 +130,7 @@ def thirty(repeat=3):
         fresh = AdditiveModel([network(seed) for seed in range(30)], features=features)
         begin = time.process_time()
         explainer = Explainer(fresh)
+        explainer.compile(processes=1)
         models.append(time.process_time() - begin)
         firsts.append(seconds(lambda row: explainer.explain_batch(row, RADIUS, threads=1), rows[:1]))  # noqa: B023
         nexts += [seconds(lambda row: explainer.explain_batch(row, r, threads=1), rows[:1]) for r in (0.4, 0.3)]  # noqa: B023
@@ -152,6 +153,7 @@ def measure(name, count, folder):
     estimator = NAMClassifier((64, 64, 32), random_state=0).fit(train, train_target)
     begin = time.process_time()
     explainer = Explainer(estimator)
+    explainer.compile(processes=1)
     compiled = time.process_time() - begin
     model = explainer.model
     print(
@@ -213,6 +215,7 @@ def measure(name, count, folder):
         "inflate": lambda row: explainer.inflate(row, RADIUS, unit="std"),
     }
     fresh, before = Explainer(model), set()
+    fresh.compile(processes=1)
     kept = {"first row of its class": [], "any other row": []}
     for row in few:
         label = fresh.predict(row)

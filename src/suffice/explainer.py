@@ -143,8 +143,8 @@ class Explainer(Predictions, Desk):
         Parameters
         ----------
         processes : int, optional
-            How many may work at once, this one included, where it takes seconds: as many as cores by default. What is
-            compiled does not depend on it.
+            How many may work at once, this one included, where it takes seconds: by default as many as cores are idle.
+            What is compiled does not depend on it.
 
         Examples
         --------

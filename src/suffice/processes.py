@@ -27,12 +27,14 @@ _STARTED_BY_US = "SUFFICE_PROCESS"  # in the environment of a process that was s
 
 
 def available(wanted: int | None = None) -> int:
-    """Return how many processes may work at once, this one included: as many as wanted, or as there are cores."""
+    """Return how many processes may work at once, this one included: as many as wanted, or as cores are idle."""
     if parent_process() is not None or _STARTED_BY_US in os.environ or not sys.executable:
         return 1
     if wanted is not None:
         return wanted
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 1.0  # by this process, if nobody else works
+    return max(1, min(cores, round(cores + 1 - busy)))
 
 
 def shared_out(

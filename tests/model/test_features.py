@@ -191,6 +191,8 @@ def test_a_check_compiles_what_its_box_leaves_room_for(compiled):
     found = later.check(conditions, outcome)
     assert set(compiled) == {7}
     assert found.document() == eager.check(conditions, outcome).document()
+    past_budget = Explainer(several(), max_pieces=8).check(conditions, outcome)
+    assert (bool(past_budget), past_budget.margin) == (bool(found), found.margin)
 
 
 def test_a_feature_is_compiled_once_however_many_threads_ask(compiled):
@@ -254,6 +256,14 @@ def test_none_is_started_where_one_is_enough_or_in_one_of_several(started, monke
     monkeypatch.setenv("SUFFICE_PROCESS", "1")
     Features(several(), 10_000).make(processes=2)
     assert not started
+
+
+@pytest.mark.parametrize(("load", "most"), [(0.2, 4), (1.0, 4), (2.4, 3), (3.0, 2), (4.0, 1), (30.0, 1)])
+def test_as_many_work_as_cores_are_idle_unless_asked_for(load, most, monkeypatch):
+    monkeypatch.setattr(processes.os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
+    monkeypatch.setattr(processes.os, "getloadavg", lambda: (load, 0.0, 0.0), raising=False)
+    assert processes.available() == most
+    assert processes.available(7) == 7
 
 
 @pytest.mark.usefixtures("_processes_at_once")

@@ -83,7 +83,8 @@ def stretches(function: Function, domain: Domain, radius: Rational | None) -> li
         first, last = min([known[0], *ends]) - width, max([known[-1], *ends]) + width
         low, high, cuts = span_low, span_high, set(corners)
         if low is None:
-            low = min(corners[0], high or corners[0]) if goes_straight[-1] else first - width * 2**LEVELS
+            straight_to = corners[0] if high is None else min(corners[0], high)
+            low = straight_to if goes_straight[-1] else first - width * 2**LEVELS
             cuts |= {first, *(first - width * 2**k for k in range(LEVELS))}
         if high is None:
             high = max(corners[-1], low) if goes_straight[1] else last + width * 2**LEVELS

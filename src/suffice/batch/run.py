@@ -41,7 +41,7 @@ def batch_question(compiled: Compiled, question: Question, threads: int | None =
     Tables of curved and smooth shapes take seconds: they are made once a table has enough rows. What of the model is
     not compiled yet is so first, in as many processes as threads are wanted where that takes long.
     """
-    compiled.compile(processes=_threads(threads))
+    compiled.compile(processes=None if threads is None else _threads(threads))
     found = BatchQuestion(compiled, question)
     return found if compiled.is_curved else found.ready()
 

@@ -97,7 +97,8 @@ class Case:
         row = read_row(compiled.model, x)
         reach = region_around(question.domains(compiled.model), row, question.radii) if region is None else region
         still = frozenset(question.choices.features(sorted(question.choices.fix))).union(fixed)
-        compiled.compile([i for i in range(len(row)) if i not in still and reach[i].is_more_than(row[i])])
+        if not compiled.is_complete:
+            compiled.compile([i for i in range(len(row)) if i not in still and reach[i].is_more_than(row[i])])
         seen = _seen(compiled, question, row, winner, _SMOOTH_BITS if compiled.is_enclosed else FIRST_BITS)
         return cls(compiled, question, row, reach, **seen, still=still)
 
@@ -228,7 +229,8 @@ class Case:
         factors = inequality.factors
         if factors not in self._known:
             here = [exactly(dot(factors, part)) for part in self.parts]
-            self._known[factors] = later_drops(self.compiled.oriented(factors), here, self.row, self.region)
+            bound = bound_drops if self.compiled.is_complete else later_drops
+            self._known[factors] = bound(self.compiled.oriented(factors), here, self.row, self.region)
         bounds: tuple[Sequence[Drop], Sequence[Worst]] = self._known[factors]
         return bounds
 

@@ -181,7 +181,9 @@ class Constraint(ABC):
     @cached_property
     def floats(self) -> Sequence[float]:
         """The drops, rounded to the nearest floats."""
-        return Later(len(self.drops), lambda i: _nearest(self.drops[i]))
+        if isinstance(self.drops, Later):
+            return Later(len(self.drops), lambda i: _nearest(self.drops[i]))
+        return [_nearest(drop) for drop in self.drops]
 
     @property
     def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

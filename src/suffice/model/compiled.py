@@ -102,6 +102,11 @@ class Compiled:
         """Compile what is not compiled yet, of all features or of some; see `Features.make`."""
         self.pieces.make(features, processes)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether all features are compiled."""
+        return self.pieces.is_complete
+
     @cached_property
     def bounded(self) -> Compiled | None:
         """The same with networks enclosed by bisection that are not tabulated as a whole; None if there are none.

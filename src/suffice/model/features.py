@@ -69,6 +69,11 @@ class Features(Later[Functions]):
         return self._made[i]
 
     @property
+    def is_complete(self) -> bool:
+        """Whether all features are compiled."""
+        return len(self._made) == len(self)
+
+    @property
     def certain(self) -> tuple[Functions, ...]:
         """The functions that did not wait: all whose kind is not known from the model."""
         return tuple(self._made[i] for i in range(len(self)) if i not in self._waiting)
@@ -90,7 +95,7 @@ class Features(Later[Functions]):
         Parameters
         ----------
         processes : int, optional
-            How many may work at once, this one included, where it takes long: as many as cores by default.
+            How many may work at once, this one included, where it takes long: as many as cores are idle by default.
         """
         wanted = range(len(self)) if features is None else features
         if all(i in self._made for i in wanted):
