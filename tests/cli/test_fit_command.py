@@ -93,6 +93,17 @@ def test_fit_makes_shapes_monotone(people):
 
 
 @needs_nam
+def test_fit_uses_as_few_columns_as_asked(people):
+    shown = document(*FIT, "--target", "y", "--drop", "id", "--feature-budget", 1)
+    assert (shown["columns"], shown["features"]) == (["age", "debt", "sex"], ["age"])
+    explainer = Explainer(suffice.load("new.safetensors"))
+    scores = {explainer.score({"age": 40, "debt": debt, "sex": sex}) for debt in (-1, 1) for sex in "fm"}
+    assert len(scores) == 1
+    assert "uses age" in words(answer(*FIT, "--target", "y", "--drop", "id", "--feature-budget", 1).stdout)
+    assert call(*FIT, "--target", "y", "--feature-budget", 0).exit_code == 2
+
+
+@needs_nam
 def test_fit_takes_other_tasks_and_options(people):
     options = ("--basis", "shared", "--members", 2, "--special-code", -9, "--special-code", 18)
     shown = document(*FIT, "--target", "age", "--drop", "debt", *options)
@@ -113,6 +124,7 @@ def test_the_defaults_of_fit_are_those_of_the_estimators():
         "basis": "basis",
         "members": "n_members",
         "epochs": "max_epochs",
+        "feature_budget": "feature_budget",
         "explanation_radius": "explanation_radius",
         "explanation_weight": "explanation_weight",
         "special_code": "special_codes",

@@ -77,6 +77,9 @@ def fit_command(
     pairs: Annotated[
         str, typer.Option(metavar="NUMBER|auto", help="How many terms over two columns to add; auto chooses.")
     ] = "0",
+    feature_budget: Annotated[
+        int | None, typer.Option(min=1, help="Use only so many columns: those that together predict best.")
+    ] = None,
     monotone: Annotated[
         list[str] | None,
         typer.Option(
@@ -104,6 +107,7 @@ def fit_command(
         max_epochs=epochs,
         corrections=corrections,
         pairs=_number_of_pairs(pairs),
+        feature_budget=feature_budget,
         monotone=directions or None,
         explanation_radius=explanation_radius,
         explanation_weight=explanation_weight,

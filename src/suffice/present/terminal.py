@@ -178,6 +178,7 @@ def show_training(console: Console, document: Json, model: AdditiveModel) -> Non
     facts = {
         "rows": f"{document['rows']:,}",
         "features": f"{len(model.features)}" + (f", {categories} of them categories" if categories else ""),
+        "uses": "" if document["features"] == document["columns"] else ", ".join(document["features"]),
         "target": f"{document['target']} ({model.task})",
         "classes": ", ".join(str(name) for name in model.classes),
         "trained": f"{document['epochs']} epochs in {document['seconds']:.1f} s",
