@@ -31,7 +31,7 @@ from suffice.nam.corrected import Corrected, corrected_scores, part_of, values_a
 from suffice.nam.corrections import Corrections, correct, hats_of
 from suffice.nam.network import AdditiveNetwork
 from suffice.nam.pairing import add_pairs
-from suffice.nam.reach import Reach
+from suffice.nam.reach import Reach, reach_of
 from suffice.nam.solving import Curve, Data, Wishes
 from suffice.nam.training import Loss, Options, Rows, train
 from suffice.nam.wanted import is_flat, is_whole, read_directions, read_pairs
@@ -170,7 +170,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         self.network_ = self._new_network(training, outputs, generator)
         reach = None
         if self.explanation_radius is not None:
-            reach = Reach(training.numbers, training.slots, self._category_blocks(), self.explanation_radius, generator)
+            reach = Reach(self.columns_, training.numbers, training.slots, self.explanation_radius, generator)
         with _Progress(self.max_epochs, is_shown=self.verbose) as report:
             self.history_ = train(
                 self.network_, training, validation, loss, self._options(training), generator, reach, report
@@ -235,7 +235,8 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
             for k, column in enumerate(self.columns_)
             if isinstance(column, Categorical) and column.categories
         }
-        wishes = Wishes(directions, self.explanation_radius or 0.0, self.explanation_weight, blocks)
+        radii = [reach_of(column, self.explanation_radius or 0.0) for column in self.columns_]
+        wishes = Wishes(directions, radii, self.explanation_weight, blocks)
         found = None
         if self.corrections or directions:
             found = correct(data, self.validation_rows_, self._curve(), own, hats, wishes)
@@ -304,14 +305,6 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
             slots.append(np.where(places < 0, -1, places + offset))
             offset += column.slots
         return torch.from_numpy(np.stack(numbers, 1)), torch.from_numpy(np.stack(slots, 1))
-
-    def _category_blocks(self) -> list[torch.Tensor]:
-        blocks, offset = [], 0
-        for column in self.columns_:
-            if isinstance(column, Categorical) and column.categories:
-                blocks.append(torch.arange(offset, offset + len(column.categories)))
-            offset += column.slots
-        return blocks
 
     def _split(self, rows: Rows, target: NDArray[Any], random: np.random.RandomState) -> tuple[Rows, Rows | None]:
         count = round(self.validation_fraction * len(rows))
