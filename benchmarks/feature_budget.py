@@ -5,10 +5,10 @@
 On `--repeats` random splits of each data set into training rows and a fifth of test rows, the columns are chosen from
 the training rows by `feature_budget` ("ours"), by the mean size of what each column adds to the score of the model of
 all columns ("contributions"), by the place at which a column enters the path of an L1-penalised linear model ("lasso"),
-by scikit-learn's mutual information with the target ("information"), and at random ("random", one draw a split). The same
-`NAMClassifier` or `NAMRegressor` is then fitted to the columns chosen. Shown are the mean loss on the test rows
-(cross-entropy or squared error) and how much it exceeds that of all columns, with the standard error over splits, and CPU
-seconds of choosing and fitting. A model of no column at all is the floor.
+by scikit-learn's mutual information with the target ("information"), and at random ("random", one draw a split). The
+same `NAMClassifier` or `NAMRegressor` is then fitted to the columns chosen. Shown are the mean loss on the test rows
+(cross-entropy or squared error) and how much it exceeds that of all columns, with the standard error over splits, and
+CPU seconds of choosing and fitting. A model of no column at all is the floor.
 
 The splits have seeds from 100 up: none of them is a fold of `accuracy.py`.
 """
@@ -61,9 +61,9 @@ def by_lasso(data, table, target, budget, seed, options, full):
     if names:
         owners += [name for name, kinds in zip(names, _categories(transform), strict=True) for _ in kinds]
     if data.task == "regression":
-        _, weights, _ = lasso_path(matrix, target - target.mean(), n_alphas=60)
+        _, weights, _ = lasso_path(matrix, target - target.mean(), alphas=60)
     else:
-        model = LogisticRegression(l1_ratio=1, penalty="l1", solver="liblinear", warm_start=True, random_state=0)
+        model = LogisticRegression(l1_ratio=1, solver="liblinear", warm_start=True, random_state=0)
         paths = []
         for strength in l1_min_c(matrix, target, loss="log") * np.logspace(0.05, 2.5, 30):
             paths.append(model.set_params(C=strength).fit(matrix, target).coef_[0].copy())
