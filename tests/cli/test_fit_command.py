@@ -116,7 +116,7 @@ def test_fit_chooses_the_weight_and_tells_what_it_tried(people):
     document(*FIT, *auto[:4], "--explanation-weight", 0.1, "--explanation-radius", 0.5)
     assert file_hash("new.safetensors") == chosen
     text = words(answer(*FIT, *auto, "--give-up", 1, "--trade-off", "tried.svg").stdout)
-    assert "weight 0.1 for short explanations; tried on parts of the rows: 0: roc_auc" in text
+    assert "weight 0.1 for short explanations, of those tried on parts of the rows at 0 roc_auc" in text
     assert "<svg" in (people / "tried.svg").read_text()
     assert "only for an explanation_radius" in fail(*FIT, *auto[:-2])
     for bad in (("--explanation-weight", "much"), ("--explanation-weight", "-1"), ("--trade-off", "tried.csv")):
@@ -260,5 +260,14 @@ def test_fit_and_evaluate_say_how_good_the_model_is(people):
     right = sum(explainer.predict(row) == line[-1] for row, line in zip(rows, lines, strict=True))
     assert found["rows"] == 80
     assert {one["name"]: one["model"] for one in found["scores"]}["accuracy"] == right / 80
+    assert [one["name"] for one in found["scores"][2:]] == ["log loss", "Brier score", "calibration error"]
+    chances = [explainer.predict_proba(row)[1] for row in rows]
+    brier = sum((chance - (line[-1] == "good")) ** 2 for chance, line in zip(chances, lines, strict=True)) / 80
+    assert found["scores"][3]["model"] == pytest.approx(brier)
+    assert sum(group["rows"] for group in found["reliability"]) == 80
+    assert sum(group["rows"] * group["predicted"] for group in found["reliability"]) == pytest.approx(sum(chances))
+    assert (
+        "Probability of good, in groups" in answer("evaluate", "new.safetensors", "people.csv", "--target", "y").stdout
+    )
     assert "the simplest guess" in answer("evaluate", "new.safetensors", "people.csv", "--target", "y").stdout
     assert "which is not a class of the model" in fail("evaluate", "new.safetensors", "people.csv", "--target", "sex")

@@ -183,7 +183,7 @@ def show_training(console: Console, document: Json, model: AdditiveModel) -> Non
         "classes": ", ".join(str(name) for name in model.classes),
         "trained": f"{document['epochs']} epochs in {document['seconds']:.1f} s",
         **_scores(document),
-        "weight": _trade_off(document["trade_off"]),
+        **_trade_off(document["trade_off"]),
         "loss": _loss(document),
         **_file_facts(document["model"]),
     }
@@ -201,15 +201,15 @@ def _scores(document: Json) -> dict[str, str]:
     }
 
 
-def _trade_off(found: Json | None) -> str:
-    """Return the weight that was chosen for short explanations, and what was tried, a line each."""
+def _trade_off(found: Json | None) -> dict[str, str]:
+    """Return the weight that was chosen for short explanations, and what was tried."""
     if found is None:
-        return ""
-    lines = [f"{found['explanation_weight']:g} for short explanations; tried on parts of the rows:"]
+        return {}
+    facts = {"weight": f"{found['explanation_weight']:g} for short explanations, of those tried on parts of the rows"}
     for one in found["tried"]:
         size = "" if one["size"] is None else f", explanations of {one['size']:.2f} features"
-        lines.append(f"{one['weight']:g}: {found['scoring']} {one['score']:.4f}{size}")
-    return "\n".join(lines)
+        facts[f"at {one['weight']:g}"] = f"{found['scoring']} {one['score']:.4f}{size}"
+    return facts
 
 
 def _loss(document: Json) -> str:
