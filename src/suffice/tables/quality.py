@@ -46,11 +46,12 @@ def probability_scores(chances: NDArray[np.float64], is_second: NDArray[np.bool_
 
     The calibration error is the mean distance over groups of rows, as in `reliability`.
     """
-    found = []
     constant = np.full(len(chances), is_second.mean())
-    for name, measure in (("log loss", _log_loss), ("Brier score", _brier), ("calibration error", _calibration_error)):
-        found.append(Score(name, measure(chances, is_second), measure(constant, is_second)))
-    return found
+    return [
+        Score("log loss", _log_loss(chances, is_second), _log_loss(constant, is_second)),
+        Score("Brier score", _brier(chances, is_second), _brier(constant, is_second)),
+        Score("calibration error", _calibration_error(chances, is_second), 0.0),  # what is said of all happens to all
+    ]
 
 
 class Group(NamedTuple):
