@@ -3,7 +3,9 @@
     python benchmarks/accuracy.py --data FOLDER [--sets a,b] [--methods a,b] [--folds 5] [--threads 1] [--explained 30]
                                   [--output results.json] [--epochs N] [--rows N]
 
-Methods: `NAMClassifier` / `NAMRegressor` with defaults ("nam"), with pairs ("pairs"), with four members ("nam4");
+Methods: `NAMClassifier` / `NAMRegressor` with defaults ("nam"), with pairs ("pairs"), with four members ("nam4"),
+trained for short explanations at half a standard deviation, with a weight that gives up at most .002 of the score
+("short"; "pairs-short" with pairs), and of at most eight columns ("budget");
 interpret's explainable boosting machine with its defaults, pairs among them ("ebm"), and without pairs ("ebm-mains");
 LightGBM ("lightgbm"); dnamite, main effects only ("dnamite", which knows two classes and regression); logistic or
 linear regression ("linear"); and a single network of the paper's size, whose accuracy is set beside the published one
@@ -48,7 +50,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -61,7 +63,7 @@ from threadpoolctl import threadpool_limits
 import suffice.nam
 from suffice import AtLeast, AtMost, Explainer, Status, datasets
 from suffice.errors import RowError
-from suffice.nam import NAMClassifier, NAMRegressor
+from suffice.nam import NAMClassifier, NAMRegressor, choose_explanation_weight
 
 LOADERS = {
     "breast_cancer": lambda folder: datasets.load_breast_cancer(),
@@ -154,10 +156,32 @@ class CodesApart(TransformerMixin, BaseEstimator):
         return table.assign(**plain, **flags)
 
 
+class Short(BaseEstimator):
+    """One of our estimators, trained for short explanations with a weight chosen within the training rows."""
+
+    def __init__(self, estimator, give_up=0.002):
+        self.estimator, self.give_up = estimator, give_up
+
+    def fit(self, table, target):
+        estimator = clone(self.estimator).set_params(explanation_radius=RADIUS)
+        self.choice_ = choose_explanation_weight(estimator, table, target, give_up=self.give_up, explained=0)
+        self.model_ = estimator.set_params(explanation_weight=self.choice_.weight).fit(table, target)
+        return self
+
+    def predict(self, table):
+        return self.model_.predict(table)
+
+    def predict_proba(self, table):
+        return self.model_.predict_proba(table)
+
+
 METHODS = {
     "nam": Method("NAM", "suffice", nam),
     "nam4": Method("NAM, 4 members", "suffice", lambda data, options: nam(data, options, n_members=4)),
     "pairs": Method("NAM, pairs", "suffice", lambda data, options: nam(data, options, pairs="auto")),
+    "short": Method("NAM, short", "suffice", lambda data, options: Short(nam(data, options))),
+    "pairs-short": Method("pairs, short", "suffice", lambda data, options: Short(nam(data, options, pairs="auto"))),
+    "budget": Method("NAM, 8 columns", "suffice", lambda data, options: nam(data, options, feature_budget=8)),
     "ebm": Method("EBM", "interpret", ebm),
     "ebm-mains": Method("EBM, no pairs", "interpret", lambda data, options: ebm(data, options, interactions=0)),
     "lightgbm": Method("LightGBM", "lightgbm", lightgbm),
@@ -165,7 +189,7 @@ METHODS = {
     "linear": Method("linear", "sklearn", linear),
     "paper": Method("NAM, paper's size", "suffice", paper),
 }
-OURS = ("nam", "pairs", "nam4")
+OURS = ("nam", "pairs", "nam4", "short", "pairs-short", "budget")
 NOT_INSTALLED, NO_SUCH_TASK = "not installed", "–"
 
 
@@ -231,7 +255,7 @@ def explained(estimator, data, target, train, test, options):
     """Return the sizes of proven explanations of some test rows, and how many pair terms the model has."""
     if not options.explained or isinstance(estimator, Pipeline) or type(estimator).__module__.startswith("lightgbm"):
         return {}
-    began = time.process_time()
+    began, estimator = time.process_time(), getattr(estimator, "model_", estimator)
     explainer, middle = Explainer(estimator, data.frame.iloc[train]), float(np.median(target[train]))
     sizes, proven = [], 0
     for _, row in data.frame.iloc[np.random.default_rng(0).permutation(test)].iterrows():
@@ -258,7 +282,7 @@ def explained(estimator, data, target, train, test, options):
 def identity(estimator):
     """Return all that tells an estimator from others, for ours with a digest of the code that trains it."""
     text = f"{type(estimator).__name__} {estimator.get_params(deep=False)}"
-    if not isinstance(estimator, NAMClassifier | NAMRegressor):
+    if not isinstance(getattr(estimator, "estimator", estimator), NAMClassifier | NAMRegressor):
         return text
     files = sorted(Path(suffice.nam.__file__).parent.glob("*.py"))
     return f"{text} {hashlib.sha256(b''.join(file.read_bytes() for file in files)).hexdigest()[:16]}"

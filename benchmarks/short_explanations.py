@@ -74,7 +74,7 @@ def measure(data, weight, repeat, split, results, options):
 def choose(data, split, results, options):
     """Return the weight picked from the training rows of a split, and what was tried."""
     estimator = estimator_of(data, 0.0, 0, options)
-    key = {"set": data.name, "choice": f"{options.allowed_loss} {options.weights} {identity(estimator)}"}
+    key = {"set": data.name, "choice": f"{options.give_up} {options.weights} {identity(estimator)}"}
     cell = results.find(**key)
     if cell is None:
         train, _ = split
@@ -82,7 +82,7 @@ def choose(data, split, results, options):
             estimator,
             data.frame.iloc[train],
             numbers_of(data)[train],
-            allowed_loss=options.allowed_loss,
+            give_up=options.give_up,
             weights=[weight for weight in options.weights if weight],
         )
         cell = key | {"weight": chosen.weight, "tried": [list(one) for one in chosen.tried]}
@@ -116,9 +116,10 @@ def show(data, curve, options):
 
 
 def show_choice(data, weight, tried, cell, plain, options):
-    print(f"\n{data.name}: choose_explanation_weight with an allowed loss of {options.allowed_loss:g} picks {weight:g}")
-    for one, score, width in tried:
-        print(f"  tried {one:g}: validated AUC {score:.4f} ({tried[0][1] - score:+.4f} lost), shapes move {width:.3f}")
+    print(f"\n{data.name}: choose_explanation_weight giving up at most {options.give_up:g} picks {weight:g}")
+    for one, score, width, size in tried:
+        lost = f"({tried[0][1] - score:+.4f} lost)"
+        print(f"  tried {one:g}: validated AUC {score:.4f} {lost}, shapes move {width:.3f}, mean size {size:.2f}")
     print(
         f"  on the test rows: AUC {cell['auc']:.4f} ({plain['auc'] - cell['auc']:+.4f} lost), "
         f"mean size {cell['size']:.2f} ({_ratio(cell['size'], plain['size']):.3f} of {plain['size']:.2f})"
@@ -158,7 +159,7 @@ def read_options():
     parser.add_argument("--repeats", type=int, default=2, help="how many splits, 1 to 5")
     parser.add_argument("--explained", type=int, default=200, help="test rows to explain in each split")
     parser.add_argument("--choose", type=names_from(SETS), default=["heloc"], help="sets to choose a weight for")
-    parser.add_argument("--allowed-loss", type=float, default=0.002, help="AUC that the chosen weight may cost")
+    parser.add_argument("--give-up", type=float, default=0.002, help="AUC that the chosen weight may cost")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--output", help="JSON file, written after every fit; a run goes on from it")
     parser.add_argument("--plot", help="picture of the trade-off (needs matplotlib)")

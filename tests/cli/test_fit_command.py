@@ -93,6 +93,39 @@ def test_fit_makes_shapes_monotone(people):
 
 
 @needs_nam
+def test_fit_uses_as_few_columns_as_asked(people):
+    shown = document(*FIT, "--target", "y", "--drop", "id", "--feature-budget", 1)
+    assert (shown["columns"], shown["features"]) == (["age", "debt", "sex"], ["age"])
+    explainer = Explainer(suffice.load("new.safetensors"))
+    scores = {explainer.score({"age": 40, "debt": debt, "sex": sex}) for debt in (-1, 1) for sex in "fm"}
+    assert len(scores) == 1
+    assert "uses age" in words(answer(*FIT, "--target", "y", "--drop", "id", "--feature-budget", 1).stdout)
+    assert call(*FIT, "--target", "y", "--feature-budget", 0).exit_code == 2
+
+
+@needs_nam
+def test_fit_chooses_the_weight_and_tells_what_it_tried(people):
+    auto = ("--target", "y", "--drop", "id", "--explanation-weight", "auto", "--explanation-radius", 0.5)
+    shown = document(*FIT, *auto, "--give-up", 1, "--trade-off", "tried.csv")["trade_off"]
+    assert (shown["explanation_weight"], shown["scoring"]) == (0.1, "roc_auc")  # all of them cost less than 1
+    assert [one["weight"] for one in shown["tried"]] == [0, 0.001, 0.003, 0.01, 0.03, 0.1]
+    head, *lines = (people / "tried.csv").read_text().splitlines()
+    assert (head, len(lines)) == ("weight,score,width,size,is_chosen", 6)
+    assert [line.endswith("True") for line in lines] == [False] * 5 + [True]
+    chosen = file_hash("new.safetensors")
+    document(*FIT, *auto[:4], "--explanation-weight", 0.1, "--explanation-radius", 0.5)
+    assert file_hash("new.safetensors") == chosen
+    text = words(answer(*FIT, *auto, "--give-up", 1, "--trade-off", "tried.svg").stdout)
+    assert "weight 0.1 for short explanations, of those tried on parts of the rows at 0 roc_auc" in text
+    assert "<svg" in (people / "tried.svg").read_text()
+    assert "only for an explanation_radius" in fail(*FIT, *auto[:-2])
+    for bad in (("--explanation-weight", "much"), ("--explanation-weight", "-1"), ("--trade-off", "tried.csv")):
+        assert call(*FIT, "--target", "y", *bad).exit_code == 2
+    for name in ("tried.doc", "new.safetensors", "people.csv"):
+        assert call(*FIT, *auto, "--trade-off", name).exit_code == 2
+
+
+@needs_nam
 def test_fit_takes_other_tasks_and_options(people):
     options = ("--basis", "shared", "--members", 2, "--special-code", -9, "--special-code", 18)
     shown = document(*FIT, "--target", "age", "--drop", "debt", *options)
@@ -113,10 +146,11 @@ def test_the_defaults_of_fit_are_those_of_the_estimators():
         "basis": "basis",
         "members": "n_members",
         "epochs": "max_epochs",
+        "feature_budget": "feature_budget",
         "explanation_radius": "explanation_radius",
-        "explanation_weight": "explanation_weight",
         "special_code": "special_codes",
     }
+    assert float(ours["explanation_weight"].default) == theirs["explanation_weight"]
     assert {name: ours[name].default for name in names} == {name: theirs[names[name]] for name in names}
 
 
@@ -226,5 +260,14 @@ def test_fit_and_evaluate_say_how_good_the_model_is(people):
     right = sum(explainer.predict(row) == line[-1] for row, line in zip(rows, lines, strict=True))
     assert found["rows"] == 80
     assert {one["name"]: one["model"] for one in found["scores"]}["accuracy"] == right / 80
+    assert [one["name"] for one in found["scores"][2:]] == ["log loss", "Brier score", "calibration error"]
+    chances = [explainer.predict_proba(row)[1] for row in rows]
+    brier = sum((chance - (line[-1] == "good")) ** 2 for chance, line in zip(chances, lines, strict=True)) / 80
+    assert found["scores"][3]["model"] == pytest.approx(brier)
+    assert sum(group["rows"] for group in found["reliability"]) == 80
+    assert sum(group["rows"] * group["predicted"] for group in found["reliability"]) == pytest.approx(sum(chances))
+    assert (
+        "Probability of good, in groups" in answer("evaluate", "new.safetensors", "people.csv", "--target", "y").stdout
+    )
     assert "the simplest guess" in answer("evaluate", "new.safetensors", "people.csv", "--target", "y").stdout
     assert "which is not a class of the model" in fail("evaluate", "new.safetensors", "people.csv", "--target", "sex")

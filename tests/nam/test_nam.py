@@ -14,7 +14,7 @@ pandas = pytest.importorskip("pandas", reason="tables come from pandas")
 
 from sklearn.base import clone  # noqa: E402
 from sklearn.datasets import load_breast_cancer, load_iris  # noqa: E402
-from sklearn.model_selection import GridSearchCV, train_test_split  # noqa: E402
+from sklearn.model_selection import GridSearchCV, ShuffleSplit, train_test_split  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
@@ -202,14 +202,42 @@ def test_training_for_short_explanations_narrows_the_shapes():
     assert sizes[1] < sizes[0]
 
 
-def test_choosing_the_weight_for_an_allowed_loss():
+def test_choosing_the_weight_for_what_is_given_up():
     X, y = load_breast_cancer(return_X_y=True)
     nam = NAMClassifier((8,), max_epochs=8, explanation_radius=0.5, random_state=0)
-    choice = choose_explanation_weight(nam, X, y, allowed_loss=0.05, weights=(0.01, 0.1), n_splits=1)
-    scores = {weight: score for weight, score, _ in choice.tried}
+    choice = choose_explanation_weight(nam, X, y, give_up=0.05, weights=(0.01, 0.1), n_splits=1, explained=5)
+    scores = {one.weight: one.score for one in choice.tried}
     assert choice.weight == max(weight for weight, score in scores.items() if score >= scores[0.0] - 0.05)
-    nothing = choose_explanation_weight(nam, X, y, allowed_loss=-1.0, weights=(0.01,), n_splits=1)
+    nothing = choose_explanation_weight(nam, X, y, give_up=-1.0, weights=(0.01,), n_splits=1, explained=0)
     assert nothing.weight == 0.0
+    assert math.isnan(nothing.tried[0].size)
+    frame = choice.to_frame()
+    assert frame["weight"].tolist() == list(scores)
+    assert frame.loc[frame["is_chosen"], "weight"].tolist() == [choice.weight]
+    assert frame["size"].between(0, X.shape[1]).all()
+    axis = choice.plot()
+    assert [text.get_text() for text in axis.texts] == [f"{weight:g}" for weight in scores]
+    assert axis.get_ylabel() == "roc_auc on rows held back"
+    with pytest.raises(DataError, match="only for an explanation_radius"):
+        choose_explanation_weight(NAMClassifier(), X, y)
+
+
+def test_sizes_told_with_a_weight_are_those_of_rows_held_back():
+    random = np.random.default_rng(0)
+    table = pandas.DataFrame(random.normal(size=(200, 3)), columns=list("abc"))
+    target = table["a"] + table["b"]
+    nam = NAMRegressor((8,), max_epochs=8, explanation_radius=0.5, random_state=0)
+    choice = choose_explanation_weight(nam, table, target, weights=(), n_splits=1, explained=4)
+    train, test = next(ShuffleSplit(1, test_size=0.25, random_state=0).split(table))
+    model = nam.fit(table.iloc[train], target.iloc[train])
+    explainer, middle = Explainer(model.to_additive()), float(target.iloc[train].mean())
+    sizes = []
+    for k in test[:4]:
+        row = table.iloc[k]
+        claim = suffice.AtLeast(middle) if float(explainer.predict(row)) >= middle else suffice.AtMost(middle)
+        sizes.append(explainer.explain(row, 0.5, unit="std", claim=claim).size)
+    assert choice.tried[0].size == np.mean(sizes)
+    assert choice.scoring == "r2"
 
 
 def test_progress_is_shown_only_if_asked_for(capsys):

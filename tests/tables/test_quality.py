@@ -5,7 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from suffice.tables.quality import auc, classification_scores, doubts, regression_scores
+from suffice.tables.quality import (
+    Group,
+    auc,
+    classification_scores,
+    doubts,
+    probability_scores,
+    regression_scores,
+    reliability,
+)
 
 metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
 
@@ -27,6 +35,35 @@ def test_scores_are_those_of_scikit_learn(seed):
     assert ranked.model == pytest.approx(metrics.roc_auc_score([one == "b" for one in names], scores))
     assert right.model == pytest.approx(metrics.accuracy_score(names, guesses))
     assert right.guess == max(names.count("a"), names.count("b")) / 60
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_scores_of_probabilities_are_those_of_scikit_learn(seed):
+    random = np.random.default_rng(seed)
+    chances, is_second = random.random(200).round(3), random.random(200) < 0.4
+    loss, brier, error = probability_scores(chances, is_second)
+    share = np.full(200, is_second.mean())
+    for one, measure in ((loss, metrics.log_loss), (brier, metrics.brier_score_loss)):
+        assert one.model == pytest.approx(measure(is_second, chances))
+        assert one.guess == pytest.approx(measure(is_second, share))
+    assert error.guess == 0
+    assert error.model > 0
+
+
+def test_probabilities_are_compared_with_what_happened_in_groups():
+    chances, is_second = np.repeat([0.1, 0.5, 0.9], [20, 20, 60]), np.arange(100) % 2 == 0
+    assert [tuple(map(pytest.approx, one)) for one in reliability(chances, is_second)] == [
+        (20, 0.1, 0.5),
+        (20, 0.5, 0.5),
+        (60, 0.9, 0.5),
+    ]
+    error = probability_scores(chances, is_second)[2]
+    assert error.model == pytest.approx(0.2 * 0.4 + 0.6 * 0.4)
+    many = reliability(np.linspace(0, 1, 1000), np.ones(1000, dtype=bool))
+    assert [one.rows for one in many] == [100] * 10
+    assert reliability(np.array([0.25]), np.array([True])) == [Group(1, 0.25, 1.0)]
+    wrong = probability_scores(np.array([0.0, 1.0]), np.array([True, True]))[0].model
+    assert wrong == pytest.approx(-math.log(2.0**-52) / 2)
 
 
 def test_doubts_name_identifiers_constants_leaks_and_small_classes():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Iterable
 from enum import StrEnum
@@ -9,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from suffice.answers.documents import to_text
@@ -19,8 +21,11 @@ from suffice.cli.tables import table_at
 from suffice.errors import DataError, ModelFileError
 from suffice.present.models import training_document
 from suffice.present.terminal import new_console, show_training
+from suffice.question.documents import Json
 from suffice.tables.quality import doubts
 from suffice.tables.training import FEW, training_data
+
+_TRADE_OFF = (".csv", ".png", ".svg", ".pdf")
 
 
 class Task(StrEnum):
@@ -77,6 +82,9 @@ def fit_command(
     pairs: Annotated[
         str, typer.Option(metavar="NUMBER|auto", help="How many terms over two columns to add; auto chooses.")
     ] = "0",
+    feature_budget: Annotated[
+        int | None, typer.Option(min=1, help="Use only so many columns: those that together predict best.")
+    ] = None,
     monotone: Annotated[
         list[str] | None,
         typer.Option(
@@ -86,12 +94,29 @@ def fit_command(
     explanation_radius: Annotated[
         float | None, typer.Option(min=0, help="Train for short explanations: radius in standard deviations.")
     ] = None,
-    explanation_weight: Annotated[float, typer.Option(min=0, help="Train for short explanations: weight.")] = 0.0,
+    explanation_weight: Annotated[
+        str,
+        typer.Option(
+            metavar="NUMBER|auto",
+            help="Train for short explanations: weight; auto tries several on parts of the table, which takes a while.",
+        ),
+    ] = "0",
+    give_up: Annotated[
+        float, typer.Option(min=0, help="With --explanation-weight auto: how much of the score it may cost.")
+    ] = 0.002,
+    trade_off: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --explanation-weight auto: what was tried, as a table (.csv) or a picture (.png, .svg, .pdf).",
+        ),
+    ] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Train a neural additive model on a table, and save it as an exact model file."""
-    layers, directions = _layers(hidden), _directions(monotone or ())
+    layers, directions, weight = _layers(hidden), _directions(monotone or ()), _weight(explanation_weight)
+    _check_trade_off(trade_off, weight, table, output)
     data = table_at(table)
     training = training_data(data, target, drop or (), task.value, category or ())
     _check_writable(output, table)
@@ -104,20 +129,28 @@ def fit_command(
         max_epochs=epochs,
         corrections=corrections,
         pairs=_number_of_pairs(pairs),
+        feature_budget=feature_budget,
         monotone=directions or None,
         explanation_radius=explanation_radius,
-        explanation_weight=explanation_weight,
+        explanation_weight=weight or 0.0,
         special_codes=special_code or None,
         random_state=random_state,
         verbose=console.is_terminal and not quiet and not as_json,
     )
     dtypes = dict.fromkeys(training.names, "category")
     frame = pandas.DataFrame(training.columns).astype(dtypes)
+    choice = None
+    if weight is None:
+        choice = nam.choose_explanation_weight(estimator, frame, np.asarray(training.target), give_up=give_up)
+        estimator.set_params(explanation_weight=choice.weight)
+        if trade_off is not None:
+            _write_trade_off(choice, trade_off)
     estimator.fit(frame, training.target)
     model = with_stated(estimator.to_additive(), integers, ranges, orders, domains, training.columns.__getitem__)
     model.save(output)
     document = training_document(estimator, model, rows=len(data.rows), target=target) | {"model": file_facts(output)}
     document["scores"] = [one._asdict() for one in held_back_scores(estimator, frame, training)]
+    document["trade_off"] = None if choice is None else _trade_off_document(choice)
     document["doubts"] = doubts(training.columns, training.target, is_classification=training.is_classification)
     if as_json:
         typer.echo(to_text(document))
@@ -131,6 +164,48 @@ def _number_of_pairs(text: str) -> int | str:
     if not text.isdecimal():
         raise typer.BadParameter(f"{text!r} is neither a number from 0 up nor auto", param_hint="--pairs")
     return int(text)
+
+
+def _weight(text: str) -> float | None:
+    """Return a weight; None to choose it."""
+    if text == "auto":
+        return None
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = math.nan
+    if not 0 <= weight < math.inf:
+        raise typer.BadParameter(f"{text!r} is neither a number from 0 up nor auto", param_hint="--explanation-weight")
+    return weight
+
+
+def _check_trade_off(path: Path | None, weight: float | None, *others: Path) -> None:
+    """Raise an error now rather than after the training."""
+    if path is None:
+        return
+    if weight is not None:
+        raise typer.BadParameter("nothing is tried without --explanation-weight auto", param_hint="--trade-off")
+    if path.suffix not in _TRADE_OFF:
+        named = ", ".join(_TRADE_OFF)
+        raise typer.BadParameter(f"the name of {str(path)!r} must end in one of {named}", param_hint="--trade-off")
+    for other in others:
+        if path.resolve() == other.resolve():
+            raise typer.BadParameter(f"{str(path)!r} is another file of this command", param_hint="--trade-off")
+
+
+def _write_trade_off(choice: Any, path: Path) -> None:
+    try:
+        if path.suffix == ".csv":
+            choice.to_frame().to_csv(path, index=False)
+        else:
+            choice.plot().figure.savefig(path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _trade_off_document(choice: Any) -> Json:
+    tried = [{name: None if value != value else value for name, value in one._asdict().items()} for one in choice.tried]
+    return {"explanation_weight": choice.weight, "scoring": choice.scoring, "tried": tried}
 
 
 def _layers(text: str) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from itertools import compress
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -23,13 +24,14 @@ from sklearn.utils.validation import (
 from suffice.errors import DataError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
+from suffice.nam.choosing import choose_columns, constant_scores
 from suffice.nam.columns import Categorical, Cells, learn_columns, read_orders, read_table
 from suffice.nam.convert import to_additive
 from suffice.nam.corrected import Corrected, corrected_scores, part_of, values_at
 from suffice.nam.corrections import Corrections, correct, hats_of
 from suffice.nam.network import AdditiveNetwork
 from suffice.nam.pairing import add_pairs
-from suffice.nam.reach import Reach
+from suffice.nam.reach import Reach, reach_of
 from suffice.nam.solving import Curve, Data, Wishes
 from suffice.nam.training import Loss, Options, Rows, train
 from suffice.nam.wanted import is_flat, is_whole, read_directions, read_pairs
@@ -60,6 +62,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         explanation_weight: float = 0.0,
         corrections: bool = False,
         pairs: int | str | Sequence[tuple[str, str]] = 0,
+        feature_budget: int | None = None,
         monotone: Mapping[str, int] | None = None,
         special_codes: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -83,6 +86,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         self.explanation_weight = explanation_weight
         self.corrections = corrections
         self.pairs = pairs
+        self.feature_budget = feature_budget
         self.monotone = monotone
         self.special_codes = special_codes
         self.random_state = random_state
@@ -147,13 +151,17 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         if not weights.sum() > 0:
             raise DataError("no row has a weight above zero; at least one must count")
         target = self._scale_target(target, weights)
-        self.columns_ = learn_columns(self._names, columns, weights, self.special_codes, read_orders(X))
+        self.table_columns_ = learn_columns(self._names, columns, weights, self.special_codes, read_orders(X))
+        self._use(np.ones(len(columns), dtype=bool))
         try:
             random = check_random_state(self.random_state)
         except ValueError as error:
             raise DataError(f"random_state: {error}") from None
         generator = torch.Generator().manual_seed(int(random.randint(2**31)))
         numbers, slots = self._encode(columns)
+        if (budget := self.feature_budget) is not None and budget < len(columns):
+            self._use(self._few_columns(int(budget), numbers.numpy(), slots.numpy(), target, weights / weights.mean()))
+            numbers, slots = self._encode(columns)
         outputs, loss = self._loss()
         rows = Rows(
             numbers.float(), slots, torch.from_numpy(target), torch.from_numpy(weights / weights.mean()).float()
@@ -162,7 +170,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         self.network_ = self._new_network(training, outputs, generator)
         reach = None
         if self.explanation_radius is not None:
-            reach = Reach(training.numbers, training.slots, self._category_blocks(), self.explanation_radius, generator)
+            reach = Reach(self.columns_, training.numbers, training.slots, self.explanation_radius, generator)
         with _Progress(self.max_epochs, is_shown=self.verbose) as report:
             self.history_ = train(
                 self.network_, training, validation, loss, self._options(training), generator, reach, report
@@ -178,11 +186,39 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         self.explanation_width_ = float("nan") if reach is None else float(reach(shapes).detach())
         return self
 
+    def _use(self, is_used: NDArray[np.bool_]) -> None:
+        """Let the model be of some columns of the table; the others keep a shape of 0."""
+        self.is_used_, self.columns_ = is_used, tuple(compress(self.table_columns_, is_used))
+        self.features_ = tuple(column.name for column in self.columns_)
+
+    def _few_columns(
+        self,
+        budget: int,
+        numbers: NDArray[np.float64],
+        slots: NDArray[np.int64],
+        target: NDArray[Any],
+        weights: NDArray[np.float64],
+    ) -> NDArray[np.bool_]:
+        """Return which columns are used, where only so many may be."""
+        wanted = read_pairs(self.pairs, self.columns_, self.monotone or {})
+        named = sorted({k for pair in wanted for k in pair}) if isinstance(wanted, list) else []
+        if len(named) > budget:
+            raise DataError(
+                f"pairs names {len(named)} columns and feature_budget allows {budget}; raise the budget or name fewer"
+            )
+        targets = target.astype(np.float64)
+        scores = constant_scores(self._curve(), targets, weights, self._loss()[0])
+        data, counts = Data(numbers, slots, targets, weights, scores), [column.slots for column in self.columns_]
+        chosen = choose_columns(data, self._curve(), counts, budget, named)
+        return np.isin(np.arange(len(counts)), chosen)
+
     def _correct(
         self, numbers: NDArray[np.float64], slots: NDArray[np.int64], target: NDArray[Any], weights: NDArray[np.float64]
     ) -> Corrections | None:
         """Return corrections of the networks' shapes, where they are asked for and help."""
-        directions = read_directions(self.monotone, self.columns_, len(getattr(self, "classes_", ())))
+        places, classes = np.cumsum(self.is_used_) - 1, len(getattr(self, "classes_", ()))
+        directions = read_directions(self.monotone, self.table_columns_, classes)
+        directions = {int(places[k]): way for k, way in directions.items() if self.is_used_[k]}
         pairs = read_pairs(self.pairs, self.columns_, self.monotone or {})
         if not (self.corrections or directions or pairs != 0):
             return None
@@ -199,7 +235,8 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
             for k, column in enumerate(self.columns_)
             if isinstance(column, Categorical) and column.categories
         }
-        wishes = Wishes(directions, self.explanation_radius or 0.0, self.explanation_weight, blocks)
+        radii = [reach_of(column, self.explanation_radius or 0.0) for column in self.columns_]
+        wishes = Wishes(directions, radii, self.explanation_weight, blocks)
         found = None
         if self.corrections or directions:
             found = correct(data, self.validation_rows_, self._curve(), own, hats, wishes)
@@ -226,6 +263,8 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         for name in ("n_bases", "n_members", "max_epochs"):
             if not is_whole(getattr(self, name), 1):
                 raise DataError(f"{name} must be a whole number from 1 up, got {getattr(self, name)!r}")
+        if self.feature_budget is not None and not is_whole(self.feature_budget, 1):
+            raise DataError(f"feature_budget must be None or a whole number from 1 up, got {self.feature_budget!r}")
         if self.batch_size != "auto" and not is_whole(self.batch_size, 1):
             raise DataError(f"batch_size must be 'auto' or a whole number from 1 up, got {self.batch_size!r}")
         for name in ("dropout", "feature_dropout", "validation_fraction"):
@@ -258,20 +297,14 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
 
     def _encode(self, columns: list[Cells]) -> tuple[torch.Tensor, torch.Tensor]:
         numbers, slots, offset = [], [], 0
-        for column, cells in zip(self.columns_, columns, strict=True):
-            values, places = column.encode(cells)
+        for column, cells, is_used in zip(self.table_columns_, columns, self.is_used_, strict=True):
+            values, places = column.encode(cells)  # of columns that are not used, too: what is new is refused anywhere
+            if not is_used:
+                continue
             numbers.append(values)
             slots.append(np.where(places < 0, -1, places + offset))
             offset += column.slots
         return torch.from_numpy(np.stack(numbers, 1)), torch.from_numpy(np.stack(slots, 1))
-
-    def _category_blocks(self) -> list[torch.Tensor]:
-        blocks, offset = [], 0
-        for column in self.columns_:
-            if isinstance(column, Categorical) and column.categories:
-                blocks.append(torch.arange(offset, offset + len(column.categories)))
-            offset += column.slots
-        return blocks
 
     def _split(self, rows: Rows, target: NDArray[Any], random: np.random.RandomState) -> tuple[Rows, Rows | None]:
         count = round(self.validation_fraction * len(rows))
@@ -341,7 +374,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
     def _read_cells(self, cells: Sequence[Any]) -> list[Cells]:
         """Return one row, given cell by cell as the exact model reads it, as a table of one row."""
         row = []
-        for column, cell in zip(self.columns_, cells, strict=True):
+        for column, cell in zip(self.table_columns_, cells, strict=True):
             value = (
                 nearest_float(rational(cell)) if isinstance(cell, Fraction) else cell if isinstance(cell, str) else None
             )

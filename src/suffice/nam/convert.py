@@ -38,7 +38,7 @@ def to_additive(
     nam: NAMClassifier | NAMRegressor, given: Mapping[str, Domain] | Literal["model"] | None
 ) -> AdditiveModel:
     """Return the exact additive model of a fitted estimator."""
-    names = [column.name for column in nam.columns_]
+    names = [column.name for column in nam.table_columns_]
     domains = given if isinstance(given, Mapping) else {}
     if isinstance(given, str) and given != "model":
         raise DataError(f"domains must be a mapping of names to Domain, or 'model', got {given!r}")
@@ -61,7 +61,12 @@ def to_additive(
     ]
     pairs = _pairs(nam.columns_, nam.corrections_, stretch)
     intercept = [value * stretch + Fraction(getattr(nam, "center_", 0.0)) for value in bias]
-    features = [_feature(column, domains, is_learned=given != "model") for column in nam.columns_]
+    used = iter(shapes)
+    shapes = [
+        next(used) if is_used else _flat(column, nam.network_.outputs)
+        for column, is_used in zip(nam.table_columns_, nam.is_used_, strict=True)
+    ]
+    features = [_feature(column, domains, is_learned=given != "model") for column in nam.table_columns_]
     if not hasattr(nam, "classes_"):
         return AdditiveModel(shapes, intercept, "regression", features, pairs=pairs)
     classes = [name.item() if isinstance(name, np.generic) else name for name in nam.classes_]
@@ -73,6 +78,12 @@ def _feature(column: Column, domains: Mapping[str, Domain], *, is_learned: bool)
     feature = column.feature(is_learned=is_learned)
     domain = domains.get(column.name, feature.domain)
     return Feature(feature.name, domain, feature.center, feature.scale, feature.deviation)
+
+
+def _flat(column: Column, outputs: int) -> Shape:
+    """Return the shape of a column that is not used: 0 at all of its values."""
+    knots = [] if isinstance(column, Categorical) else [0.0]
+    return _line(column, Hats(np.array(knots), 0, column.slots), [[0] * outputs] * (len(knots) + len(column.keys)))
 
 
 def _shape(

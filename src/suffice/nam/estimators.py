@@ -57,6 +57,9 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
         How many terms over two columns are added at most, or over which ones; "auto" adds as few as rows not fitted to
         are as well off with as with more, up to one for each column. What such a term says of one column alone is moved
         to that column's shape.
+    feature_budget : int, optional
+        How many columns the model may use at most: those are chosen that together leave the smallest loss on parts of
+        the training rows that are held back in turn. The others stay in the table, and have a shape of 0.
     monotone : mapping of column name to 1 or -1
         Columns whose shapes never fall (1) or never rise (-1) from one number to a larger one. Such a shape is a broken
         line; special codes and missing cells are free.
@@ -79,6 +82,8 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
         Validation loss after each epoch; training loss where there were too few rows to hold any back.
     has_validation_ : bool
         Whether rows were held back.
+    features_ : tuple of str
+        The columns that the model uses: all, or those chosen for a `feature_budget`.
     pairs_ : tuple of pairs of names
         The columns that have a term together, the strongest first.
 
@@ -113,6 +118,7 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
         explanation_weight: float = 0.0,
         corrections: bool = False,
         pairs: int | str | Sequence[tuple[str, str]] = 0,
+        feature_budget: int | None = None,
         monotone: Mapping[str, int] | None = None,
         special_codes: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
@@ -138,6 +144,7 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
             explanation_weight=explanation_weight,
             corrections=corrections,
             pairs=pairs,
+            feature_budget=feature_budget,
             monotone=monotone,
             special_codes=special_codes,
             random_state=random_state,

@@ -52,14 +52,16 @@ class Wishes:
     ----------
     monotone : mapping from a column's place to 1 or -1
         Directions in which shapes never fall.
-    radius, weight : float
-        See `explanation_radius` and `explanation_weight` of the estimators; a weight of 0 asks for nothing.
+    radii : sequence of float
+        How far numbers of each column can move; see `explanation_radius` of the estimators.
+    weight : float
+        See `explanation_weight`; 0 asks for nothing.
     blocks : mapping from a column's place to places in its line
         Its categories: each may become any other.
     """
 
     monotone: Mapping[int, int]
-    radius: float
+    radii: Sequence[float]
     weight: float
     blocks: Mapping[int, Places]
 
@@ -124,7 +126,7 @@ class Pulls:
         for k, one in enumerate(lines.hats):
             segments = np.arange(max(len(one.knots) - 1, 0))
             places.append(segments + lines.starts[k])
-            often.append(_held(one.knots, data.numbers[:, k], data.slots[:, k] < 0, wishes.radius))
+            often.append(_held(one.knots, data.numbers[:, k], data.slots[:, k] < 0, wishes.radii[k]))
             signs.append(np.full(len(segments), wishes.monotone.get(k, 0)))
         self.first = np.concatenate(places).astype(np.int64)
         self.often, self.signs = np.concatenate(often), np.concatenate(signs)

@@ -4,20 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
+from suffice.answers.answer import Status
+from suffice.answers.frames import draw, to_frame
+from suffice.errors import DataError, RowError
+from suffice.explainer import Explainer
+from suffice.question.claims import SAME, AtLeast, AtMost
+
+
+class TriedWeight(NamedTuple):
+    """A weight, and means over splits: score, mean width of the shapes, mean proven size of explanations (or NaN)."""
+
+    weight: float
+    score: float
+    width: float
+    size: float
+
 
 @dataclass(frozen=True)
 class WeightChoice:
-    """A weight, and the trade-off it was chosen from: (weight, mean score, mean width of the shapes) for each tried."""
+    """A weight, and the trade-off it was chosen from.
+
+    Parameters
+    ----------
+    weight : float
+        The largest tried whose score is not too low.
+    tried : tuple of TriedWeight
+        All that were tried, smallest weight first.
+    scoring : str
+        What the score is.
+    """
 
     weight: float
-    tried: tuple[tuple[float, float, float], ...]
+    tried: tuple[TriedWeight, ...]
+    scoring: str
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame: a row for each weight tried."""
+        columns = {name: [getattr(one, name) for one in self.tried] for name in TriedWeight._fields}
+        return to_frame(columns | {"is_chosen": [one.weight == self.weight for one in self.tried]})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw scores against sizes of explanations (`suffice.present.plots.trade_off`)."""
+        return draw("trade_off", self, ax)
 
 
 def choose_explanation_weight(
@@ -25,13 +60,14 @@ def choose_explanation_weight(
     X: Any,  # noqa: N803
     y: Any,
     *,
-    allowed_loss: float = 0.002,
+    give_up: float = 0.002,
     weights: Sequence[float] = (0.001, 0.003, 0.01, 0.03, 0.1),
     scoring: str | None = None,
     n_splits: int = 3,
+    explained: int = 30,
     random_state: int = 0,
 ) -> WeightChoice:
-    """Return the largest explanation weight that costs at most `allowed_loss` of the score.
+    """Return the largest explanation weight that costs at most `give_up` of the score.
 
     Parameters
     ----------
@@ -39,38 +75,64 @@ def choose_explanation_weight(
         With its `explanation_radius` set; copies of it are fitted.
     X, y : table and target
         Training data only: parts of it are held back to score on.
-    allowed_loss : float
+    give_up : float
         How much lower than without the penalty the mean score may be.
     weights : sequence of float
         Weights to try, smallest first; the first one that costs too much ends the search.
     scoring : str, optional
-        Name of a scikit-learn scorer. Default: "roc_auc" for two classes, otherwise the estimator's own score.
+        Name of a scikit-learn scorer. Default: "roc_auc" for two classes, otherwise "accuracy" or "r2".
     n_splits : int
         How many random splits the score is averaged over.
+    explained : int
+        How many rows held back in each split are explained, to tell how long explanations are; of a regression, it is
+        explained on which side of the mean the prediction is.
     random_state : int
         Seed of the splits.
     """
+    if getattr(estimator, "explanation_radius", None) is None:
+        raise DataError("a weight can be chosen only for an explanation_radius, in standard deviations; set it first")
     is_classifier = hasattr(estimator, "predict_proba")
-    scoring = scoring or ("roc_auc" if is_classifier and len(np.unique(y)) == 2 else None)
+    scoring = scoring or ("r2" if not is_classifier else "roc_auc" if len(np.unique(y)) == 2 else "accuracy")
     splitter = StratifiedShuffleSplit if is_classifier else ShuffleSplit
-    splits = list(splitter(n_splits, test_size=0.25, random_state=random_state).split(np.zeros(len(y)), y))
+    try:
+        splits = list(splitter(n_splits, test_size=0.25, random_state=random_state).split(np.zeros(len(y)), y))
+    except ValueError as error:
+        raise DataError(f"a weight is chosen on parts of the rows, and there are too few of them: {error}") from None
 
-    def measure(weight: float) -> tuple[float, float, float]:
-        scores, widths = [], []
+    def measure(weight: float) -> TriedWeight:
+        scores, widths, sizes = [], [], list[int]()
         for train, test in splits:
             model = clone(estimator).set_params(explanation_weight=weight).fit(_rows(X, train), _rows(y, train))
-            score = get_scorer(scoring) if scoring else type(model).score
-            scores.append(score(model, _rows(X, test), _rows(y, test)))
+            scores.append(get_scorer(scoring)(model, _rows(X, test), _rows(y, test)))
             widths.append(model.explanation_width_)
-        return weight, float(np.mean(scores)), float(np.mean(widths))
+            sizes += _sizes(model, _rows(X, test), explained)
+        return TriedWeight(weight, *(float(np.mean(each)) if each else np.nan for each in (scores, widths, sizes)))
 
     tried = [measure(0.0)]
     for weight in sorted(weights):
         tried.append(measure(weight))
-        if tried[-1][1] < tried[0][1] - allowed_loss:
+        if tried[-1].score < tried[0].score - give_up:
             break
-    allowed = [weight for weight, score, _ in tried if score >= tried[0][1] - allowed_loss]
-    return WeightChoice(max(allowed, default=0.0), tuple(tried))
+    allowed = [one.weight for one in tried if one.score >= tried[0].score - give_up]
+    return WeightChoice(max(allowed, default=0.0), tuple(tried), scoring)
+
+
+def _sizes(model: Any, table: Any, most: int) -> list[int]:
+    """Return the sizes of proven smallest explanations of some rows."""
+    explainer, found = Explainer(model.to_additive()), []
+    for k in range(min(most, len(table))):
+        row = table.iloc[k] if hasattr(table, "iloc") else table[k]
+        try:
+            claim = SAME if explainer.model.classes else _side(explainer.score(row), model.center_)
+            why = explainer.explain(row, model.explanation_radius, unit="std", claim=claim)
+        except RowError:  # a value beyond what the training rows make possible
+            continue
+        found += [why.size] if why.status is Status.PROVEN else []
+    return found
+
+
+def _side(score: Any, middle: float) -> AtLeast | AtMost:
+    return AtLeast(middle) if score >= middle else AtMost(middle)
 
 
 def _rows(table: Any, chosen: Any) -> Any:

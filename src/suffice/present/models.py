@@ -76,6 +76,7 @@ def training_document(estimator: Any, model: AdditiveModel, *, rows: int, target
     return {
         "rows": rows,
         "columns": list(model.names),
+        "features": list(estimator.features_),
         "target": target,
         "task": model.task,
         "classes": [class_document(name) for name in model.classes],

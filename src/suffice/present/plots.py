@@ -50,6 +50,7 @@ try:
     )
     from suffice.present.pair_plot import pair as pair
     from suffice.present.pair_plot import pairs as pairs
+    from suffice.present.trade_off_plot import trade_off as trade_off
 except ImportError as error:  # pragma: no cover - the development environment has it
     raise DataError(f"pictures need matplotlib ({error}): pip install 'suffice[plot]'") from None
 

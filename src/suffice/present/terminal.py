@@ -178,10 +178,12 @@ def show_training(console: Console, document: Json, model: AdditiveModel) -> Non
     facts = {
         "rows": f"{document['rows']:,}",
         "features": f"{len(model.features)}" + (f", {categories} of them categories" if categories else ""),
+        "uses": "" if document["features"] == document["columns"] else ", ".join(document["features"]),
         "target": f"{document['target']} ({model.task})",
         "classes": ", ".join(str(name) for name in model.classes),
         "trained": f"{document['epochs']} epochs in {document['seconds']:.1f} s",
         **_scores(document),
+        **_trade_off(document["trade_off"]),
         "loss": _loss(document),
         **_file_facts(document["model"]),
     }
@@ -197,6 +199,17 @@ def _scores(document: Json) -> dict[str, str]:
         f"{one['guess']:.3f})"
         for one in document["scores"]
     }
+
+
+def _trade_off(found: Json | None) -> dict[str, str]:
+    """Return the weight that was chosen for short explanations, and what was tried."""
+    if found is None:
+        return {}
+    facts = {"weight": f"{found['explanation_weight']:g} for short explanations, of those tried on parts of the rows"}
+    for one in found["tried"]:
+        size = "" if one["size"] is None else f", explanations of {one['size']:.2f} features"
+        facts[f"at {one['weight']:g}"] = f"{found['scoring']} {one['score']:.4f}{size}"
+    return facts
 
 
 def _loss(document: Json) -> str:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from suffice.model.domain import is_missing
 
 FEW_ROWS = 30  # of a class
+GROUPS = 10  # of rows with like probabilities
 LEAK = 0.99  # of the ranking that one column alone gets right
 
 
@@ -38,6 +39,52 @@ def classification_scores(
         is_second = np.array([one == classes[1] for one in target])
         scores.insert(0, Score("AUC", auc(chances, is_second), 0.5))
     return scores
+
+
+def probability_scores(chances: NDArray[np.float64], is_second: NDArray[np.bool_]) -> list[Score]:
+    """Return log loss, Brier score and calibration error of probabilities, beside those of the share of all rows.
+
+    The calibration error is the mean distance over groups of rows, as in `reliability`.
+    """
+    constant = np.full(len(chances), is_second.mean())
+    return [
+        Score("log loss", _log_loss(chances, is_second), _log_loss(constant, is_second)),
+        Score("Brier score", _brier(chances, is_second), _brier(constant, is_second)),
+        Score("calibration error", _calibration_error(chances, is_second), 0.0),  # what is said of all happens to all
+    ]
+
+
+class Group(NamedTuple):
+    """Rows with like probabilities: how many, what was predicted on average, and how often it happened."""
+
+    rows: int
+    predicted: float
+    happened: float
+
+
+def reliability(chances: NDArray[np.float64], is_second: NDArray[np.bool_]) -> list[Group]:
+    """Return up to ten groups of rows, by the probability predicted; rows with the same one stay together."""
+    _, places, counts = np.unique(chances, return_inverse=True, return_counts=True)
+    middle = (np.cumsum(counts) - counts / 2)[places]
+    groups = np.floor(GROUPS * middle / len(chances)).astype(int)
+    return [
+        Group(int((groups == k).sum()), float(chances[groups == k].mean()), float(is_second[groups == k].mean()))
+        for k in np.unique(groups)
+    ]
+
+
+def _log_loss(chances: NDArray[np.float64], is_second: NDArray[np.bool_]) -> float:
+    least = float(np.finfo(np.float64).eps)  # so that what was said to be impossible has a finite cost
+    return float(-np.log(np.clip(np.where(is_second, chances, 1 - chances), least, 1)).mean())
+
+
+def _brier(chances: NDArray[np.float64], is_second: NDArray[np.bool_]) -> float:
+    return float(((chances - is_second) ** 2).mean())
+
+
+def _calibration_error(chances: NDArray[np.float64], is_second: NDArray[np.bool_]) -> float:
+    groups = reliability(chances, is_second)
+    return sum(one.rows * abs(one.predicted - one.happened) for one in groups) / len(chances)
 
 
 def regression_scores(target: Sequence[float], predictions: Sequence[float]) -> list[Score]:
