@@ -27,6 +27,7 @@ from suffice.core.landscape import Landscape
 from suffice.core.radius_path import RadiusPath
 from suffice.core.room import JointRoom, Room, SeparableRoom
 from suffice.core.rounding import Rounding
+from suffice.core.scores import MOST_BITS, MOST_SMOOTH_BITS, more_bits, predict, twice
 from suffice.core.tangent_path import TangentPath
 from suffice.core.tangents import Tangents
 from suffice.errors import BudgetError, RadiusError, Undecided
@@ -44,9 +45,7 @@ from suffice.question.row import Row, read_row
 
 Answer = TypeVar("Answer")
 
-_MOST_BITS = 16_384  # how closely a number of the claim that is not rational is enclosed at most
 _SMOOTH_BITS = 40  # how closely the scores of smooth shapes are enclosed at first: what floats can do
-_MOST_SMOOTH_BITS = 512  # and at most: two of them that agree so far are taken for a tie, which is not decided
 _MOST_ROUNDS = 12  # how often more tangents of curves beside pair terms are taken
 
 
@@ -126,7 +125,7 @@ class Case:
         for one in self._tangents.values():
             one.learn()
         known = None if self.compiled.is_enclosed else self.parts
-        more = min(_twice(self.bits), _MOST_BITS) if self._tangents else _more(self.bits, self.compiled)
+        more = min(twice(self.bits), MOST_BITS) if self._tangents else more_bits(self.bits, self.compiled)
         seen = _seen(self.compiled, self.question, self.row, self.winner, more, known)
         return replace(self, **seen, rounds=self.rounds + 1)
 
@@ -139,7 +138,7 @@ class Case:
     def _may_refine(self) -> bool:
         """Whether what is enclosed may still be known better."""
         if not self._tangents:  # of networks with too many pieces more bits do not tell more
-            return self.bits < _MOST_SMOOTH_BITS and not self.compiled.is_bounded
+            return self.bits < MOST_SMOOTH_BITS and not self.compiled.is_bounded
         if self.rounds >= _MOST_ROUNDS or time.monotonic() >= self.began + self.question.budget.max_seconds:
             return False
         return any(one.gap for one in self.inequalities) or any(one.has_more for one in self._tangents.values())
@@ -365,28 +364,6 @@ def landscape_of(compiled: Compiled, factors: tuple[int, ...]) -> Landscape:
     return landscape
 
 
-def predict(compiled: Compiled, row: Sequence[Value], bits: int = FIRST_BITS) -> Any:
-    """Return what is predicted at an input: a class, or a score."""
-    return at_scores(compiled, row, lambda scores: predicted(compiled.model, scores), bits)
-
-
-def at_scores(
-    compiled: Compiled, row: Sequence[Value], answer: Callable[[tuple[Real, ...]], Answer], bits: int = FIRST_BITS
-) -> Answer:
-    """Return what the scores of an input tell, enclosed as closely as it needs.
-
-    Raises
-    ------
-    BudgetError
-        If they do not tell it however closely they are enclosed, as where a smooth model has a tie.
-    """
-    while True:
-        try:
-            return answer(compiled.scores(row, bits=bits))
-        except Undecided:
-            bits = _more(bits, compiled)
-
-
 def with_slack(constraints: Sequence[Constraint], slack: Sequence[Rational]) -> tuple[Constraint, ...]:
     """Return constraints with something added to their margins."""
     return tuple(one.with_slack(more) for one, more in zip(constraints, slack, strict=True))
@@ -420,26 +397,9 @@ def _seen(
             about = predicted_class(compiled.model, scores) if winner is None else winner
             inequalities = inequalities_at(question.claim, compiled.model, scores, bits, winner=about)
         except Undecided:
-            bits = _more(bits, compiled)
+            bits = more_bits(bits, compiled)
             continue
         return {"parts": own, "scores": scores, "inequalities": inequalities, "winner": about, "bits": bits}
-
-
-def _more(bits: int, compiled: Compiled) -> int:
-    """Return more bits, unless that is too many."""
-    if _twice(bits) > (_MOST_SMOOTH_BITS if compiled.is_enclosed else _MOST_BITS):
-        raise BudgetError(
-            f"scores or sums of drops agree to {bits} bits, so that a tie is not ruled out; change the row or the "
-            "claim slightly"
-            if compiled.is_enclosed
-            else f"a sum of drops agrees with the threshold to {_MOST_BITS} bits; change the threshold slightly"
-        )
-    return _twice(bits)
-
-
-def _twice(bits: int) -> int:
-    """Return the next power of two."""
-    return 1 << bits.bit_length()
 
 
 def cost_of(units: int, unit: Rational) -> int | Fraction:

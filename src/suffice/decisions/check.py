@@ -18,7 +18,8 @@ from suffice.answers.documents import number_document, value_document
 from suffice.answers.words import approximately
 from suffice.certificate.document import Certificate
 from suffice.certificate.ranges import certify_ranges
-from suffice.core.case import Case, at_scores, predict
+from suffice.core.case import Case
+from suffice.core.scores import at_scores, predict
 from suffice.decisions.rows import Portfolio
 from suffice.decisions.words import decision_at, rows_document, table_facts
 from suffice.errors import BudgetEnded, BudgetError, CertificateError, UnsettledError

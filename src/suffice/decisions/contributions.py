@@ -18,7 +18,7 @@ from flint import fmpq
 from suffice.answers.documents import number_document, prediction_document, values_by_name
 from suffice.answers.frames import to_frame
 from suffice.answers.words import counted, spoken
-from suffice.core.case import at_scores, predict
+from suffice.core.scores import at_scores, predict
 from suffice.decisions.rows import Portfolio
 from suffice.errors import ProfileError
 from suffice.layout.facts import Fact, Facts, Grid, Row

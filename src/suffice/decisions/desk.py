@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from suffice.core.case import at_scores
+from suffice.core.scores import at_scores
 from suffice.decisions.face import Decisions
 from suffice.errors import OptionError
 from suffice.model.compiled import Compiled

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from suffice.core.case import at_scores
+from suffice.core.scores import at_scores
 from suffice.errors import ClaimError, OptionError, PieceBudgetError, RadiusError
 from suffice.model.compiled import Compiled
 from suffice.numbers.exact import brief

@@ -17,7 +17,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from suffice.core.case import at_scores
+from suffice.core.scores import at_scores
 from suffice.decisions.actions import Action, Relation, is_number
 from suffice.errors import ActionError, BudgetError, ClaimError
 from suffice.model.compiled import Compiled

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from suffice.core.case import predict
 from suffice.core.outlook import class_probabilities
+from suffice.core.scores import predict
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
 from suffice.numbers.enclosure import middle

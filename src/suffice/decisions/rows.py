@@ -19,7 +19,7 @@ from suffice.batch.cells import Source, read_source
 from suffice.batch.lookup import WIDER
 from suffice.batch.result import BatchResult
 from suffice.batch.run import batch_question
-from suffice.core.case import at_scores
+from suffice.core.scores import at_scores
 from suffice.errors import DataError, NumberError
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from suffice.answers.words import counted, spoken
-from suffice.core.case import predict
+from suffice.core.scores import predict
 from suffice.errors import ClaimError
 from suffice.layout.facts import Fact
 from suffice.model.additive import AdditiveModel

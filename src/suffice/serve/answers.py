@@ -229,6 +229,7 @@ class UnaffectedAnswer(_TableAnswer):
     by_class: list[ClassShareAnswer]
     effect: ExactNumber | None
     affected: list[int]
+    unsettled: list[int]
 
 
 class RowsAnswer(_TableAnswer):
@@ -256,6 +257,7 @@ class RadiusShareAnswer(_Shown):
 
     question: dict[str, Any]
     stable: ShareAnswer
+    unsettled: list[int]
     stable_and_right: ShareAnswer | None = None
 
 
@@ -267,7 +269,7 @@ class StabilityAnswer(_TableAnswer):
 
 class _Verdict(_Shown):
     kind: str
-    holds: bool
+    holds: bool | None  # null where it is neither proven nor refuted
     sentence: str
     about: str | int | float | bool | None
     facts: list[FactAnswer | GridAnswer]
@@ -290,6 +292,7 @@ class MonotoneAnswer(_Verdict):
     feature: str
     direction: Literal["up", "down"]
     falls: list[dict[str, Any]]
+    doubts: list[list[ExactNumber | None]]
 
 
 class ReasonsAnswer(_Shown):
