@@ -14,13 +14,14 @@ from suffice.answers.words import approximately, break_it, counted, headline
 from suffice.certificate.certify import certify_contrast
 from suffice.certificate.document import Certificate
 from suffice.certificate.radii import certify_counterfactual
-from suffice.core.case import Case, cost_of
+from suffice.core.case import Case
 from suffice.errors import ClaimError
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.model.domain import format_value, in_full
 from suffice.numbers.exact import Rational, to_fraction
 from suffice.numbers.values import Label, Value, to_user
 from suffice.question.documents import Json
+from suffice.question.preferences import cost_of
 
 
 @dataclass(frozen=True, repr=False)

@@ -20,7 +20,7 @@ from suffice.answers.likelihood import extent_of, range_fact, range_of
 from suffice.answers.words import Move, headline, moves
 from suffice.certificate.certify import certify_explanation
 from suffice.certificate.document import Certificate
-from suffice.core.case import Case, cost_of
+from suffice.core.case import Case
 from suffice.core.constraint import Constraint, KnownFall
 from suffice.core.counterexamples import easiest_break
 from suffice.core.drops import Worst
@@ -33,7 +33,7 @@ from suffice.numbers.surd import Surd, exact
 from suffice.numbers.values import Label, Value, to_user
 from suffice.question.claim import Inequality
 from suffice.question.documents import Json
-from suffice.question.preferences import Choices
+from suffice.question.preferences import Choices, cost_of
 from suffice.solvers.proofs import Proof
 
 

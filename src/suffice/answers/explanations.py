@@ -11,12 +11,13 @@ from suffice.answers.answer import Answer, Status
 from suffice.answers.words import allowed, headline, tie
 from suffice.certificate.certify import certify_sets
 from suffice.certificate.document import Certificate
-from suffice.core.case import Case, cost_of
+from suffice.core.case import Case
 from suffice.errors import BudgetEnded, BudgetError, CertificateError, OptionError, Undecided
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.numbers.exact import brief
 from suffice.question.budget import Budget
 from suffice.question.documents import Json
+from suffice.question.preferences import cost_of
 from suffice.solvers.enumeration import (
     Count,
     Items,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -34,7 +33,7 @@ from suffice.errors import BudgetError, RadiusError, Undecided
 from suffice.model.additive import AdditiveModel
 from suffice.model.compiled import Compiled
 from suffice.numbers.enclosure import FIRST_BITS, Real, ends, exactly
-from suffice.numbers.exact import ZERO, Rational, to_fraction
+from suffice.numbers.exact import ZERO, Rational
 from suffice.numbers.values import Value, to_user
 from suffice.question.budget import Clock
 from suffice.question.claim import Inequality, dot
@@ -400,9 +399,3 @@ def _seen(
             bits = more_bits(bits, compiled)
             continue
         return {"parts": own, "scores": scores, "inequalities": inequalities, "winner": about, "bits": bits}
-
-
-def cost_of(units: int, unit: Rational) -> int | Fraction:
-    """Return a cost as users see it: a whole number where it is one."""
-    cost = unit * units
-    return int(cost.p) if cost.q == 1 else to_fraction(cost)

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from flint import fmpq
 
 from suffice.errors import FeatureNameError, NumberError, PreferenceError
 from suffice.model.additive import AdditiveModel
-from suffice.numbers.exact import ONE, Number, Rational, brief, rational
+from suffice.numbers.exact import ONE, Number, Rational, brief, rational, to_fraction
 from suffice.question.documents import Json
 
 _LARGEST_COST = 10**12  # in the common unit of all costs: a float counts them without error
@@ -194,3 +195,9 @@ def _read_cost(name: str, given: Number) -> Rational:
             f"the cost of {name!r} is {brief(given)}; it must be above 0 (to fix a feature always, use fix=)"
         )
     return cost
+
+
+def cost_of(units: int, unit: Rational) -> int | Fraction:
+    """Return a cost as users see it: a whole number where it is one."""
+    cost = unit * units
+    return int(cost.p) if cost.q == 1 else to_fraction(cost)

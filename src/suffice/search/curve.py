@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from suffice.answers.radius import Curve, Limit, Step
 from suffice.answers.words import listed, tie, true_end
-from suffice.core.case import Case, cost_of
+from suffice.core.case import Case
 from suffice.core.constraint import Constraint
 from suffice.errors import BudgetError, PreferenceError
 from suffice.numbers.exact import ZERO, Rational
+from suffice.question.preferences import cost_of
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, ROUNDED_MINIMA, search
 from suffice.search.explain import NODES
 from suffice.solvers.covering import smallest_cover

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Literal
 
 from suffice.answers.explanations import Explanations
-from suffice.core.case import Case, cost_of
+from suffice.core.case import Case
 from suffice.errors import BudgetError
+from suffice.question.preferences import cost_of
 from suffice.search.asking import ALWAYS, BOX_ONLY, BUDGET, PREFERENCES, ROUNDED_MINIMA, search
 from suffice.search.explain import NODES, check_free
 from suffice.solvers.covering import smallest_cover
