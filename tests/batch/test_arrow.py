@@ -30,7 +30,9 @@ def model(tmp_path, monkeypatch):
     features = [suffice.Feature(name, deviation=1) for name in "abc"]
     suffice.AdditiveModel(shapes, 0.1, features=features).save("model.safetensors")
     table = arrow.table({name: rng.normal(size=300) for name in "abc"})
-    return table, suffice.Explainer(suffice.load("model.safetensors")).explain_batch(table, 0.5, unit="std").to_arrow()
+    answers = suffice.Explainer(suffice.load("model.safetensors")).explain_batch(table, 0.5, unit="std").to_arrow()
+    customers = arrow.array([f"c{k}" for k in rng.permutation(300)])
+    return table.append_column("customer", customers), answers.add_column(0, "customer", customers)
 
 
 def test_dask_gives_the_same(model):
@@ -39,8 +41,25 @@ def test_dask_gives_the_same(model):
     scope = {"frame": dask.from_pandas(table.to_pandas(), npartitions=3)}
     exec(snippet("Dask"), scope)
     found = scope["explained"].compute(scheduler="sync")
+    assert found["customer"].tolist() == expected["customer"].to_pylist()
     assert found["size"].tolist() == expected["size"].to_pylist()
     assert [list(names) for names in found["features"]] == expected["features"].to_pylist()
+
+
+def test_polars_gives_the_same(model):
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    table, expected = model
+    scope = {"frame": polars.from_arrow(table)}
+    exec(snippet("Polars"), scope)
+    assert scope["explained"].equals(polars.from_arrow(expected))
+
+
+def test_the_schema_of_results_has_the_columns_that_are_carried_over(model):
+    table, _ = model
+    explain = suffice.batch.arrow.ArrowExplainer("model.safetensors", 0.5, carry=["customer"])
+    assert explain.schema_of(table.schema) == explain(table).schema
+    with pytest.raises(suffice.DataError, match="no column 'customer' to carry over"):
+        explain.schema_of(table.select(["a"]).schema)
 
 
 @pytest.mark.slow
@@ -56,6 +75,7 @@ def test_spark_gives_the_same(model, monkeypatch):
         scope = {"frame": session.createDataFrame(table)}
         exec(snippet("Spark"), scope)
         found = scope["explained"].toArrow()
+    assert found["customer"].to_pylist() == expected["customer"].to_pylist()
     assert found["size"].to_pylist() == expected["size"].to_pylist()
     assert found["features"].to_pylist() == expected["features"].to_pylist()
 
@@ -66,10 +86,10 @@ def test_the_function_can_be_sent_and_compiles_where_it_arrives(model):
     from suffice.batch.arrow import ArrowExplainer
 
     table, expected = model
-    explain = pickle.loads(pickle.dumps(ArrowExplainer("model.safetensors", 0.5, unit="std")))
+    explain = pickle.loads(pickle.dumps(ArrowExplainer("model.safetensors", 0.5, unit="std", carry=["customer"])))
     assert explain._question is None
     assert explain(table).equals(expected)
-    assert explain.schema.equals(expected.schema)
+    assert explain.schema_of(table.schema).equals(expected.schema)
 
 
 def test_models_of_other_packages_can_be_sent_too(tmp_path):

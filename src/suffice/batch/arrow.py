@@ -92,6 +92,16 @@ class ArrowExplainer:
         source = Source(self.model, tuple(np.empty(0) for _ in self.model.features), 0)
         return self.question.answer(source).to_arrow().schema
 
+    def schema_of(self, rows: Any) -> Any:
+        """Return the Arrow schema of the results for rows of a schema, with the columns that are carried over."""
+        for name in self.carry:
+            if name not in rows.names:
+                raise DataError(f"the table has no column {name!r} to carry over")
+        found = self.schema
+        for place, name in enumerate(self.carry):
+            found = found.insert(place, rows.field(name))
+        return found
+
     def __call__(self, table: Any, *, encoded: bool = False) -> Any:
         """Return the explanations of a table's rows; columns that are not features are left out.
 

@@ -93,9 +93,9 @@ def add_uncut(column: Any, low: float, high: float, grid: Grid, most: Any, odd: 
     for r in range(rows):
         odd[left] = r
         left += last[r] < 0
-        n = np.uint32(max(last[r] - first[r] + 1, 1))
-        one = at + np.int64(layers[n]) + first[r]
-        other = at + np.int64(layers[n]) + max(last[r] + 1 - np.int64(sizes[n]), 0)
+        met = np.uint32(max(last[r] - first[r] + 1, 1))
+        one = at + np.int64(layers[met]) + first[r]
+        other = at + np.int64(layers[met]) + max(last[r] + 1 - np.int64(sizes[met]), 0)
         is_sure = last[r] >= 0
         for o in range(outputs):
             for field in range(FIELDS):
