@@ -8,7 +8,7 @@ pandas = pytest.importorskip("pandas", reason="tables come from pandas")
 
 from suffice import DataError, Explainer, load  # noqa: E402
 from suffice.nam import NAMClassifier, NAMRegressor  # noqa: E402
-from suffice.nam.pairing import purify  # noqa: E402
+from suffice.nam.purifying import purify  # noqa: E402
 
 QUICK = {"hidden_layers": (8,), "max_epochs": 4, "random_state": 0, "special_codes": {"months": [-9]}}
 ROWS = 2100
