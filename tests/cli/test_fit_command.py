@@ -113,6 +113,7 @@ def test_the_defaults_of_fit_are_those_of_the_estimators():
         "basis": "basis",
         "members": "n_members",
         "epochs": "max_epochs",
+        "corrections": "corrections",
         "explanation_radius": "explanation_radius",
         "explanation_weight": "explanation_weight",
         "special_code": "special_codes",

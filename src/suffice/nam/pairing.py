@@ -93,7 +93,7 @@ class _Surfaces:
     """The knots of surfaces that a table can have, coarse and fine."""
 
     def __init__(self, data: Data, corrections: Corrections, free: Places) -> None:
-        self.hats, self.columns = corrections.hats, list(np.flatnonzero(~np.array(corrections.is_whole)))
+        self.hats, self.columns = corrections.hats, np.flatnonzero(~np.array(corrections.is_whole)).tolist()
         self.coarse = {int(k): _fewer(self.hats[k], data.numbers[:, k], data.slots[:, k], _KNOTS) for k in free}
         self.fine = {int(k): _fewer(self.hats[k], data.numbers[:, k], data.slots[:, k], _FINE) for k in free}
         self.free = [int(k) for k in free if self.coarse[int(k)].size > 1]
