@@ -170,7 +170,8 @@ class _Trial:
         else:
             _carry(after, lines, start)
             strength = _strengths(lines, start, self.rows)
-            best = best_penalty(fit, judge, strength, start, (after.best.penalty,))
+            weaker = [penalty for penalty in _PENALTIES if penalty < after.best.penalty]
+            best = best_penalty(fit, judge, strength, start, (after.best.penalty, *weaker))
         near = best
         for _ in range(_ROUNDS if grids else 0):
             near = best_penalty(fit, judge, _strengths(lines, near.values, self.rows), near.values, (near.penalty,))
