@@ -107,7 +107,7 @@ def nam(data, options, **parameters):
 
 def paper(data, options):
     is_in_paper = data.name in PAPER_ACCURACY
-    return nam(data, options, hidden_layers=PAPER_LAYERS, n_members=1) if is_in_paper else None
+    return nam(data, options, hidden_layers=PAPER_LAYERS, n_members=1, corrections=False) if is_in_paper else None
 
 
 def ebm(data, options, **parameters):

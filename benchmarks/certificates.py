@@ -57,7 +57,7 @@ def fitted(name, options):
     """Return a trained model, some rows, and the spread of a regression's target."""
     data = LOADERS[name](options.data)
     train, _ = next(iter(folds_of(data, numbers_of(data), 5)))
-    estimator = nam(data, options, hidden_layers=(64, 64, 32), n_members=1)
+    estimator = nam(data, options, hidden_layers=(64, 64, 32), n_members=1, corrections=False)
     estimator.fit(data.frame.iloc[train], numbers_of(data)[train])
     chosen = np.random.default_rng(0).permutation(len(data.frame))[: options.rows]
     spread = float(np.std(numbers_of(data)[train])) if data.task == "regression" else None

@@ -27,7 +27,15 @@ def main() -> None:
     data = load_breast_cancer()
     parts = train_test_split(data.frame, data.target, test_size=0.2, random_state=0, stratify=data.target)
     train, test, train_target, test_target = parts
-    nam = NAMClassifier(output_penalty=0.001, explanation_radius=0.5, explanation_weight=0.01, random_state=0)
+    nam = NAMClassifier(
+        (64, 64, 32),
+        patience=15,
+        output_penalty=0.001,
+        explanation_radius=0.5,
+        explanation_weight=0.01,
+        corrections=False,
+        random_state=0,
+    )
     nam.fit(train, train_target)
     nam.to_additive().save(DATA / "breast_cancer.safetensors")
     print(f"test accuracy {nam.score(test, test_target):.4f} on {len(test)} rows, trained in {nam.fit_seconds_:.1f} s")

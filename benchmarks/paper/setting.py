@@ -239,7 +239,9 @@ def _train(table, target, hidden, task, is_deployed):
 
     torch.set_num_threads(1)
     estimator = NAMRegressor if task == "regression" else NAMClassifier
-    nam = estimator(hidden, n_members=MEMBERS if is_deployed else 1, random_state=0).fit(table, target)
+    # The paper's models are networks alone.
+    nam = estimator(hidden, n_members=MEMBERS if is_deployed else 1, patience=15, corrections=False, random_state=0)
+    nam.fit(table, target)
     # In the paper a free feature may be any number; a deployed model knows what its features can be.
     return nam.to_additive(None if is_deployed else "model")
 

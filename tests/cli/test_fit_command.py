@@ -147,6 +147,7 @@ def test_the_defaults_of_fit_are_those_of_the_estimators():
         "members": "n_members",
         "epochs": "max_epochs",
         "feature_budget": "feature_budget",
+        "corrections": "corrections",
         "explanation_radius": "explanation_radius",
         "special_code": "special_codes",
     }

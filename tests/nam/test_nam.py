@@ -421,3 +421,15 @@ def test_an_ordered_column_of_the_training_table_moves_by_rank():
     assert again.domains[0] == model.domains[0]
     unordered = frame.astype({"size": "object"})
     assert not NAMClassifier(**QUICK).fit(unordered, ranks > 1).to_additive().domains[0].is_ordered
+
+
+def test_only_columns_of_numbers_have_a_network():
+    table, target = mixed_table()
+    nam = NAMClassifier(**QUICK, n_members=2, special_codes={"months": (-9, -8)}).fit(table.assign(flat=1.0), target)
+    assert [nam.columns_[k].name for k in nam.network_.own] == ["age", "months"]
+    assert len(nam.network_.networks.weights[0]) == 2 * 2
+    words = table[["colour", "member"]]
+    for basis in ("separate", "shared"):
+        fitted = NAMClassifier(**QUICK, basis=basis).fit(words, target)
+        exact = [float(Explainer(fitted).score(words.iloc[k])) for k in range(6)]
+        assert np.abs(fitted.decision_function(words.iloc[:6]) - exact).max() < 1e-9

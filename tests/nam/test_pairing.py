@@ -8,7 +8,8 @@ pandas = pytest.importorskip("pandas", reason="tables come from pandas")
 
 from suffice import DataError, Explainer, load  # noqa: E402
 from suffice.nam import NAMClassifier, NAMRegressor  # noqa: E402
-from suffice.nam.pairing import purify  # noqa: E402
+from suffice.nam.hats import Grid, Hats, design  # noqa: E402
+from suffice.nam.purifying import purify  # noqa: E402
 
 QUICK = {"hidden_layers": (8,), "max_epochs": 4, "random_state": 0, "special_codes": {"months": [-9]}}
 ROWS = 2100
@@ -136,3 +137,28 @@ def test_bad_pairs_get_a_sentence(pairs, words):
     nam = NAMRegressor(**QUICK, pairs=pairs, monotone={"b": 1})
     with pytest.raises(DataError, match=words):
         nam.fit(table.assign(flat=1.0), score)
+
+
+def test_a_surface_at_other_knots_says_the_same_where_it_can():
+    random, slots = np.random.default_rng(0), 2
+    coarse = Grid((0, 1), (Hats(np.array([-1.0, 0.5, 2.0]), 0, slots), Hats(np.array([0.0, 1.0]), slots, 0)))
+    fine = Grid((0, 1), (Hats(np.array([-1.0, 0.0, 0.5, 1.5, 2.0]), 0, slots), Hats(np.linspace(0, 1, 4), slots, 0)))
+    values = random.normal(size=(coarse.size, 3))
+    numbers = np.stack([random.uniform(-2, 3, 200), random.uniform(-1, 2, 200)], axis=1)
+    places = np.stack([random.integers(-1, slots, 200), np.full(200, -1)], axis=1)
+    before, after = (
+        design([], numbers, places, [], [grid]) @ at
+        for grid, at in ((coarse, values), (fine, fine.resampled(coarse, values)))
+    )
+    np.testing.assert_allclose(after, before, atol=1e-12)
+
+
+def test_a_sharp_corner_of_two_columns_gets_finer_knots():
+    random = np.random.default_rng(0)
+    table = pandas.DataFrame(random.uniform(-1, 1, (6000, 2)), columns=["a", "b"])
+    target = np.sign(np.sin(14 * table["a"]) * np.sin(14 * table["b"])) + random.normal(0, 0.1, 6000)
+    options = QUICK | {"special_codes": None}
+    (grid,) = NAMRegressor(**options, pairs=1).fit(table, target).corrections_.grids
+    assert min(axis.size for axis in grid.axes) > 50
+    (grid,) = NAMRegressor(**options, pairs=1).fit(table, table["a"] * table["b"]).corrections_.grids
+    assert max(axis.size for axis in grid.axes) < 20

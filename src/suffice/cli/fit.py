@@ -73,12 +73,13 @@ def fit_command(
         int, typer.Option(min=0, max=2**32 - 1, help="Seed; the same seed gives the same model.")
     ] = 0,
     epochs: Annotated[int, typer.Option(min=1, help="Maximum number of passes over the rows.")] = 60,
-    hidden: Annotated[str, typer.Option(metavar="UNITS", help="Units of the hidden layers.")] = "64,64,32",
+    hidden: Annotated[str, typer.Option(metavar="UNITS", help="Units of the hidden layers.")] = "64,32",
     basis: Annotated[Basis, typer.Option(help="A network for each feature, or one that all share.")] = Basis.SEPARATE,
     members: Annotated[int, typer.Option(min=1, help="Number of networks in the ensemble.")] = 1,
     corrections: Annotated[
-        bool, typer.Option("--corrections", help="Add broken lines for what is too sharp for a network.")
-    ] = False,
+        bool,
+        typer.Option("--corrections/--no-corrections", help="Add broken lines for what is too sharp for a network."),
+    ] = True,
     pairs: Annotated[
         str, typer.Option(metavar="NUMBER|auto", help="How many terms over two columns to add; auto chooses.")
     ] = "0",

@@ -25,7 +25,7 @@ from suffice.errors import DataError
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
 from suffice.nam.choosing import choose_columns, constant_scores
-from suffice.nam.columns import Categorical, Cells, learn_columns, read_orders, read_table
+from suffice.nam.columns import Categorical, Cells, Numeric, learn_columns, read_orders, read_table
 from suffice.nam.convert import to_additive
 from suffice.nam.corrected import Corrected, corrected_scores, part_of, values_at
 from suffice.nam.corrections import Corrections, correct, hats_of
@@ -43,7 +43,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        hidden_layers: Sequence[int] = (64, 64, 32),
+        hidden_layers: Sequence[int] = (64, 32),
         *,
         first_layer: str = "relu",
         basis: str = "separate",
@@ -56,11 +56,11 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         learning_rate: float = 0.003,
         batch_size: int | str = "auto",
         max_epochs: int = 60,
-        patience: int = 15,
+        patience: int = 10,
         validation_fraction: float = 0.15,
         explanation_radius: float | None = None,
         explanation_weight: float = 0.0,
-        corrections: bool = False,
+        corrections: bool = True,
         pairs: int | str | Sequence[tuple[str, str]] = 0,
         feature_budget: int | None = None,
         monotone: Mapping[str, int] | None = None,
@@ -328,8 +328,9 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         # Corners of the first layer lie at random quantiles of the column. A unit is so steep that it rises by about 1
         # over the tenth of the rows around its corner.
         units = int(self.hidden_layers[0])
+        own = [k for k, column in enumerate(self.columns_) if isinstance(column, Numeric) and not column.is_flat] or [0]
         corners, steepness = [], []
-        for numbers, slots in zip(rows.numbers.T, rows.slots.T, strict=True):
+        for numbers, slots in zip(rows.numbers.T[own], rows.slots.T[own], strict=True):
             ordinary = numbers[slots < 0] if bool((slots < 0).any()) else torch.zeros(1)
             place = torch.rand(units, generator=generator)
             low, middle, high = (_quantile(ordinary, share) for share in (place - 0.05, place, place + 0.05))
@@ -340,6 +341,8 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
             torch.stack(steepness),
             [int(units) for units in self.hidden_layers],
             outputs,
+            features=len(self.columns_),
+            own=own,
             slots=sum(column.slots for column in self.columns_),
             members=self.n_members,
             bases=self.n_bases if self.basis == "shared" else None,

@@ -113,10 +113,11 @@ def _shape(
     elif is_whole and line is not None:
         rest = line
     elif bases:
-        mix = _floats(network.mix)[:, place]
+        mix = _floats(network.mix)[:, network.own.index(place)]
         rest = _mean([Readout(basis, mix[member].T) for member, basis in enumerate(bases)])
     else:
-        rest = _mean([_network(network, member * network.features + place) for member in range(members)])
+        place, count = network.own.index(place), len(network.own)
+        rest = _mean([_network(network, member * count + place) for member in range(members)])
     if line is not None and not is_whole:
         rest = rest + line
     placed = _placed(column, means)

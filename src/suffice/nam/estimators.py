@@ -28,7 +28,7 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
     Parameters
     ----------
     hidden_layers : sequence of int
-        Units of each hidden layer of every feature's network.
+        Units of each hidden layer of the networks; every column of numbers has one.
     first_layer : {"relu", "exu"}
         Ordinary units, or the exponential units of Agarwal et al. for shapes with sharp jumps.
     basis : {"separate", "shared"}
@@ -99,7 +99,7 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
 
     def __init__(
         self,
-        hidden_layers: Sequence[int] = (64, 64, 32),
+        hidden_layers: Sequence[int] = (64, 32),
         *,
         first_layer: str = "relu",
         basis: str = "separate",
@@ -112,11 +112,11 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
         learning_rate: float = 0.002,
         batch_size: int | str = "auto",
         max_epochs: int = 60,
-        patience: int = 15,
+        patience: int = 10,
         validation_fraction: float = 0.15,
         explanation_radius: float | None = None,
         explanation_weight: float = 0.0,
-        corrections: bool = False,
+        corrections: bool = True,
         pairs: int | str | Sequence[tuple[str, str]] = 0,
         feature_budget: int | None = None,
         monotone: Mapping[str, int] | None = None,

@@ -54,6 +54,13 @@ class Hats:
             shares[ordinary] = (inside - self.knots[before]) / (self.knots[before + 1] - self.knots[before])
         return places, shares
 
+    def resampled(self, other: Hats, values: Floats) -> Floats:
+        """Return what a line with the knots of another says at these knots and slots (size, outputs)."""
+        if not len(self.knots):
+            return values[len(other.knots) :]
+        lines = [np.interp(self.knots, other.knots, one[: len(other.knots)]) for one in values.T]
+        return np.concatenate([np.stack(lines, axis=1), values[len(other.knots) :]])
+
     @cached_property
     def roughness(self) -> scipy.sparse.csr_matrix:
         """The sum of squared steps from knot to knot and of squared values of slots, as a matrix."""
@@ -97,6 +104,13 @@ class Grid:
     def size(self) -> int:
         """How many values a surface has: a row of them for each knot and slot of the first column."""
         return self.axes[0].size * self.axes[1].size
+
+    def resampled(self, other: Grid, values: Floats) -> Floats:
+        """Return what a surface with the knots of another says at these knots and slots (size, outputs)."""
+        (first, second), outputs = self.axes, values.shape[1]
+        rows = first.resampled(other.axes[0], values.reshape(other.axes[0].size, -1)).reshape(first.size, -1, outputs)
+        across = second.resampled(other.axes[1], rows.transpose(1, 0, 2).reshape(other.axes[1].size, -1))
+        return across.reshape(second.size, first.size, outputs).transpose(1, 0, 2).reshape(-1, outputs)
 
     @cached_property
     def roughness(self) -> scipy.sparse.csr_matrix:

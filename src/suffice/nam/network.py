@@ -68,10 +68,10 @@ class StackedNetworks(nn.Module):
             if layer == 0 and self.exu:
                 h = ((h - bias) * weight.exp()).clamp(0.0, 1.0)
             elif layer == 0:
-                h = (h * weight + bias).relu()
+                h = torch.addcmul(bias, h, weight).relu_()
             else:
                 h = torch.baddbmm(bias, h, weight)
-                h = h.relu() if layer < last else h
+                h = h.relu_() if layer < last else h
             if layer < last:
                 h = dropout(h)
         return h
@@ -96,8 +96,12 @@ class AdditiveNetwork(nn.Module):
 
     Parameters
     ----------
-    corners, steepness : tensors (features, units of the first layer)
+    corners, steepness : tensors (columns with a network, units of the first layer)
         See `StackedNetworks`.
+    features : int
+        Number of columns.
+    own : sequence of int
+        The columns that have a network, one or more; all cells of the others have slots.
     slots : int
         Number of cells' values of their own, over all features.
     members : int
@@ -113,6 +117,8 @@ class AdditiveNetwork(nn.Module):
         hidden: Sequence[int],
         outputs: int,
         *,
+        features: int,
+        own: Sequence[int],
         slots: int,
         members: int,
         bases: int | None,
@@ -122,7 +128,7 @@ class AdditiveNetwork(nn.Module):
         generator: torch.Generator,
     ) -> None:
         super().__init__()
-        self.features, self.members, self.outputs = corners.shape[0], members, outputs
+        self.features, self.own, self.members, self.outputs = features, list(own), members, outputs
         self.dropout, self.feature_dropout = Dropout(dropout, generator), Dropout(feature_dropout, generator)
         if bases is None:
             first = corners.repeat(members, 1), steepness.repeat(members, 1)
@@ -132,7 +138,7 @@ class AdditiveNetwork(nn.Module):
             some = torch.randperm(corners.numel(), generator=generator)[: corners.shape[1]]
             first = corners.flatten()[some].repeat(members, 1), steepness.flatten()[some].repeat(members, 1)
             self.networks = StackedNetworks(*first, hidden, bases, exu=exu, generator=generator)
-            noise = torch.randn(members, self.features, bases, outputs, generator=generator)
+            noise = torch.randn(members, len(self.own), bases, outputs, generator=generator)
             self.mix = nn.Parameter(noise * bases**-0.5)
         self.table = nn.Parameter(torch.zeros(members, slots, outputs))
         self.bias = nn.Parameter(torch.zeros(members, outputs))
@@ -142,14 +148,20 @@ class AdditiveNetwork(nn.Module):
         self.dropout.is_on = self.feature_dropout.is_on = is_on
 
     def shapes(self, numbers: Tensor) -> Tensor:
-        """Evaluate every feature's network: (features, points) to (members, features, points, outputs)."""
-        features, points = numbers.shape
+        """Evaluate every network, 0 without one: (features, points) to (members, features, points, outputs)."""
+        own = numbers[self.own]
+        networks, points = own.shape
         if self.mix is None:
-            inputs = numbers.repeat(self.members, 1)[:, :, None]
-            return self.networks(inputs, self.dropout).view(self.members, features, points, self.outputs)
-        inputs = numbers.reshape(1, -1, 1).expand(self.members, -1, -1)
-        bases = self.networks(inputs, self.dropout).view(self.members, features, points, -1)
-        return bases @ self.mix
+            inputs = own.repeat(self.members, 1)[:, :, None]
+            found = self.networks(inputs, self.dropout).view(self.members, networks, points, self.outputs)
+        else:
+            inputs = own.reshape(1, -1, 1).expand(self.members, -1, -1)
+            found = self.networks(inputs, self.dropout).view(self.members, networks, points, -1) @ self.mix
+        if networks == self.features:
+            return found
+        every = found.new_zeros(self.members, self.features, points, self.outputs)
+        every[:, self.own] = found
+        return every
 
     def forward(self, numbers: Tensor, slots: Tensor) -> tuple[Tensor, Tensor]:
         """Map rows (rows, features) to scores (rows, members, outputs) and the parts they are made of.

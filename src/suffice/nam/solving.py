@@ -18,12 +18,13 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from suffice.nam.hats import Floats, Grid, Hats, Places, design
 
-LEAST = 1.0  # penalty
+LEAST, MOST = 1.0, 9000.0  # penalty
 _RIDGE = 0.05  # of the penalty, on values rather than on steps
 _STEPS = 2  # of Newton's method
 _PULLED_STEPS = 8
 _SMALL = 1e-3  # a step below it, in deviations of the score, is pulled as a quadratic
 _STIFF = 100.0  # how strongly, for each row, a step in the wrong direction is pulled
+_MOST_ITERATIONS = 30  # of conjugate gradients, for each step
 _CENTERS = 512  # rows of a column that stand for all
 
 # From scores (rows, outputs) and targets: the loss of each row, its derivative and its second one in each score.
@@ -89,7 +90,7 @@ def best_penalty(fit: Fit, judge: Fit, strength: Floats, start: Floats, penaltie
             break
         best = weaker
     middle = best
-    for penalty in (middle.penalty * 3, max(middle.penalty / 3, LEAST)):
+    for penalty in (min(middle.penalty * 3, MOST), max(middle.penalty / 3, LEAST)):
         best = min(best, tried(penalty, middle.values), key=lambda one: one.loss)
     return best
 
@@ -105,11 +106,16 @@ class Lines:
     ) -> None:
         self.hats, self.below, self.columns, self.grids = tuple(hats), below, columns, tuple(grids)
         blocks: list[Hats | Grid] = [*hats, *grids]
+        self.blocks = len(blocks)
         self.starts = np.concatenate([[0], np.cumsum([one.size for one in blocks])])
         self.size = int(self.starts[-1])
         self.block = np.repeat(np.arange(len(blocks)), [one.size for one in blocks])
         rough = scipy.sparse.block_diag([one.roughness for one in blocks], format="csr")
         self.roughness = (rough + _RIDGE * scipy.sparse.identity(self.size)).tocsr()
+
+    def masses(self, data: Data) -> Floats:
+        """Return the weight of the rows at each value."""
+        return np.asarray(self.design(data).T @ data.weights)
 
     def design(self, data: Data) -> scipy.sparse.csr_matrix:
         """Return the matrix that takes all values to their sum in each row."""
@@ -243,7 +249,9 @@ class Fit:
         diagonal = self.squares @ bend + stiff.diagonal()
         whole = LinearOperator((size, size), lambda v: self.back @ (bend * (self.matrix @ v)) + stiff @ v)
         ahead = LinearOperator((size, size), lambda v: v / diagonal)
-        found, _ = cg(whole, right, atol=self.tolerance * float(np.linalg.norm(right)), maxiter=100, M=ahead)
+        found, _ = cg(
+            whole, right, atol=self.tolerance * float(np.linalg.norm(right)), maxiter=_MOST_ITERATIONS, M=ahead
+        )
         return np.asarray(found)
 
     def _step(self, values: Floats, move: Floats, rough: scipy.sparse.csr_matrix) -> tuple[Floats, bool]:
