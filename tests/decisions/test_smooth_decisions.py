@@ -410,7 +410,7 @@ def test_cards_and_rules_decide_as_mpmath_does(kind, tmp_path):
     # What a line is worth at least and at most holds at values on it, and at its ends.
     for i, cell, _, _ in card.lines:
         span = model.domains[i].spans[0]
-        low, high = (float(one or end) for one, end in ((cell.low, span.low), (cell.high, span.high)))
+        low, high = (float(end if one is None else one) for one, end in ((cell.low, span.low), (cell.high, span.high)))
         for x in np.linspace(low, high, 9)[1:-1]:
             assert float(cell.least) - 1e-9 <= float(functions[i](float(x))) <= float(cell.most) + 1e-9
 
@@ -448,3 +448,16 @@ def test_recourse_is_as_cheap_as_trying_everything_finds(kind, tmp_path):
             assert (score(model, functions, after) > 0) != here
         assert accepted(tmp_path, model, found.certificate())
     assert True in seen
+
+
+def test_a_tie_of_one_row_leaves_the_recourse_of_the_others():
+    tanh = [SmoothNetwork([[[1.0]], [[sign]]], [[0.0], [0.0]], "tanh") for sign in (1.0, -1.0)]
+    model = AdditiveModel(tanh, features=["x", "y"], classes=["no", "yes"])
+    actions = {"x": {"direction": "up", "step": 2, "most": 2, "cost": {"each": 1}}}
+    rows = np.array([[-1, 1], [-1, 0.5], [-2, 1.5]])  # the first becomes (1, 1), where both sum to exactly 0
+    found = Explainer(model).recourse_batch(rows, actions, "yes")
+    assert found.rows.tolist() == [1, 2]
+    assert [plan is not None for plan in found.plans] == [True, False]
+    assert list(found.failed) == [0]
+    assert "tie is not ruled out" in found.failed[0]
+    assert "Left out: 1 row; row 0: " in str(found)

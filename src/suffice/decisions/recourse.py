@@ -27,7 +27,7 @@ from suffice.decisions.planner import Plan, Planner, Plans, changed
 from suffice.decisions.rows import Portfolio
 from suffice.decisions.shares import Share
 from suffice.decisions.words import decision_at, failed_facts
-from suffice.errors import CertificateError
+from suffice.errors import BudgetError, CertificateError
 from suffice.layout.facts import Fact, Facts, Grid, Row
 from suffice.layout.told import Told
 from suffice.model.domain import in_full
@@ -247,12 +247,15 @@ class RecourseTable(Told):
         The rows that are decided otherwise, by their place in the table.
     plans : tuple of Plan or None
         For each of them the cheapest changes; None where there are none.
+    ties : mapping of int to str
+        Rows that may be decided otherwise or not after some changes, for scores are only enclosed there, and why.
     """
 
     planner: Planner
     portfolio: Portfolio
     rows: NDArray[np.int64]
     plans: tuple[Plan | None, ...]
+    ties: Mapping[int, str]
 
     @property
     def costs(self) -> tuple[Fraction | None, ...]:
@@ -267,8 +270,8 @@ class RecourseTable(Told):
 
     @property
     def failed(self) -> Mapping[int, str]:
-        """Rows of the table that the model cannot read, and why."""
-        return self.portfolio.failed
+        """Rows of the table that are left out, and why: the model cannot read them, or a tie is not ruled out."""
+        return {**self.portfolio.failed, **self.ties}
 
     def of(self, k: int) -> Recourse:
         """Return the recourse of a row, by its place among `rows`."""
@@ -310,6 +313,10 @@ class RecourseTable(Told):
 
 def recourse_batch(planner: Planner, portfolio: Portfolio, max_seconds: float) -> RecourseTable:
     """Return the cheapest changes of all rows that are decided otherwise than asked."""
-    rows = np.flatnonzero(portfolio.readable() & ~portfolio.predicts(planner.target.winner))
-    plans = tuple(planner.plan(portfolio.row(k), deadline=time.monotonic() + max_seconds) for k in rows.tolist())
-    return RecourseTable(planner, portfolio, rows, plans)
+    plans, ties = dict[int, Plan | None](), dict[int, str]()
+    for k in np.flatnonzero(portfolio.readable() & ~portfolio.predicts(planner.target.winner)).tolist():
+        try:
+            plans[k] = planner.plan(portfolio.row(k), deadline=time.monotonic() + max_seconds)
+        except BudgetError as error:  # of this row alone
+            ties[k] = str(error)
+    return RecourseTable(planner, portfolio, np.array([*plans], dtype=np.int64), tuple(plans.values()), ties)
