@@ -18,6 +18,7 @@ from suffice import (
     Domain,
     Explainer,
     Feature,
+    PairLinear,
     PiecewiseLinear,
     PiecewisePolynomial,
     ProbabilityAtLeast,
@@ -448,3 +449,28 @@ def test_recourse_is_as_cheap_as_trying_everything_finds(kind, tmp_path):
             assert (score(model, functions, after) > 0) != here
         assert accepted(tmp_path, model, found.certificate())
     assert True in seen
+
+
+@pytest.mark.parametrize(("slope", "up", "down"), [(-4, (0, 6), (1, 0.25)), (0, (0, 2), (1, 4)), (3, None, (1, 7))])
+def test_beside_a_pair_a_curve_is_taken_at_its_worst_in_either_direction(slope, up, down):
+    # x² + slope · x, and between -3x and 3x more: the slope at worst is another one on the way down.
+    pair = PairLinear([0, 1], [0, 1], [[0, 0], [3, -3]])
+    shapes = [PiecewisePolynomial([], [[0, slope, 1]]), None]
+    model = AdditiveModel(
+        shapes, 0, "regression", features(Domain.interval(0, 1), Domain.interval(0, 1)), pairs={("x0", "x1"): pair}
+    )
+    for direction, expected in (("up", up), ("down", down)):
+        found = Explainer(model).monotone("x0", direction)
+        assert bool(found) is (expected is None)
+        for fall in found.falls:
+            assert (fall.start, fall.amount) == expected
+            assert Explainer(model).score(fall.after) < Explainer(model).score(fall.before)
+
+
+def test_a_jump_at_an_integer_is_seen_among_integers():
+    # It rises on either side of 0, and falls at it.
+    shape = PiecewisePolynomial([0], [[5, 0, 0, 1], [0, 0, 0, 1]])
+    for domain in (Domain.integers(-3, 3), Domain.points(-1, 0, 1), Domain.interval(-3, 3)):
+        model = AdditiveModel([shape], features=features(domain))
+        assert not Explainer(model).monotone("x0", "up")
+    assert Explainer(AdditiveModel([shape], features=features(Domain.integers(0, 3)))).monotone("x0", "up")
