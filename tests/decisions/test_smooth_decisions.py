@@ -474,3 +474,25 @@ def test_a_jump_at_an_integer_is_seen_among_integers():
         model = AdditiveModel([shape], features=features(domain))
         assert not Explainer(model).monotone("x0", "up")
     assert Explainer(AdditiveModel([shape], features=features(Domain.integers(0, 3)))).monotone("x0", "up")
+
+
+def test_a_tie_that_enclosures_tell_goes_to_the_class_that_ties_go_to():
+    # tanh 0 = 0, of which flint is certain.
+    for ties, expected, other in (("positive", "yes", -1), ("negative", "no", 1)):
+        model = AdditiveModel([Smooth("tanh")], 0, "binary", features(*interval()), ["no", "yes"], ties)
+        explainer = Explainer(model)
+        assert explainer.predict([0]) == expected
+        assert explainer.explain([0], 0.5).prediction == expected
+        assert explainer.reasons([0], [other]).size == 1
+        assert not explainer.reasons([0], [-other]).is_possible
+        assert explainer.recourse([0], {"x0": {"step": 1, "direction": "any"}}).is_possible
+
+
+def test_scores_that_are_known_equally_well_need_not_be_equal():
+    # Shares of e^-65536 and e^-32768, both of which are too small to be told from 0: the second is larger.
+    weights = [[[-16384], [-8192], [0]], [[1, 0, 0], [0, 1, 0], [0, 0, 0]]]
+    net = SmoothNetwork(weights, [[0, 0, 0], [0, 0, -1]], "sigmoid")
+    model = AdditiveModel([net], [0, 0, 0], "multiclass", features(Domain.interval(0, 4)))
+    with pytest.raises(BudgetError, match="a tie is not ruled out"):
+        Explainer(model).predict([4])
+    assert Explainer(model).predict([0.001]) == 1
