@@ -14,6 +14,7 @@ from suffice import (
     AtLeast,
     AtMost,
     BudgetError,
+    CardError,
     Composed,
     Domain,
     Explainer,
@@ -496,3 +497,15 @@ def test_scores_that_are_known_equally_well_need_not_be_equal():
     with pytest.raises(BudgetError, match="a tie is not ruled out"):
         Explainer(model).predict([4])
     assert Explainer(model).predict([0.001]) == 1
+
+
+def test_what_has_a_bound_is_not_said_to_have_none():
+    shape = -1 * Smooth("sqrt") + Composed(Smooth("sine"), PiecewiseLinear([0], [0], "0.5", "0.5"))
+    rows = np.array([[0.0], [1.0], [2.0]])
+    for low, told in ((0, "no bound is known of what 'x0' adds"), ("0.001", None)):
+        model = AdditiveModel([shape], "0.5", features=features(Domain.interval(low, 2)))
+        if told is None:
+            assert Explainer(model).card(rows[1:]).lines
+            continue
+        with pytest.raises(CardError, match=told):
+            Explainer(model).card(rows)
