@@ -14,10 +14,12 @@ from suffice import (
     AtLeast,
     AtMost,
     BudgetError,
+    CardError,
     Composed,
     Domain,
     Explainer,
     Feature,
+    PairLinear,
     PiecewiseLinear,
     PiecewisePolynomial,
     ProbabilityAtLeast,
@@ -461,3 +463,62 @@ def test_a_tie_of_one_row_leaves_the_recourse_of_the_others():
     assert list(found.failed) == [0]
     assert "tie is not ruled out" in found.failed[0]
     assert "Left out: 1 row; row 0: " in str(found)
+
+
+@pytest.mark.parametrize(("slope", "up", "down"), [(-4, (0, 6), (1, 0.25)), (0, (0, 2), (1, 4)), (3, None, (1, 7))])
+def test_beside_a_pair_a_curve_is_taken_at_its_worst_in_either_direction(slope, up, down):
+    # x² + slope · x, and between -3x and 3x more: the slope at worst is another one on the way down.
+    pair = PairLinear([0, 1], [0, 1], [[0, 0], [3, -3]])
+    shapes = [PiecewisePolynomial([], [[0, slope, 1]]), None]
+    model = AdditiveModel(
+        shapes, 0, "regression", features(Domain.interval(0, 1), Domain.interval(0, 1)), pairs={("x0", "x1"): pair}
+    )
+    for direction, expected in (("up", up), ("down", down)):
+        found = Explainer(model).monotone("x0", direction)
+        assert bool(found) is (expected is None)
+        for fall in found.falls:
+            assert (fall.start, fall.amount) == expected
+            assert Explainer(model).score(fall.after) < Explainer(model).score(fall.before)
+
+
+def test_a_jump_at_an_integer_is_seen_among_integers():
+    # It rises on either side of 0, and falls at it.
+    shape = PiecewisePolynomial([0], [[5, 0, 0, 1], [0, 0, 0, 1]])
+    for domain in (Domain.integers(-3, 3), Domain.points(-1, 0, 1), Domain.interval(-3, 3)):
+        model = AdditiveModel([shape], features=features(domain))
+        assert not Explainer(model).monotone("x0", "up")
+    assert Explainer(AdditiveModel([shape], features=features(Domain.integers(0, 3)))).monotone("x0", "up")
+
+
+def test_a_tie_that_enclosures_tell_goes_to_the_class_that_ties_go_to():
+    # tanh 0 = 0, of which flint is certain.
+    for ties, expected, other in (("positive", "yes", -1), ("negative", "no", 1)):
+        model = AdditiveModel([Smooth("tanh")], 0, "binary", features(*interval()), ["no", "yes"], ties)
+        explainer = Explainer(model)
+        assert explainer.predict([0]) == expected
+        assert explainer.explain([0], 0.5).prediction == expected
+        assert explainer.reasons([0], [other]).size == 1
+        assert not explainer.reasons([0], [-other]).is_possible
+        assert explainer.recourse([0], {"x0": {"step": 1, "direction": "any"}}).is_possible
+
+
+def test_scores_that_are_known_equally_well_need_not_be_equal():
+    # Shares of e^-65536 and e^-32768, both of which are too small to be told from 0: the second is larger.
+    weights = [[[-16384], [-8192], [0]], [[1, 0, 0], [0, 1, 0], [0, 0, 0]]]
+    net = SmoothNetwork(weights, [[0, 0, 0], [0, 0, -1]], "sigmoid")
+    model = AdditiveModel([net], [0, 0, 0], "multiclass", features(Domain.interval(0, 4)))
+    with pytest.raises(BudgetError, match="a tie is not ruled out"):
+        Explainer(model).predict([4])
+    assert Explainer(model).predict([0.001]) == 1
+
+
+def test_what_has_a_bound_is_not_said_to_have_none():
+    shape = -1 * Smooth("sqrt") + Composed(Smooth("sine"), PiecewiseLinear([0], [0], "0.5", "0.5"))
+    rows = np.array([[0.0], [1.0], [2.0]])
+    for low, told in ((0, "no bound is known of what 'x0' adds"), ("0.001", None)):
+        model = AdditiveModel([shape], "0.5", features=features(Domain.interval(low, 2)))
+        if told is None:
+            assert Explainer(model).card(rows[1:]).lines
+            continue
+        with pytest.raises(CardError, match=told):
+            Explainer(model).card(rows)

@@ -173,8 +173,11 @@ def _least(name: str, function: Function, cell: Cell, is_integers: bool) -> Rati
     """Return a rational that a function is not below in a cell, nor much above everywhere."""
     if isinstance(function, Enclosed):
         low = function.lowpoint(cell.low, cell.high, _BITS, is_integers=is_integers).low
-        if low is None:
-            raise _without_bound(name)
+        if low is None:  # it may have a bound all the same, as a root has beside 0, where its slope has none
+            raise CardError(
+                f"no bound is known of what {name!r} adds to the score; give it a domain that ends, and that stays "
+                "clear of numbers beside which its slope has no bound"
+            )
         return low
     infimum = (function.on_integers if is_integers else function).infimum(cell.low, cell.high)
     if not infimum.is_bounded:

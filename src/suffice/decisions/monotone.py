@@ -206,7 +206,7 @@ def monotone(
     model = compiled.model
     if not model.domains[feature].spans:
         raise BoxError(f"{model.names[feature]!r} has no numbers, so that nothing rises or falls along it")
-    walks = [Walk(compiled, feature, factors).run(direction) for factors in _factors(compiled, winner)]
+    walks = [Walk(compiled, feature, factors, direction).run() for factors in _factors(compiled, winner)]
     falls = tuple(fall for some, _ in walks for fall in some)
     doubts = tuple(one for _, some in walks for one in some)
     about = Monotonicity(compiled, feature, direction, winner, falls, doubts)

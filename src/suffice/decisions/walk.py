@@ -34,6 +34,7 @@ from suffice.shapes.enclosed import Enclosed
 from suffice.shapes.legs import Leg, Way, legs, marks_of
 from suffice.shapes.pieces import Pieces, combine
 from suffice.shapes.slices import sliced
+from suffice.solvers.ranges import disjoint
 
 Stretch: TypeAlias = tuple[Fraction | None, Fraction | None]
 BITS = 256  # how closely values of smooth shapes are enclosed
@@ -63,7 +64,7 @@ class Fall:
 
 
 class Walk:
-    """One score along one feature.
+    """One score along one feature, in one direction.
 
     Parameters
     ----------
@@ -71,10 +72,12 @@ class Walk:
     feature : int
     factors : tuple of int
         Which scores count, and how.
+    direction : int
+        1 if the feature rises, -1 if it falls.
     """
 
-    def __init__(self, compiled: Compiled, feature: int, factors: tuple[int, ...]) -> None:
-        self.compiled, self.feature = compiled, feature
+    def __init__(self, compiled: Compiled, feature: int, factors: tuple[int, ...], direction: int) -> None:
+        self.compiled, self.feature, self.direction = compiled, feature, direction
         self.own = compiled.oriented(factors)[feature]
         pairs = [(both, pair) for both, pair in compiled.oriented_pairs(factors) if feature in both]
         self.pairs = [(both[1 - both.index(feature)], both.index(feature), pair) for both, pair in pairs]
@@ -82,7 +85,7 @@ class Walk:
         domain = compiled.model.domains[feature]
         bends = {cut.place for _, side, pair in self.pairs for cut in pair.axes[side].cuts}
         bends |= {at for span in domain.spans for at in marks_of(self.own, span.low, span.high)}
-        self.legs = [leg for span in domain.spans for leg in self._legs(span, sorted(bends))]
+        self.legs = [leg for span in disjoint(domain.spans) for leg in self._legs(span, sorted(bends))]
         turns = {end for leg in self.legs for end in (leg.low, leg.high) if end is not None}
         self.stations = stations(domain, bends | turns)
 
@@ -91,20 +94,26 @@ class Walk:
         inside = [at for at in bends if (span.low is None or span.low < at) and (span.high is None or at < span.high)]
         for low, high in pairwise([span.low, *inside, span.high]):
             if low is None or high is None or low < high:
-                yield from legs(self.own, low, high, self._tilt(low, high))
+                tilt = self._tilt(low, high)
+                yield from legs(self.own, low, high, tilt) if tilt is not None else ()
 
-    def _tilt(self, low: Rational | None, high: Rational | None) -> Rational:
-        """Return the least slope that pair terms add between two bends, where all of them are lines."""
+    def _tilt(self, low: Rational | None, high: Rational | None) -> Rational | None:
+        """Return the slope that pair terms add at worst between two bends, where all of them are lines.
+
+        That is the least on the way up and the greatest on the way down. None where there is no worst: then the score
+        falls between any two numbers, whatever the feature's own part does.
+        """
         first = low if low is not None else ZERO if high is None else high - 1
         last = high if high is not None else first + 1
-        _, worst = self._change(Station(first, 1, last), Station(last, -1, first)) if self.pairs else (ZERO, [])
+        start, end = (Station(first, 1, last), Station(last, -1, first))[:: self.direction]
+        _, worst = self._change(start, end) if self.pairs else (ZERO, [])
         if any(not one.infimum.is_bounded for _, one in worst):
-            return ZERO  # it falls without bound, whatever the feature's own part does
-        return sum((one.infimum.value for _, one in worst), ZERO) / (last - first)
+            return None
+        return sum((one.infimum.value for _, one in worst), ZERO) / (end.place - start.place)
 
-    def run(self, direction: int) -> tuple[list[Fall], list[Stretch]]:
+    def run(self) -> tuple[list[Fall], list[Stretch]]:
         """Return the stretches over which the score can fall, neighbours together, and those of which it is open."""
-        line = self.stations if direction > 0 else self.stations[::-1]
+        line = self.stations[:: self.direction]
         falling: list[tuple[Station, Station]] = []
         doubts: list[Stretch] = []
         for start, end in pairwise(line):
@@ -137,7 +146,8 @@ class Walk:
     def _way(self, start: Station, end: Station) -> Way | None:
         """Return how the score goes between two stations on one leg; None where values at them tell all."""
         low, high = sorted((start.place, end.place))
-        if low == high:
+        # Between neighbouring integers there is nothing, and the score may jump at either.
+        if low == high or (not start.side and not end.side and high - low <= 1):
             return None
         k = bisect_right(self.legs, low, key=lambda leg: _FIRST if leg.low is None else leg.low) - 1
         leg = self.legs[k] if 0 <= k < len(self.legs) else None

@@ -302,8 +302,11 @@ def predicted_class(model: AdditiveModel, scores: Sequence[Real]) -> int:
         return NO_CLASS
     if model.task == "binary":
         (score,) = scores
-        return int(score > 0 or (score == 0 and model.ties == "positive"))
-    return max(range(len(scores)), key=lambda j: (scores[j], -j))  # the first of the largest
+        return int(score >= 0 if model.ties == "positive" else score > 0)
+    winner = 0
+    for j in range(1, len(scores)):
+        winner = j if scores[j] > scores[winner] else winner  # the first of the largest
+    return winner
 
 
 def predicted(model: AdditiveModel, scores: Sequence[Real]) -> Any:
