@@ -33,7 +33,9 @@ def available(wanted: int | None = None) -> int:
     if wanted is not None:
         return wanted
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 1.0  # by this process, if nobody else works
+    busy = 1.0  # by this process, if nobody else works
+    with contextlib.suppress(AttributeError, OSError):  # not all systems tell
+        busy = os.getloadavg()[0]
     return max(1, min(cores, round(cores + 1 - busy)))
 
 
@@ -72,8 +74,10 @@ def shared_out(
         for worker in workers:
             stack.enter_context(worker)
         try:
-            waiting = [pool.submit(work, worker) for worker in workers]
-            while helps and (k := following()) is not None:
+            waiting = []
+            with contextlib.suppress(RuntimeError):  # the script has ended, and this thread goes on: all is done here
+                waiting = [pool.submit(work, worker) for worker in workers]
+            while (helps or not waiting) and (k := following()) is not None:
                 found[k] = here(tasks[k])
             for one in waiting:
                 one.result()
@@ -131,12 +135,16 @@ class Worker:
         """Return the answer to something; None if it does not come back."""
         try:
             sent = pickle.dumps(content)
+        except Exception:
+            return None
+        try:
             process = self.started()
             if process is None or process.stdout is None:
                 return None
             _send(process.stdin, sent)
             return pickle.loads(_receive(process.stdout))
         except Exception:
+            self.end()  # what it still writes would be taken for the answer to the next question
             return None
 
     def end(self) -> None:

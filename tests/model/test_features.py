@@ -1,5 +1,6 @@
 """Features compiled when they are asked for: answers are those of a model compiled at once, wherever it is done."""
 
+import math
 import os
 import pickle
 import signal
@@ -21,12 +22,16 @@ from suffice import (
     PiecewisePolynomial,
     ReluNetwork,
     Steps,
+    SufficeError,
     Table,
+    Within,
     processes,
 )
+from suffice.errors import PieceBudgetError
 from suffice.model import features
 from suffice.model.features import Features
 from suffice.numbers.exact import rational
+from suffice.numbers.later import Later
 from suffice.shapes.lazy import Lazy
 from suffice.shapes.network import Readout, is_tabulated
 from suffice.shapes.pieces import Pieces
@@ -273,7 +278,14 @@ def test_what_processes_do_not_compile_is_compiled_here(how, started, monkeypatc
     if how == "no Python":
         monkeypatch.setattr(sys, "executable", "/nowhere/python")
     elif how == "killed":
-        monkeypatch.setattr(processes.Worker, "ask", lambda one, some: (one.started().kill(), ask(one, some))[1])
+
+        def killed(worker, content):
+            process = worker.started()
+            if process is not None:  # it is ended once nothing came back
+                process.kill()
+            return ask(worker, content)
+
+        monkeypatch.setattr(processes.Worker, "ask", killed)
     else:
         monkeypatch.setattr(processes.Worker, "ask", lambda *_: None)
     found = Features(several(), 10_000)
@@ -285,6 +297,50 @@ def test_what_processes_do_not_compile_is_compiled_here(how, started, monkeypatc
 def test_a_batch_on_one_thread_starts_none(started):
     Explainer(several()).explain_batch(np.zeros((3, 8)), 0.5, threads=1)
     assert not started
+
+
+@pytest.mark.usefixtures("_processes_at_once")
+@pytest.mark.parametrize("words", ["", "8 bytes\\n", "16 bytes in all.", "a site that greets whoever starts Python\\n"])
+def test_words_of_a_site_are_not_taken_for_answers(words, tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text(f"import os; os.write(1, b'{words}')")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    model = AdditiveModel([network(k) for k in range(6)])
+    found = Features(model, 10_000)
+    monkeypatch.setattr(features, "shared_out", lambda *given, **_: processes.shared_out(*given, helps=False))
+    found.make(processes=2)
+    assert exactly(found) == exactly(model.compile())
+
+
+def test_nobody_needs_to_know_how_busy_the_machine_is(monkeypatch):
+    def unknown():
+        raise OSError("Load averages are unobtainable")
+
+    monkeypatch.setattr(processes.os, "getloadavg", unknown, raising=False)
+    assert processes.available() >= 1
+
+
+def test_a_thread_that_outlives_the_script_may_compile():
+    late = """
+        import threading, time
+        def run():
+            time.sleep(0.5)  # the script has ended by then
+            explainer.compile(processes=2)
+            print("compiled", len(explainer.pieces))
+        threading.Thread(target=run).start()
+    """
+    text = script(4, (5, 4)).split("explainer.compile")[0] + textwrap.dedent(late)
+    found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert found.stdout.endswith("compiled 4\n"), found.stderr
+
+
+def test_items_are_counted_once_from_either_end():
+    found = Features(several(), 10_000)
+    assert found[-1] is found[7]
+    assert not found.is_complete
+    assert sorted(Later(3, str)[-2:]) == ["1", "2"]
+    backwards = Later(2, str)
+    assert (backwards[-1], list(backwards)) == ("1", ["0", "1"])
+    assert len(backwards._made) == 2
 
 
 SCRIPT = """
@@ -349,3 +405,37 @@ def test_an_interrupted_run_leaves_no_process(how):
         time.sleep(0.1)
     assert not is_alive(pid)
     assert how != signal.SIGINT or errors.rstrip().endswith("KeyboardInterrupt")
+
+
+WIDE = {"x0": math.inf, "x1": 0, "x2": math.inf}
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda one: list(one.explanations([0.25, 0.5, 0.1], WIDE, unit="raw", minimal="subset")),
+        lambda one: one.explain([0.25, 0.5, 0.1], WIDE, unit="raw", fix=["x2"], arithmetic="float32").document(),
+        lambda one: one.sufficiency([0.25, 0.5, 0.1], ["x2"], WIDE, unit="raw").document(),
+        lambda one: one.sufficiency([0.25, 0.5, 0.1], ["x0", "x1", "x2"], WIDE, unit="raw").certificate(),
+        lambda one: one.sufficiency([0.25, 0.5, 0.1], ["x0"], {**WIDE, "x2": 0.01}, unit="raw").document(),
+        lambda one: one.contrast([0.25, 0.5, 0.1], WIDE, unit="raw", fix=["x0", "x2"]).document(),
+    ],
+)
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_networks_with_too_many_pieces_are_asked_about_whatever_is_compiled(ask, task):
+    claim = {} if task == "binary" else {"claim": Within(1)}
+
+    def told(is_compiled):
+        explainer = Explainer(AdditiveModel([network(k, widths=(6,)) for k in range(3)], 0.5, task), max_pieces=1)
+        if is_compiled:
+            explainer.compile()
+        question = explainer.question
+        explainer.question = lambda *given, **named: question(*given, **named, **claim)
+        try:
+            return ask(explainer)
+        except SufficeError as error:
+            return type(error), str(error)
+
+    later = told(is_compiled=False)
+    assert later == told(is_compiled=True)
+    assert not (isinstance(later, tuple) and later[0] is PieceBudgetError)

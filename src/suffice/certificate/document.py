@@ -16,7 +16,7 @@ from suffice.certificate.limits import check_bends
 from suffice.certificate.witnesses import NotShownError, place_document
 from suffice.core.case import Case
 from suffice.core.extent import Extent
-from suffice.errors import CertificateError
+from suffice.errors import CertificateError, PieceBudgetError
 from suffice.model.domain import Domain
 from suffice.numbers.exact import Rational
 from suffice.question.documents import Json
@@ -25,6 +25,10 @@ from suffice.question.region import Region, region_around
 VERSION = 3
 _TOO_LONG = re.compile("[0-9]{4001}")
 _MOST_BYTES = 2**24
+_TOO_MANY_PIECES = (
+    "there are no certificates where a network has too many pieces to be tabulated over the region; the answer is "
+    "proven, but only this library can check it; raise max_pieces or make the radius smaller"
+)
 _MOST_SMOOTH_BITS = 2**8
 _MOST_BITS = 2**13  # how closely least values are looked for that no number attains
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -80,10 +84,7 @@ def closely(function: Callable[Concatenate[Case, P], Certificate]) -> Callable[C
         from suffice_check.balls import UnknownError
 
         if case.compiled.is_bounded:
-            raise CertificateError(
-                "there are no certificates where a network has too many pieces to be tabulated over the region; the "
-                "answer is proven, but only this library can check it; raise max_pieces or make the radius smaller"
-            )
+            raise CertificateError(_TOO_MANY_PIECES)
         if case.compiled.is_curved and case.model.pairs and not case.compiled.pairs:
             raise CertificateError(
                 "there are no certificates where curves stand beside terms over two features that are all 0; leave "
@@ -92,6 +93,8 @@ def closely(function: Callable[Concatenate[Case, P], Certificate]) -> Callable[C
         while True:
             try:
                 return _accepted(case, function(case, *args, **kwargs))
+            except PieceBudgetError:  # of a feature that is fixed, which the answer did not ask about
+                raise CertificateError(_TOO_MANY_PIECES) from None
             except NotShownError as error:
                 if not case.compiled.is_curved:
                     raise AssertionError(str(error)) from None

@@ -227,8 +227,17 @@ class Case:
         factors = inequality.factors
         if factors not in self._known:
             here = [exactly(dot(factors, part)) for part in self.parts]
-            bound = bound_drops if self.compiled.is_complete else later_drops
-            self._known[factors] = bound(self.compiled.oriented(factors), here, self.row, self.region)
+            asked = self.compiled.oriented(factors), here, self.row, self.region
+            if self.compiled.is_complete and not self.still:
+                self._known[factors] = bound_drops(*asked)
+            else:
+                drops, worst = later_drops(*asked)
+                # What is not fixed is looked at now, whatever is compiled: `Search` answers in another way where a
+                # network has too many pieces over the region.
+                for i in self.features:
+                    if i not in self.still:
+                        drops[i]
+                self._known[factors] = drops, worst
         bounds: tuple[Sequence[Drop], Sequence[Worst]] = self._known[factors]
         return bounds
 

@@ -41,7 +41,9 @@ class Later(Sequence[T]):
         if isinstance(index, slice):
             return tuple(self[i] for i in range(*index.indices(self._count)))
         if index not in self._made:
-            self._made[index] = self._make(range(self._count)[index])
+            index = range(self._count)[index]  # one of the last by its place from the start, as it may be made already
+            if index not in self._made:
+                self._made[index] = self._make(index)
         return self._made[index]
 
     def __iter__(self) -> Iterator[T]:
