@@ -31,10 +31,11 @@ from suffice.nam.corrected import Corrected, corrected_scores, part_of, values_a
 from suffice.nam.corrections import Corrections, correct, hats_of
 from suffice.nam.network import AdditiveNetwork
 from suffice.nam.pairing import add_pairs
+from suffice.nam.parameters import check_parameters
 from suffice.nam.reach import Reach, reach_of
 from suffice.nam.solving import Curve, Data, Wishes
 from suffice.nam.training import Loss, Options, Rows, train
-from suffice.nam.wanted import is_flat, is_whole, read_directions, read_pairs
+from suffice.nam.wanted import is_flat, read_directions, read_pairs
 from suffice.numbers.exact import nearest_float, rational
 
 
@@ -138,7 +139,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         """
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        self._check_parameters()
+        check_parameters(self)
         columns = self._read_table(X, is_new=True)
         target = self._read_target(y)
         if len(target) != len(columns[0]):
@@ -252,33 +253,6 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         free = [k for k, column in enumerate(self.columns_) if k not in directions and not is_flat(column)]
         return np.array(sorted(free, key=lambda k: -float(own[k].std(axis=0).sum())), dtype=np.int64)
 
-    def _check_parameters(self) -> None:
-        if self.first_layer not in ("relu", "exu"):
-            raise DataError(f"first_layer must be 'relu' or 'exu', got {self.first_layer!r}")
-        if self.basis not in ("separate", "shared"):
-            raise DataError(f"basis must be 'separate' or 'shared', got {self.basis!r}")
-        layers = self.hidden_layers
-        if not isinstance(layers, (Sequence, np.ndarray)) or not len(layers) or not all(is_whole(u, 1) for u in layers):
-            raise DataError(f"hidden_layers must list one or more numbers of units, got {layers!r}")
-        for name in ("n_bases", "n_members", "max_epochs"):
-            if not is_whole(getattr(self, name), 1):
-                raise DataError(f"{name} must be a whole number from 1 up, got {getattr(self, name)!r}")
-        if self.feature_budget is not None and not is_whole(self.feature_budget, 1):
-            raise DataError(f"feature_budget must be None or a whole number from 1 up, got {self.feature_budget!r}")
-        if self.batch_size != "auto" and not is_whole(self.batch_size, 1):
-            raise DataError(f"batch_size must be 'auto' or a whole number from 1 up, got {self.batch_size!r}")
-        for name in ("dropout", "feature_dropout", "validation_fraction"):
-            if not _is_from_to(getattr(self, name), 0, 1):
-                raise DataError(f"{name} must be at least 0 and below 1, got {getattr(self, name)!r}")
-        for name in ("learning_rate", "weight_decay", "output_penalty", "explanation_weight", "patience"):
-            if not _is_from_to(getattr(self, name), 0, np.inf):
-                raise DataError(f"{name} must be a finite number from 0 up, got {getattr(self, name)!r}")
-        radius = self.explanation_radius
-        if radius is not None and not _is_from_to(radius, 0, np.inf):
-            raise DataError(f"explanation_radius must be None or a finite number from 0 up, got {radius!r}")
-        if self.explanation_weight and radius is None:
-            raise DataError("explanation_weight needs an explanation_radius, in standard deviations")
-
     def _read_table(self, X: Any, *, is_new: bool) -> list[Cells]:  # noqa: N803
         """Return the columns of a table, after scikit-learn's checks of its form."""
         if not hasattr(X, "iloc"):
@@ -391,11 +365,6 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.non_deterministic = False
         return tags
-
-
-def _is_from_to(value: Any, low: float, high: float) -> bool:
-    """Whether a value is a number from `low` up and below `high`."""
-    return isinstance(value, (int, float, np.number)) and bool(low <= value < high)
 
 
 def _quantile(values: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
