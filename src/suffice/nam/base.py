@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import compress
 from typing import Any, Literal, Self
@@ -32,6 +32,7 @@ from suffice.nam.corrections import Corrections, correct, hats_of
 from suffice.nam.network import AdditiveNetwork
 from suffice.nam.pairing import add_pairs
 from suffice.nam.parameters import check_parameters
+from suffice.nam.progress import Progress
 from suffice.nam.reach import Reach, reach_of
 from suffice.nam.solving import Curve, Data, Wishes
 from suffice.nam.training import Loss, Options, Rows, train
@@ -99,7 +100,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _scale_target(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[Any]:
-        return target
+        raise NotImplementedError  # sets scale_ and center_, which take what the networks say to scores
 
     def _row_weights(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         return weights
@@ -109,6 +110,9 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
 
     def _curve(self) -> Curve:
         raise NotImplementedError
+
+    def _calibrate(self, X: Any, target: NDArray[Any], counts: NDArray[np.float64]) -> None:  # noqa: N803
+        pass
 
     def to_additive(self, domains: Mapping[str, Domain] | Literal["model"] | None = None) -> AdditiveModel:
         """Return the exact additive model that the fitted networks are.
@@ -148,7 +152,8 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
             weights = _check_sample_weight(sample_weight, target, dtype=np.float64, ensure_non_negative=True)
         except ValueError as error:
             raise DataError(f"sample_weight: {error}") from None
-        weights = self._row_weights(target, weights / weights.max())
+        counts = weights / weights.max()
+        weights = self._row_weights(target, counts)
         if not weights.sum() > 0:
             raise DataError("no row has a weight above zero; at least one must count")
         target = self._scale_target(target, weights)
@@ -172,7 +177,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         reach = None
         if self.explanation_radius is not None:
             reach = Reach(self.columns_, training.numbers, training.slots, self.explanation_radius, generator)
-        with _Progress(self.max_epochs, is_shown=self.verbose) as report:
+        with Progress(self.max_epochs, is_shown=self.verbose) as report:
             self.history_ = train(
                 self.network_, training, validation, loss, self._options(training), generator, reach, report
             )
@@ -185,6 +190,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = len(self.validation_curve_)
         shapes = Corrected(self.network_, self.corrections_)
         self.explanation_width_ = float("nan") if reach is None else float(reach(shapes).detach())
+        self._calibrate(X, target, counts)
         return self
 
     def _use(self, is_used: NDArray[np.bool_]) -> None:
@@ -346,7 +352,8 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
     def _score(self, columns: list[Cells]) -> NDArray[np.float64]:
         """Return scores (rows, outputs) in float64 arithmetic."""
         numbers, slots = self._encode(columns)
-        return corrected_scores(self.network_, self.corrections_, numbers.numpy(), slots.numpy())
+        scores = corrected_scores(self.network_, self.corrections_, numbers.numpy(), slots.numpy())
+        return scores * self.scale_ + self.center_
 
     def _read_cells(self, cells: Sequence[Any]) -> list[Cells]:
         """Return one row, given cell by cell as the exact model reads it, as a table of one row."""
@@ -370,26 +377,3 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
 def _quantile(values: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
     place = (share.clamp(0, 1) * (len(values) - 1)).round().long()
     return values.sort().values[place]
-
-
-class _Progress:
-    """A progress bar, or nothing."""
-
-    def __init__(self, epochs: int, *, is_shown: bool) -> None:
-        self.epochs, self.is_shown = epochs, is_shown
-
-    def __enter__(self) -> Callable[[int, float], None] | None:
-        if not self.is_shown:
-            return None
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self.bar = Progress(
-            TextColumn("fitting"), BarColumn(), TextColumn("{task.fields[loss]}"), TimeRemainingColumn()
-        )
-        self.bar.start()
-        task = self.bar.add_task("fitting", total=self.epochs, loss="")
-        return lambda epoch, loss: self.bar.update(task, completed=epoch, loss=f"loss {loss:.4f}")
-
-    def __exit__(self, *_: object) -> None:
-        if self.is_shown:
-            self.bar.stop()

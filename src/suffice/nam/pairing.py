@@ -19,7 +19,7 @@ from suffice.nam.corrections import Corrections
 from suffice.nam.hats import Floats, Grid, Hats, Places, place_knots
 from suffice.nam.purifying import deviations, purified
 from suffice.nam.ranking import Two, rank_pairs
-from suffice.nam.solving import Curve, Data, Fit, Lines, Tried, best_penalty
+from suffice.nam.solving import Curve, Data, Fit, Lines, Tried, best_penalty, exceeds
 
 _KNOTS = 16  # of a column in a surface, about
 _FINE = 64  # in the strongest surfaces, where that helps
@@ -153,7 +153,7 @@ class _Trial:
         if not grids:
             return [none]
         all_of_them = self.fitted(grids)
-        if not _exceeds(none.losses - all_of_them.losses, self.judges.weights, 1.0):
+        if not exceeds(none.losses - all_of_them.losses, self.judges.weights, 1.0):
             return [none]
         stages = [self.refined(all_of_them)]
         while (number := len(stages[-1].lines.grids)) > 1:
@@ -231,13 +231,6 @@ def _fewest(paths: Sequence[list[_Stage]], trials: Sequence[_Trial]) -> list[_St
         tried.append((chosen, np.concatenate([stage.losses for stage in chosen])))
     _, least = min(tried, key=lambda one: float(weights @ one[1]))
     none, without = tried[0]
-    if not _exceeds(without - least, weights, 2.0):
+    if not exceeds(without - least, weights, 2.0):
         return none
-    return next(chosen for chosen, losses in tried[1:] if not _exceeds(losses - least, weights, 0.5))
-
-
-def _exceeds(differences: Floats, weights: Floats, errors: float) -> bool:
-    """Whether the mean of differences is above 0 by so many of its standard errors."""
-    weights = weights / weights.sum()
-    mean = float(weights @ differences)
-    return mean > errors * float(np.sqrt(np.sum(weights**2 * (differences - mean) ** 2)))
+    return next(chosen for chosen, losses in tried[1:] if not exceeds(losses - least, weights, 0.5))

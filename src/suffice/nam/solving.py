@@ -207,10 +207,8 @@ class Fit:
 
     def is_better(self, values: Floats, others: Floats) -> bool:
         """Whether some values have a smaller loss than others, by more than chance would do on so few rows."""
-        gain, weights = self.each(others) - self.each(values), self.data.weights / self.data.weights.sum()
-        mean = float(weights @ gain)
-        error = float(np.sqrt(np.sum(weights**2 * (gain - mean) ** 2)))
-        return mean + self._cost(others) - self._cost(values) > 2 * error
+        gain = self.each(others) - self.each(values) + self._cost(others) - self._cost(values)
+        return exceeds(gain, self.data.weights, 2.0)
 
     def each(self, values: Floats) -> Floats:
         """Return the loss of each row."""
@@ -269,3 +267,10 @@ class Fit:
                 return moved, bool(np.abs(self.matrix @ (share * move)).max() < 0.01 * self.spread)
             share /= 2
         return values, True
+
+
+def exceeds(differences: Floats, weights: Floats, errors: float) -> bool:
+    """Whether the mean of differences is above 0 by so many of its standard errors."""
+    weights = weights / weights.sum()
+    mean = float(weights @ differences)
+    return mean > errors * float(np.sqrt(np.sum(weights**2 * (differences - mean) ** 2)))
