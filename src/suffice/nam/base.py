@@ -251,7 +251,8 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
             return found
         lines = found or Corrections(hats, tuple(np.zeros_like(line) for line in own), (False,) * len(hats))
         data = data._replace(scores=corrected_scores(self.network_, lines, numbers, slots))
-        grown = add_pairs(data, self.validation_rows_, self._curve(), lines, pairs, self._pairable(directions, own))
+        free = self._pairable(directions, own)
+        grown = add_pairs(data, self.validation_rows_, self._curve(), own, lines, wishes, pairs, free)
         return grown if grown.grids else found
 
     def _pairable(self, directions: Mapping[int, int], own: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:
