@@ -116,6 +116,8 @@ def test_a_table_without_two_columns_to_pair_gets_no_pairs(pairs):
     table, score, _ = mixed(60)
     for names in ([], ["a"]):
         assert NAMRegressor(**QUICK, pairs=pairs).fit(table[names].assign(months=[-9.0, 1.0] * 30), score).pairs_ == ()
+    monotone = NAMRegressor(**QUICK | {"special_codes": None}, pairs=pairs, monotone={"a": 1, "b": 1})
+    assert monotone.fit(table[["a", "b"]], score).pairs_ == ()
 
 
 @pytest.mark.parametrize(

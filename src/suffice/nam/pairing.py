@@ -68,6 +68,8 @@ def add_pairs(
         The columns that may be in a pair.
     """
     surfaces = _Surfaces(data, curve, own, corrections, wishes, free)
+    if not surfaces.columns:  # all are monotone
+        return corrections
     trials = [_Trial(surfaces, data.take(a), data.take(b)) for a, b in _folds(len(data.targets), held)]
     if isinstance(wanted, Sequence):
         grids = [surfaces.grid(pair) for pair in wanted]

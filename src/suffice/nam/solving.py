@@ -141,23 +141,26 @@ class Pulls:
             steps.append((first, first + 1, often, np.full(len(first), wishes.monotone.get(k, 0))))
             if k in wishes.blocks:
                 self.groups.append((start + wishes.blocks[k], 1.0))
-        if lines.grids:
-            data = data.take(np.unique(np.linspace(0, len(data.targets) - 1, _CENTERS).astype(np.int64)))
+        some = data.take(np.unique(np.linspace(0, len(data.targets) - 1, _CENTERS).astype(np.int64)))
         for grid, start in zip(lines.grids, lines.starts[len(lines.hats) :], strict=False):
             places = start + np.arange(grid.size).reshape([axis.size for axis in grid.axes])
-            for (k, other), (one, beside), at in zip(
-                (grid.columns, grid.columns[::-1]), (grid.axes, grid.axes[::-1]), (places, places.T), strict=True
-            ):
-                near = design([beside], data.numbers, data.slots, [other])
-                inside = _inside(one.knots, data.numbers[:, k], wishes.radii[k]) * (data.slots[:, k] < 0)[:, None]
-                often = (near.T @ inside).T.ravel() / len(data.targets)
-                last = max(len(one.knots) - 1, 0)
-                steps.append((at[:last].ravel(), at[1 : last + 1].ravel(), often, np.zeros(len(often))))
-                if k in wishes.blocks:
-                    shares = np.asarray(near.mean(axis=0)).ravel()
-                    categories = at[len(one.knots) :][: len(wishes.blocks[k])]
-                    self.groups += list(zip(categories.T, shares.tolist(), strict=True))
+            steps.append(self._along(grid.columns, grid.axes, places, some))
+            steps.append(self._along(grid.columns[::-1], grid.axes[::-1], places.T, some))
         self.low, self.high, self.often, self.signs = (np.concatenate(part) for part in zip(*steps, strict=True))
+
+    def _along(
+        self, columns: tuple[int, int], axes: tuple[Hats, Hats], places: Places, data: Data
+    ) -> tuple[Places, Places, Floats, Floats]:
+        """Return a surface's steps from knot to knot of the first of its columns, and keep its groups of categories."""
+        (k, other), (one, beside) = columns, axes
+        near = design([beside], data.numbers, data.slots, [other])
+        inside = _inside(one.knots, data.numbers[:, k], self.wishes.radii[k]) * (data.slots[:, k] < 0)[:, None]
+        often = (near.T @ inside).T.ravel() / len(data.targets)
+        if k in self.wishes.blocks:
+            categories = places[len(one.knots) :][: len(self.wishes.blocks[k])]
+            self.groups += list(zip(categories.T, np.ravel(near.mean(axis=0)).tolist(), strict=True))
+        knots = places[: len(one.knots)]
+        return knots[:-1].ravel(), knots[1:].ravel(), often, np.zeros(len(often))
 
     def steps(self, values: Floats, output: int) -> tuple[Places, Places, Floats, Floats]:
         """Return the ends of every step, how often a row's region holds it, and the sign that it must have, or 0."""
