@@ -104,6 +104,23 @@ def test_fit_uses_as_few_columns_as_asked(people):
 
 
 @needs_nam
+def test_fit_calibrates_probabilities(people):
+    asked = ("--target", "y", "--drop", "id")
+    assert document(*FIT, *asked)["calibration"] is None
+    before = Explainer(suffice.load("new.safetensors"))
+    line = document(*FIT, *asked, "--calibrated")["calibration"]
+    after, row = Explainer(suffice.load("new.safetensors")), {"age": 40, "debt": 1, "sex": "f"}
+    assert 0 < line["slope"] < 1  # after three epochs no score is to be trusted
+    assert after.score(row) == before.score(row) * Fraction(line["slope"]) + Fraction(line["shift"][0])
+    text = words(answer(*FIT, *asked, "--calibrated").stdout)
+    assert f"calibrated scores times {line['slope']:.4g}, plus {line['shift'][0]:.4g} trained" in text
+    few = (people / "people.csv").read_text().splitlines()[:8]
+    (people / "people.csv").write_text("\n".join([*few, ""]))
+    assert document(*FIT, *asked, "--calibrated")["calibration"] == {"slope": 1, "shift": [0]}
+    assert "calibrated not at all" in words(answer(*FIT, *asked, "--calibrated").stdout)
+
+
+@needs_nam
 def test_fit_chooses_the_weight_and_tells_what_it_tried(people):
     auto = ("--target", "y", "--drop", "id", "--explanation-weight", "auto", "--explanation-radius", 0.5)
     shown = document(*FIT, *auto, "--give-up", 1, "--trade-off", "tried.csv")["trade_off"]
@@ -147,6 +164,7 @@ def test_the_defaults_of_fit_are_those_of_the_estimators():
         "members": "n_members",
         "epochs": "max_epochs",
         "feature_budget": "feature_budget",
+        "calibrated": "calibrated",
         "corrections": "corrections",
         "explanation_radius": "explanation_radius",
         "special_code": "special_codes",
@@ -163,6 +181,7 @@ UNFIT = [
     (("--target", "y", "-o", "no/new.safetensors"), "no/new.safetensors: cannot be written: No such file"),
     (("--target", "y", "-o", "."), "cannot be written: it is a folder"),
     (("--target", "y", "-o", "people.csv"), "is the table itself"),
+    (("--target", "age", "--calibrated"), "--calibrated is for classes: a regression of 'age' has no probabilities"),
 ]
 
 

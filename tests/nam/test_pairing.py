@@ -116,6 +116,8 @@ def test_a_table_without_two_columns_to_pair_gets_no_pairs(pairs):
     table, score, _ = mixed(60)
     for names in ([], ["a"]):
         assert NAMRegressor(**QUICK, pairs=pairs).fit(table[names].assign(months=[-9.0, 1.0] * 30), score).pairs_ == ()
+    monotone = NAMRegressor(**QUICK | {"special_codes": None}, pairs=pairs, monotone={"a": 1, "b": 1})
+    assert monotone.fit(table[["a", "b"]], score).pairs_ == ()
 
 
 @pytest.mark.parametrize(
@@ -162,3 +164,33 @@ def test_a_sharp_corner_of_two_columns_gets_finer_knots():
     assert min(axis.size for axis in grid.axes) > 50
     (grid,) = NAMRegressor(**options, pairs=1).fit(table, table["a"] * table["b"]).corrections_.grids
     assert max(axis.size for axis in grid.axes) < 20
+
+
+def test_the_penalty_for_long_explanations_acts_on_lines_and_surfaces():
+    table, *_ = mixed()
+    numbers = table.assign(town="north", home="own")
+    words = table.assign(a=0.0, b=0.0, months=0.0)
+    widths, surfaces, swings = [], [], []
+    for weight in (0.0, 0.03, 0.3):
+        _, nam = fitted("binary", sorted(TRUE), explanation_radius=0.5, explanation_weight=weight)
+        assert set(nam.pairs_) == TRUE
+        widths.append(nam.explanation_width_)
+        surfaces.append([np.abs(surface).max() for surface in nam.corrections_.surfaces])
+        swings.append([nam.decision_function(part).std() for part in (numbers, words)])
+    assert widths[0] > widths[1] > 1.5 * widths[2]
+    assert (np.array(surfaces[0]) > 2 * np.array(surfaces[2])).all()  # of numbers, of categories, and of both
+    assert (np.array(swings[0]) > 2 * np.array(swings[2])).all()
+
+
+def test_where_nothing_can_move_a_surface_is_not_pulled():
+    random = np.random.default_rng(0)
+    table = pandas.DataFrame(random.integers(0, 4, (2400, 2)).astype(float), columns=["a", "b"])
+    target = random.random(2400) < np.where(table["a"] == table["b"], 0.9, 0.2)
+    plain, short = (
+        NAMClassifier(**QUICK | {"special_codes": None}, pairs=1, explanation_radius=0.5, explanation_weight=weight)
+        .fit(table, target)
+        .decision_function(table)
+        for weight in (0.0, 0.3)  # half a standard deviation of 0 to 3 reaches no other whole number
+    )
+    assert plain.std() > 1
+    np.testing.assert_allclose(short, plain, atol=0.3)

@@ -92,6 +92,10 @@ def fit_command(
             metavar="COLUMN=up|down", help="Column whose shape never falls (up) or never rises (down); may be repeated."
         ),
     ] = None,
+    calibrated: Annotated[
+        bool,
+        typer.Option("--calibrated", help="Calibrate the probabilities of classes where that helps: five more fits."),
+    ] = False,
     explanation_radius: Annotated[
         float | None, typer.Option(min=0, help="Train for short explanations: radius in standard deviations.")
     ] = None,
@@ -120,9 +124,12 @@ def fit_command(
     _check_trade_off(trade_off, weight, table, output)
     data = table_at(table)
     training = training_data(data, target, drop or (), task.value, category or ())
+    if calibrated and not training.is_classification:
+        raise DataError(f"--calibrated is for classes: a regression of {target!r} has no probabilities; leave it out")
     _check_writable(output, table)
     pandas, nam = _training_libraries()
     console = new_console()
+    of_classes = {"calibrated": calibrated} if training.is_classification else {}
     estimator = (nam.NAMClassifier if training.is_classification else nam.NAMRegressor)(
         layers,
         basis=basis.value,
@@ -137,6 +144,7 @@ def fit_command(
         special_codes=special_code or None,
         random_state=random_state,
         verbose=console.is_terminal and not quiet and not as_json,
+        **of_classes,
     )
     dtypes = dict.fromkeys(training.names, "category")
     frame = pandas.DataFrame(training.columns).astype(dtypes)

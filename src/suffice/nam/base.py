@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import compress
 from typing import Any, Literal, Self
@@ -31,10 +31,12 @@ from suffice.nam.corrected import Corrected, corrected_scores, part_of, values_a
 from suffice.nam.corrections import Corrections, correct, hats_of
 from suffice.nam.network import AdditiveNetwork
 from suffice.nam.pairing import add_pairs
+from suffice.nam.parameters import check_parameters
+from suffice.nam.progress import Progress
 from suffice.nam.reach import Reach, reach_of
 from suffice.nam.solving import Curve, Data, Wishes
 from suffice.nam.training import Loss, Options, Rows, train
-from suffice.nam.wanted import is_flat, is_whole, read_directions, read_pairs
+from suffice.nam.wanted import is_flat, read_directions, read_pairs
 from suffice.numbers.exact import nearest_float, rational
 
 
@@ -98,7 +100,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _scale_target(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[Any]:
-        return target
+        raise NotImplementedError  # sets scale_ and center_, which take what the networks say to scores
 
     def _row_weights(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         return weights
@@ -108,6 +110,9 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
 
     def _curve(self) -> Curve:
         raise NotImplementedError
+
+    def _calibrate(self, X: Any, target: NDArray[Any], counts: NDArray[np.float64]) -> None:  # noqa: N803
+        pass
 
     def to_additive(self, domains: Mapping[str, Domain] | Literal["model"] | None = None) -> AdditiveModel:
         """Return the exact additive model that the fitted networks are.
@@ -138,7 +143,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         """
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        self._check_parameters()
+        check_parameters(self)
         columns = self._read_table(X, is_new=True)
         target = self._read_target(y)
         if len(target) != len(columns[0]):
@@ -147,7 +152,8 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
             weights = _check_sample_weight(sample_weight, target, dtype=np.float64, ensure_non_negative=True)
         except ValueError as error:
             raise DataError(f"sample_weight: {error}") from None
-        weights = self._row_weights(target, weights / weights.max())
+        counts = weights / weights.max()
+        weights = self._row_weights(target, counts)
         if not weights.sum() > 0:
             raise DataError("no row has a weight above zero; at least one must count")
         target = self._scale_target(target, weights)
@@ -171,7 +177,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         reach = None
         if self.explanation_radius is not None:
             reach = Reach(self.columns_, training.numbers, training.slots, self.explanation_radius, generator)
-        with _Progress(self.max_epochs, is_shown=self.verbose) as report:
+        with Progress(self.max_epochs, is_shown=self.verbose) as report:
             self.history_ = train(
                 self.network_, training, validation, loss, self._options(training), generator, reach, report
             )
@@ -184,6 +190,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = len(self.validation_curve_)
         shapes = Corrected(self.network_, self.corrections_)
         self.explanation_width_ = float("nan") if reach is None else float(reach(shapes).detach())
+        self._calibrate(X, target, counts)
         return self
 
     def _use(self, is_used: NDArray[np.bool_]) -> None:
@@ -244,40 +251,14 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
             return found
         lines = found or Corrections(hats, tuple(np.zeros_like(line) for line in own), (False,) * len(hats))
         data = data._replace(scores=corrected_scores(self.network_, lines, numbers, slots))
-        grown = add_pairs(data, self.validation_rows_, self._curve(), lines, pairs, self._pairable(directions, own))
+        free = self._pairable(directions, own)
+        grown = add_pairs(data, self.validation_rows_, self._curve(), own, lines, wishes, pairs, free)
         return grown if grown.grids else found
 
     def _pairable(self, directions: Mapping[int, int], own: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:
         """Return the columns that may be in a pair, those first whose shapes vary most."""
         free = [k for k, column in enumerate(self.columns_) if k not in directions and not is_flat(column)]
         return np.array(sorted(free, key=lambda k: -float(own[k].std(axis=0).sum())), dtype=np.int64)
-
-    def _check_parameters(self) -> None:
-        if self.first_layer not in ("relu", "exu"):
-            raise DataError(f"first_layer must be 'relu' or 'exu', got {self.first_layer!r}")
-        if self.basis not in ("separate", "shared"):
-            raise DataError(f"basis must be 'separate' or 'shared', got {self.basis!r}")
-        layers = self.hidden_layers
-        if not isinstance(layers, (Sequence, np.ndarray)) or not len(layers) or not all(is_whole(u, 1) for u in layers):
-            raise DataError(f"hidden_layers must list one or more numbers of units, got {layers!r}")
-        for name in ("n_bases", "n_members", "max_epochs"):
-            if not is_whole(getattr(self, name), 1):
-                raise DataError(f"{name} must be a whole number from 1 up, got {getattr(self, name)!r}")
-        if self.feature_budget is not None and not is_whole(self.feature_budget, 1):
-            raise DataError(f"feature_budget must be None or a whole number from 1 up, got {self.feature_budget!r}")
-        if self.batch_size != "auto" and not is_whole(self.batch_size, 1):
-            raise DataError(f"batch_size must be 'auto' or a whole number from 1 up, got {self.batch_size!r}")
-        for name in ("dropout", "feature_dropout", "validation_fraction"):
-            if not _is_from_to(getattr(self, name), 0, 1):
-                raise DataError(f"{name} must be at least 0 and below 1, got {getattr(self, name)!r}")
-        for name in ("learning_rate", "weight_decay", "output_penalty", "explanation_weight", "patience"):
-            if not _is_from_to(getattr(self, name), 0, np.inf):
-                raise DataError(f"{name} must be a finite number from 0 up, got {getattr(self, name)!r}")
-        radius = self.explanation_radius
-        if radius is not None and not _is_from_to(radius, 0, np.inf):
-            raise DataError(f"explanation_radius must be None or a finite number from 0 up, got {radius!r}")
-        if self.explanation_weight and radius is None:
-            raise DataError("explanation_weight needs an explanation_radius, in standard deviations")
 
     def _read_table(self, X: Any, *, is_new: bool) -> list[Cells]:  # noqa: N803
         """Return the columns of a table, after scikit-learn's checks of its form."""
@@ -372,7 +353,8 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
     def _score(self, columns: list[Cells]) -> NDArray[np.float64]:
         """Return scores (rows, outputs) in float64 arithmetic."""
         numbers, slots = self._encode(columns)
-        return corrected_scores(self.network_, self.corrections_, numbers.numpy(), slots.numpy())
+        scores = corrected_scores(self.network_, self.corrections_, numbers.numpy(), slots.numpy())
+        return scores * self.scale_ + self.center_
 
     def _read_cells(self, cells: Sequence[Any]) -> list[Cells]:
         """Return one row, given cell by cell as the exact model reads it, as a table of one row."""
@@ -393,34 +375,6 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _is_from_to(value: Any, low: float, high: float) -> bool:
-    """Whether a value is a number from `low` up and below `high`."""
-    return isinstance(value, (int, float, np.number)) and bool(low <= value < high)
-
-
 def _quantile(values: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
     place = (share.clamp(0, 1) * (len(values) - 1)).round().long()
     return values.sort().values[place]
-
-
-class _Progress:
-    """A progress bar, or nothing."""
-
-    def __init__(self, epochs: int, *, is_shown: bool) -> None:
-        self.epochs, self.is_shown = epochs, is_shown
-
-    def __enter__(self) -> Callable[[int, float], None] | None:
-        if not self.is_shown:
-            return None
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self.bar = Progress(
-            TextColumn("fitting"), BarColumn(), TextColumn("{task.fields[loss]}"), TimeRemainingColumn()
-        )
-        self.bar.start()
-        task = self.bar.add_task("fitting", total=self.epochs, loss="")
-        return lambda epoch, loss: self.bar.update(task, completed=epoch, loss=f"loss {loss:.4f}")
-
-    def __exit__(self, *_: object) -> None:
-        if self.is_shown:
-            self.bar.stop()

@@ -45,7 +45,8 @@ def to_additive(
     for name in domains:
         if name not in names:
             raise FeatureNameError(name, names)
-    stretch = Fraction(getattr(nam, "scale_", 1.0))  # a regression is trained on a standardised target
+    # A regression is trained on a standardised target, and a calibration is a line of the scores.
+    stretch, centers = Fraction(nam.scale_), np.broadcast_to(nam.center_, nam.network_.outputs).tolist()
     shared = nam.network_.mix is not None
     bases = [_network(nam.network_, member) for member in range(nam.network_.members)] if shared else []
     shapes, offset = [], 0
@@ -60,7 +61,7 @@ def to_additive(
         for column in _floats(nam.network_.bias).T.tolist()
     ]
     pairs = _pairs(nam.columns_, nam.corrections_, stretch)
-    intercept = [value * stretch + Fraction(getattr(nam, "center_", 0.0)) for value in bias]
+    intercept = [value * stretch + Fraction(center) for value, center in zip(bias, centers, strict=True)]
     used = iter(shapes)
     shapes = [
         next(used) if is_used else _flat(column, nam.network_.outputs)

@@ -10,6 +10,7 @@ together.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from suffice.nam.corrections import Corrections
 from suffice.nam.hats import Floats, Grid, Hats, Places, place_knots
 from suffice.nam.purifying import deviations, purified
 from suffice.nam.ranking import Two, rank_pairs
-from suffice.nam.solving import Curve, Data, Fit, Lines, Tried, best_penalty
+from suffice.nam.solving import Curve, Data, Fit, Lines, Pulls, Tried, Wishes, best_penalty, exceeds
 
 _KNOTS = 16  # of a column in a surface, about
 _FINE = 64  # in the strongest surfaces, where that helps
@@ -36,7 +37,14 @@ _KEPT = 0.6  # share of the surfaces that is left when the weakest are dropped
 
 
 def add_pairs(
-    data: Data, held: Places, curve: Curve, corrections: Corrections, wanted: int | Sequence[Two] | None, free: Places
+    data: Data,
+    held: Places,
+    curve: Curve,
+    own: Sequence[Floats],
+    corrections: Corrections,
+    wishes: Wishes,
+    wanted: int | Sequence[Two] | None,
+    free: Places,
 ) -> Corrections:
     """Return corrections with surfaces over two columns.
 
@@ -48,32 +56,38 @@ def add_pairs(
         The validation rows.
     curve : Curve
         The loss.
+    own : sequence of arrays (size, outputs)
+        What the networks themselves say at each knot and slot.
     corrections : Corrections
         Lines so far; what surfaces say of single columns is added to them.
+    wishes : Wishes
+        The weight for short explanations acts on lines and on surfaces. Monotone columns keep the lines they have.
     wanted : int, sequence of two places, or None
         How many surfaces, or over which columns; None chooses how many, none included.
     free : array of int
         The columns that may be in a pair.
     """
-    surfaces = _Surfaces(data, corrections, free)
-    trials = [_Trial(surfaces, data.take(a), data.take(b), curve) for a, b in _folds(len(data.targets), held)]
+    surfaces = _Surfaces(data, curve, own, corrections, wishes, free)
+    if not surfaces.columns:  # all are monotone
+        return corrections
+    trials = [_Trial(surfaces, data.take(a), data.take(b)) for a, b in _folds(len(data.targets), held)]
     if isinstance(wanted, Sequence):
         grids = [surfaces.grid(pair) for pair in wanted]
         stages = [trial.refined(trial.fitted(grids)) for trial in trials[:1]]
     elif wanted is not None:
         rows = trials[0].rows if len(trials) == 1 else data
-        grids = surfaces.strongest(rows, curve, wanted)
+        grids = surfaces.strongest(rows, wanted)
         stages = [trial.refined(trial.fitted(grids)) for trial in trials[:1]] if grids else []
     else:
         stages = _fewest([trial.path(len(surfaces.free)) for trial in trials], trials)
     if not stages or not stages[0].lines.grids:
         return corrections
     lines, strength = stages[0].lines, stages[0].best.strength
-    fit = Fit(lines, data, curve, tolerance=_TOLERANCE)
+    fit = surfaces.fit(lines, data)
     penalty = float(np.exp(np.mean([np.log(stage.best.penalty) for stage in stages])))
     if len(stages) > 1:  # each part of the rows has chosen pairs of its own; now all choose together
-        lines = surfaces.lines(surfaces.strongest(data, curve, len(lines.grids)))
-        fit = Fit(lines, data, curve, tolerance=_TOLERANCE)
+        lines = surfaces.lines(surfaces.strongest(data, len(lines.grids)))
+        fit = surfaces.fit(lines, data)
         start = np.zeros((lines.size, data.scores.shape[1]))
         strength = _strengths(lines, fit.solve(penalty, np.ones(lines.blocks), start), data)
     start = np.zeros((lines.size, data.scores.shape[1])) if len(stages) > 1 else stages[0].best.values
@@ -90,9 +104,19 @@ def _folds(rows: int, held: Places) -> Iterator[tuple[Places, Places]]:
 
 
 class _Surfaces:
-    """The knots of surfaces that a table can have, coarse and fine."""
+    """The knots of surfaces that a table can have, coarse and fine; and how they are fitted, with lines."""
 
-    def __init__(self, data: Data, corrections: Corrections, free: Places) -> None:
+    def __init__(
+        self,
+        data: Data,
+        curve: Curve,
+        own: Sequence[Floats],
+        corrections: Corrections,
+        wishes: Wishes,
+        free: Places,
+    ) -> None:
+        self.data, self.curve, self.wishes = data, curve, replace(wishes, monotone={})
+        self.below = [a + b for a, b in zip(own, corrections.values, strict=True)]
         self.hats, self.columns = corrections.hats, np.flatnonzero(~np.array(corrections.is_whole)).tolist()
         self.coarse = {int(k): _fewer(self.hats[k], data.numbers[:, k], data.slots[:, k], _KNOTS) for k in free}
         self.fine = {int(k): _fewer(self.hats[k], data.numbers[:, k], data.slots[:, k], _FINE) for k in free}
@@ -105,18 +129,25 @@ class _Surfaces:
 
     def lines(self, grids: Sequence[Grid]) -> Lines:
         """Return lines for all columns, and surfaces."""
-        return Lines([self.hats[k] for k in self.columns], np.zeros((0, 0)), self.columns, grids)
+        below = [self.below[k] for k in self.columns]
+        below.append(np.zeros((sum(grid.size for grid in grids), self.data.scores.shape[1])))
+        return Lines([self.hats[k] for k in self.columns], np.concatenate(below), self.columns, grids)
 
-    def strongest(self, data: Data, curve: Curve, most: int) -> list[Grid]:
+    def fit(self, lines: Lines, rows: Data) -> Fit:
+        """Return lines and surfaces to fit to some rows."""
+        pulls = Pulls(lines, self.data, self.wishes) if self.wishes.weight else None
+        return Fit(lines, rows, self.curve, pulls, tolerance=_TOLERANCE)
+
+    def strongest(self, data: Data, most: int) -> list[Grid]:
         """Return the pairs with most to say: half of them at first, the rest by what these leave over."""
         columns = self.free[:_MOST_COLUMNS]
-        chosen = rank_pairs(data, curve, self.coarse, columns)[: -(-most // 2)] if len(columns) > 1 else []
+        chosen = rank_pairs(data, self.curve, self.coarse, columns)[: -(-most // 2)] if len(columns) > 1 else []
         if chosen and len(chosen) < most:
             lines = self.lines([self.grid(pair) for pair in chosen])
-            fit, start = Fit(lines, data, curve, tolerance=_TOLERANCE), np.zeros((lines.size, data.scores.shape[1]))
+            fit, start = self.fit(lines, data), np.zeros((lines.size, data.scores.shape[1]))
             values = fit.solve(_UNTRIED, np.ones(lines.blocks), start)
             left = data._replace(scores=data.scores + fit.matrix @ values)
-            chosen += rank_pairs(left, curve, self.coarse, columns, but=chosen)[: most - len(chosen)]
+            chosen += rank_pairs(left, self.curve, self.coarse, columns, but=chosen)[: most - len(chosen)]
         return [self.grid(pair) for pair in chosen]
 
 
@@ -133,7 +164,7 @@ def _fewer(fine: Hats, numbers: Floats, slots: Places, most: int) -> Hats:
 
 
 class _Stage(NamedTuple):
-    """Lines and surfaces as they were fitted, and the loss of each row that judges them."""
+    """Lines and surfaces as they were fitted, and the loss of each row that judges them, with what steps cost."""
 
     lines: Lines
     best: Tried
@@ -143,17 +174,17 @@ class _Stage(NamedTuple):
 class _Trial:
     """Rows to fit surfaces to, and rows to judge them by."""
 
-    def __init__(self, surfaces: _Surfaces, rows: Data, judges: Data, curve: Curve) -> None:
-        self.surfaces, self.rows, self.judges, self.curve = surfaces, rows, judges, curve
+    def __init__(self, surfaces: _Surfaces, rows: Data, judges: Data) -> None:
+        self.surfaces, self.rows, self.judges = surfaces, rows, judges
 
     def path(self, most: int) -> list[_Stage]:
         """Return fits with fewer and fewer surfaces, the weakest dropped each time; the last has none."""
         none = self.fitted([])
-        grids = self.surfaces.strongest(self.rows, self.curve, most)
+        grids = self.surfaces.strongest(self.rows, most)
         if not grids:
             return [none]
         all_of_them = self.fitted(grids)
-        if not _exceeds(none.losses - all_of_them.losses, self.judges.weights, 1.0):
+        if not exceeds(none.losses - all_of_them.losses, self.judges.weights, 1.0):
             return [none]
         stages = [self.refined(all_of_them)]
         while (number := len(stages[-1].lines.grids)) > 1:
@@ -163,7 +194,7 @@ class _Trial:
     def fitted(self, grids: Sequence[Grid], after: _Stage | None = None) -> _Stage:
         """Return lines and surfaces with the penalties that suit the rows that judge."""
         lines = self.surfaces.lines(grids)
-        fit, judge = (Fit(lines, rows, self.curve, tolerance=_TOLERANCE) for rows in (self.rows, self.judges))
+        fit, judge = (self.surfaces.fit(lines, rows) for rows in (self.rows, self.judges))
         start = np.zeros((lines.size, self.rows.scores.shape[1]))
         if after is None:
             best = best_penalty(fit, judge, np.ones(lines.blocks), start, _PENALTIES)
@@ -176,7 +207,7 @@ class _Trial:
         for _ in range(_ROUNDS if grids else 0):
             near = best_penalty(fit, judge, _strengths(lines, near.values, self.rows), near.values, (near.penalty,))
             best = min(best, near, key=lambda one: one.loss)
-        return _Stage(lines, best, judge.each(best.values))
+        return _Stage(lines, best, judge.each(best.values) + judge.cost(best.values))
 
     def refined(self, stage: _Stage) -> _Stage:
         """Return the strongest surfaces with finer knots, if the rows that judge are better off."""
@@ -231,13 +262,6 @@ def _fewest(paths: Sequence[list[_Stage]], trials: Sequence[_Trial]) -> list[_St
         tried.append((chosen, np.concatenate([stage.losses for stage in chosen])))
     _, least = min(tried, key=lambda one: float(weights @ one[1]))
     none, without = tried[0]
-    if not _exceeds(without - least, weights, 2.0):
+    if not exceeds(without - least, weights, 2.0):
         return none
-    return next(chosen for chosen, losses in tried[1:] if not _exceeds(losses - least, weights, 0.5))
-
-
-def _exceeds(differences: Floats, weights: Floats, errors: float) -> bool:
-    """Whether the mean of differences is above 0 by so many of its standard errors."""
-    weights = weights / weights.sum()
-    mean = float(weights @ differences)
-    return mean > errors * float(np.sqrt(np.sum(weights**2 * (differences - mean) ** 2)))
+    return next(chosen for chosen, losses in tried[1:] if not exceeds(losses - least, weights, 0.5))

@@ -1,8 +1,8 @@
 """Lines and surfaces fitted to what a model's scores leave over, by penalised Newton steps.
 
 *Pulls* make steps between knots smaller: of columns that shall be monotone where a step goes the wrong way, and of all
-where the model is trained for short explanations, each step as often as a training row's region holds it. They act on
-the whole shape, the network's part included.
+lines and surfaces where the model is trained for short explanations, each step as often as a training row's region
+holds it. They act on the whole shape, the network's part included.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def best_penalty(fit: Fit, judge: Fit, strength: Floats, start: Floats, penaltie
 
 
 class Lines:
-    """Lines of columns, then surfaces; and what is below the lines: the networks' shapes at their knots.
+    """Lines of columns, then surfaces; and what is below them: what the model says at their knots so far.
 
     The lines are of all columns of the table, or of those named.
     """
@@ -123,33 +123,57 @@ class Lines:
 
 
 class Pulls:
-    """Steps between knots, or between categories in the order of their values, and how strongly each is pulled."""
+    """Steps between knots, or between categories in the order of their values, and how strongly each is pulled.
+
+    A step of a surface along one of its columns is held by a region as far as the row lies beside it along the other.
+    """
 
     def __init__(self, lines: Lines, data: Data, wishes: Wishes) -> None:
         self.lines, self.wishes = lines, wishes
         self.is_active = bool(wishes.weight or wishes.monotone)
-        places, often, signs = [], [], []
-        for k, one in enumerate(lines.hats):
-            segments = np.arange(max(len(one.knots) - 1, 0))
-            places.append(segments + lines.starts[k])
-            often.append(_held(one.knots, data.numbers[:, k], data.slots[:, k] < 0, wishes.radii[k]))
-            signs.append(np.full(len(segments), wishes.monotone.get(k, 0)))
-        self.first = np.concatenate(places).astype(np.int64)
-        self.often, self.signs = np.concatenate(often), np.concatenate(signs)
         self.small = _SMALL * max(float(data.scores.std()), 1e-12)
+        self.groups: list[tuple[Places, float]] = []  # places of categories, and how often a row is beside them
+        columns = range(len(lines.hats)) if lines.columns is None else lines.columns
+        steps = []
+        for k, one, start in zip(columns, lines.hats, lines.starts, strict=False):
+            first = start + np.arange(max(len(one.knots) - 1, 0))
+            often = _held(one.knots, data.numbers[:, k], data.slots[:, k] < 0, wishes.radii[k])
+            steps.append((first, first + 1, often, np.full(len(first), wishes.monotone.get(k, 0))))
+            if k in wishes.blocks:
+                self.groups.append((start + wishes.blocks[k], 1.0))
+        some = data.take(np.unique(np.linspace(0, len(data.targets) - 1, _CENTERS).astype(np.int64)))
+        for grid, start in zip(lines.grids, lines.starts[len(lines.hats) :], strict=False):
+            places = start + np.arange(grid.size).reshape([axis.size for axis in grid.axes])
+            steps.append(self._along(grid.columns, grid.axes, places, some))
+            steps.append(self._along(grid.columns[::-1], grid.axes[::-1], places.T, some))
+        self.low, self.high, self.often, self.signs = (np.concatenate(part) for part in zip(*steps, strict=True))
+
+    def _along(
+        self, columns: tuple[int, int], axes: tuple[Hats, Hats], places: Places, data: Data
+    ) -> tuple[Places, Places, Floats, Floats]:
+        """Return a surface's steps from knot to knot of the first of its columns, and keep its groups of categories."""
+        (k, other), (one, beside) = columns, axes
+        near = design([beside], data.numbers, data.slots, [other])
+        inside = _inside(one.knots, data.numbers[:, k], self.wishes.radii[k]) * (data.slots[:, k] < 0)[:, None]
+        often = (near.T @ inside).T.ravel() / len(data.targets)
+        if k in self.wishes.blocks:
+            categories = places[len(one.knots) :][: len(self.wishes.blocks[k])]
+            self.groups += list(zip(categories.T, np.ravel(near.mean(axis=0)).tolist(), strict=True))
+        knots = places[: len(one.knots)]
+        return knots[:-1].ravel(), knots[1:].ravel(), often, np.zeros(len(often))
 
     def steps(self, values: Floats, output: int) -> tuple[Places, Places, Floats, Floats]:
         """Return the ends of every step, how often a row's region holds it, and the sign that it must have, or 0."""
         total = values[:, output] + self.lines.below[:, output]
-        ends = [(self.first, self.first + 1)]
-        often, signs = [self.often], [self.signs]
-        for k, block in self.wishes.blocks.items():
-            ordered = (self.lines.starts[k] + block)[np.argsort(total[self.lines.starts[k] + block], kind="stable")]
-            ends.append((ordered[:-1], ordered[1:]))
-            often.append(np.ones(len(block) - 1))
-            signs.append(np.zeros(len(block) - 1))
-        low, high = (np.concatenate(side) for side in zip(*ends, strict=True))
-        return low, high, np.concatenate(often), np.concatenate(signs)
+        low, high, often = [self.low], [self.high], [self.often]
+        for places, share in self.groups:
+            ordered = places[np.argsort(total[places], kind="stable")]
+            low.append(ordered[:-1])
+            high.append(ordered[1:])
+            often.append(np.full(len(places) - 1, share))
+        all_often = np.concatenate(often)
+        signs = np.concatenate([self.signs, np.zeros(len(all_often) - len(self.signs))])
+        return np.concatenate(low), np.concatenate(high), all_often, signs
 
     def cost(self, values: Floats) -> float:
         """Return what steps of the whole shapes cost a row, as `explanation_weight` counts it."""
@@ -163,7 +187,8 @@ class Pulls:
 
     def wrong(self, values: Floats) -> float:
         """Return what steps in the wrong direction cost a row."""
-        step = np.diff(values + self.lines.below, axis=0)[self.first] * self.signs[:, None]
+        total = values + self.lines.below
+        step = (total[self.high] - total[self.low]) * self.signs[:, None]
         return 0.5 * _STIFF * float(np.sum(np.minimum(step, 0) ** 2))
 
     def quadratic(self, values: Floats, output: int) -> tuple[scipy.sparse.csr_matrix, Floats]:
@@ -183,9 +208,13 @@ def _held(knots: Floats, numbers: Floats, ordinary: NDArray[np.bool_], radius: f
     if len(knots) < 2:
         return np.zeros(0)
     some = np.quantile(numbers[ordinary], np.linspace(0, 1, _CENTERS), method="inverted_cdf")
-    low = np.clip(some[:, None] - radius, knots[:-1], knots[1:])
-    high = np.clip(some[:, None] + radius, knots[:-1], knots[1:])
-    return np.asarray(((high - low) / np.diff(knots)).mean(axis=0) * ordinary.mean())
+    return np.asarray(_inside(knots, some, radius).mean(axis=0) * ordinary.mean())
+
+
+def _inside(knots: Floats, numbers: Floats, radius: float) -> Floats:
+    """Return which share of each segment between knots lies within a radius of each number (numbers, segments)."""
+    low, high = (np.clip(numbers[:, None] + way * radius, knots[:-1], knots[1:]) for way in (-1, 1))
+    return np.asarray((high - low) / np.diff(knots))
 
 
 class Fit:
@@ -203,20 +232,19 @@ class Fit:
 
     def loss(self, values: Floats) -> float:
         """Return the mean loss of the rows, with what the steps cost."""
-        return float(self.each(values) @ self.data.weights / self.data.weights.sum()) + self._cost(values)
+        return float(self.each(values) @ self.data.weights / self.data.weights.sum()) + self.cost(values)
 
     def is_better(self, values: Floats, others: Floats) -> bool:
         """Whether some values have a smaller loss than others, by more than chance would do on so few rows."""
-        gain, weights = self.each(others) - self.each(values), self.data.weights / self.data.weights.sum()
-        mean = float(weights @ gain)
-        error = float(np.sqrt(np.sum(weights**2 * (gain - mean) ** 2)))
-        return mean + self._cost(others) - self._cost(values) > 2 * error
+        gain = self.each(others) - self.each(values) + self.cost(others) - self.cost(values)
+        return exceeds(gain, self.data.weights, 2.0)
 
     def each(self, values: Floats) -> Floats:
         """Return the loss of each row."""
         return self.curve(self.data.scores + self.matrix @ values, self.data.targets)[0]
 
-    def _cost(self, values: Floats) -> float:
+    def cost(self, values: Floats) -> float:
+        """Return what the steps cost a row, as `explanation_weight` counts it."""
         return 0.0 if self.pulls is None else self.pulls.cost(values)
 
     def deviations(self, values: Floats) -> Floats:
@@ -269,3 +297,10 @@ class Fit:
                 return moved, bool(np.abs(self.matrix @ (share * move)).max() < 0.01 * self.spread)
             share /= 2
         return values, True
+
+
+def exceeds(differences: Floats, weights: Floats, errors: float) -> bool:
+    """Whether the mean of differences is above 0 by so many of its standard errors."""
+    weights = weights / weights.sum()
+    mean = float(weights @ differences)
+    return mean > errors * float(np.sqrt(np.sum(weights**2 * (differences - mean) ** 2)))

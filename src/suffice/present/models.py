@@ -73,6 +73,7 @@ def model_document(compiled: Compiled) -> Json:
 def training_document(estimator: Any, model: AdditiveModel, *, rows: int, target: str) -> Json:
     """Return how a fitted NAM was trained; its loss is a `training_loss` where no rows were held back."""
     loss = "validation_loss" if estimator.has_validation_ else "training_loss"
+    is_calibrated = getattr(estimator, "calibrated", False)  # if only by leaving scores as they are
     return {
         "rows": rows,
         "columns": list(model.names),
@@ -80,6 +81,7 @@ def training_document(estimator: Any, model: AdditiveModel, *, rows: int, target
         "target": target,
         "task": model.task,
         "classes": [class_document(name) for name in model.classes],
+        "calibration": {"slope": estimator.scale_, "shift": estimator.center_.tolist()} if is_calibrated else None,
         "epochs": int(estimator.n_iter_),
         "seconds": estimator.fit_seconds_,
         loss: estimator.validation_curve_[estimator.history_.best_epoch],

@@ -181,6 +181,7 @@ def show_training(console: Console, document: Json, model: AdditiveModel) -> Non
         "uses": "" if document["features"] == document["columns"] else ", ".join(document["features"]),
         "target": f"{document['target']} ({model.task})",
         "classes": ", ".join(str(name) for name in model.classes),
+        "calibrated": _calibration(document["calibration"]),
         "trained": f"{document['epochs']} epochs in {document['seconds']:.1f} s",
         **_scores(document),
         **_trade_off(document["trade_off"]),
@@ -190,6 +191,15 @@ def show_training(console: Console, document: Json, model: AdditiveModel) -> Non
     for doubt in document["doubts"]:
         put(console, Text.assemble(("Doubt:", "bold yellow"), f" {visible(doubt)}"))
     _show_facts(console, facts)
+
+
+def _calibration(found: Json | None) -> str:
+    """Return what was done to the scores so that probabilities agree with what happens."""
+    if found is None:
+        return ""
+    if found["slope"] == 1 and not any(found["shift"]):
+        return "not at all: no line of the scores brings probabilities closer to what happens"
+    return f"scores times {found['slope']:.4g}, plus {', '.join(f'{shift:.4g}' for shift in found['shift'])}"
 
 
 def _scores(document: Json) -> dict[str, str]:
