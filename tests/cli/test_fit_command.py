@@ -263,6 +263,28 @@ def test_domains_are_shown_learned_and_written(people):
 
 
 @needs_nam
+@pytest.mark.parametrize(("rows", "options"), [(400, ("--pairs", 4)), (2400, ()), (2400, ("--feature-budget", 2))])
+def test_of_noise_a_model_is_no_better_than_a_guess_on_rows_held_back(folder, rows, options):
+    random = np.random.default_rng(2)
+    table = np.column_stack([random.normal(size=(rows, 4)), random.integers(0, 2, rows)])
+    np.savetxt("noise.csv", table, fmt="%.6g", delimiter=",", header="a,b,c,d,y", comments="")
+    shown = document("fit", "noise.csv", "--target", "y", "-o", "noise.st", "--epochs", 4, "--hidden", 8, *options)
+    error = 0.5 / np.sqrt(0.15 * rows)
+    assert {one["name"]: one["model"] for one in shown["scores"]}["accuracy"] < 0.5 + 3 * error
+
+
+@needs_nam
+def test_rows_held_back_with_what_no_other_row_has_are_not_scored(folder):
+    random = np.random.default_rng(0)
+    lines = [
+        f"{a:.3f},{f'only{k}' if k % 3 == 0 else 'often'},{int(a > 0)}" for k, a in enumerate(random.normal(size=90))
+    ]
+    (folder / "rare.csv").write_text("\n".join(["a,name,y", *lines, ""]))
+    shown = document("fit", "rare.csv", "--target", "y", "-o", "rare.st", "--epochs", 3, "--hidden", 8)
+    assert [one["name"] for one in shown["scores"]] == ["AUC", "accuracy"]
+
+
+@needs_nam
 def test_fit_and_evaluate_say_how_good_the_model_is(people):
     shown = document(*FIT, "--target", "y")
     assert [one["name"] for one in shown["scores"]] == ["AUC", "accuracy"]

@@ -240,6 +240,33 @@ def test_sizes_told_with_a_weight_are_those_of_rows_held_back():
     assert choice.scoring == "r2"
 
 
+@pytest.mark.parametrize(
+    ("target", "options", "words"),
+    [
+        (np.arange(50.0), {}, "X has 60 rows and y has 50"),
+        (None, {}, "X has 60 rows and y has 0"),
+        (np.arange(60.0), {"n_splits": 0}, "n_splits must be a whole number from 1 up, got 0"),
+        (np.arange(60.0), {"give_up": math.nan}, "give_up must be a finite number, got nan"),
+        (np.arange(60.0), {"give_up": "little"}, "give_up must be a finite number, got 'little'"),
+        (np.arange(60.0), {"scoring": "best"}, "scoring: 'best' is not a valid scoring value"),
+    ],
+)
+def test_no_weight_is_chosen_by_what_cannot_be_read(target, options, words):
+    estimator = NAMRegressor(**QUICK, explanation_radius=0.5)
+    with pytest.raises(DataError, match=words):
+        choose_explanation_weight(estimator, np.arange(120.0).reshape(60, 2), target, **options)
+
+
+def test_rows_held_back_with_what_no_other_row_has_choose_no_weight():
+    random = np.random.default_rng(0)
+    table = pandas.DataFrame({"x": random.normal(size=60), "name": ["often"] * 50 + [f"only {k}" for k in range(10)]})
+    estimator = NAMRegressor(**QUICK, explanation_radius=0.5)
+    choice = choose_explanation_weight(estimator, table, table["x"], weights=(0.1,), n_splits=2, explained=3)
+    assert all(math.isfinite(one.score) for one in choice.tried)
+    with pytest.raises(DataError, match="every row held back has a category that no other has"):
+        choose_explanation_weight(estimator, table.assign(name=[f"only {k}" for k in range(60)]), table["x"])
+
+
 def test_progress_is_shown_only_if_asked_for(capsys):
     X = np.arange(30.0).reshape(-1, 1)
     NAMClassifier(**QUICK).fit(X, [0, 1] * 15)

@@ -23,19 +23,29 @@ class Compared(NamedTuple):
 def held_back_scores(estimator: Any, frame: Any, training: TrainingData) -> list[Compared]:
     """Return scores on the rows that training held back to decide when to stop; none if it held back none.
 
-    They are no part of what the networks learned from, but chose among their epochs, which flatters a little.
+    Corrections, pairs and the choice of columns look at all rows in the end. So the scores are those of a model that is
+    fitted anew, in the same way, to the other rows alone. Rows with what no other row has are left out: there is no
+    value for it.
     """
     held = estimator.validation_rows_
     if not len(held):
         return []
+    from sklearn.base import clone
+
+    from suffice.nam.tuning import known_rows
+
     kept = np.setdiff1d(np.arange(len(frame)), held)
     target = np.asarray(training.target, dtype=None if training.is_classification else float)
     if training.is_classification and len(set(target[kept].tolist())) < 2:
         return []
+    model = clone(estimator).set_params(verbose=False).fit(frame.iloc[kept], target[kept])
+    held = known_rows(model, frame, held)
+    if not len(held):
+        return []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a rival that does not converge, or meets a new category
         rival = _linear(training).fit(frame.iloc[kept], target[kept])
-        own, other = (_scores(one, frame.iloc[held], target[held], training) for one in (estimator, rival))
+        own, other = (_scores(one, frame.iloc[held], target[held], training) for one in (model, rival))
     return [Compared(a.name, a.model, b.model, a.guess) for a, b in zip(own, other, strict=True)]
 
 

@@ -15,6 +15,8 @@ from suffice.answers.answer import Status
 from suffice.answers.frames import draw, to_frame
 from suffice.errors import DataError, RowError
 from suffice.explainer import Explainer
+from suffice.nam.hats import Places
+from suffice.nam.wanted import is_whole
 from suffice.question.claims import SAME, AtLeast, AtMost
 
 
@@ -91,8 +93,18 @@ def choose_explanation_weight(
     """
     if getattr(estimator, "explanation_radius", None) is None:
         raise DataError("a weight can be chosen only for an explanation_radius, in standard deviations; set it first")
+    if y is None or len(y) != len(X):
+        raise DataError(f"X has {len(X)} rows and y has {0 if y is None else len(y)}; give a target for each row")
+    if not is_whole(n_splits, 1):
+        raise DataError(f"n_splits must be a whole number from 1 up, got {n_splits!r}")
+    if not isinstance(give_up, (int, float)) or not np.isfinite(give_up):
+        raise DataError(f"give_up must be a finite number, got {give_up!r}")
     is_classifier = hasattr(estimator, "predict_proba")
     scoring = scoring or ("r2" if not is_classifier else "roc_auc" if len(np.unique(y)) == 2 else "accuracy")
+    try:
+        score = get_scorer(scoring)
+    except ValueError as error:
+        raise DataError(f"scoring: {error}") from None
     splitter = StratifiedShuffleSplit if is_classifier else ShuffleSplit
     try:
         splits = list(splitter(n_splits, test_size=0.25, random_state=random_state).split(np.zeros(len(y)), y))
@@ -103,9 +115,12 @@ def choose_explanation_weight(
         scores, widths, sizes = [], [], list[int]()
         for train, test in splits:
             model = clone(estimator).set_params(explanation_weight=weight).fit(_rows(X, train), _rows(y, train))
-            scores.append(get_scorer(scoring)(model, _rows(X, test), _rows(y, test)))
+            known = known_rows(model, X, test)
+            if not len(known):
+                raise DataError("every row held back has a category that no other has; no weight can be chosen by them")
+            scores.append(score(model, _rows(X, known), _rows(y, known)))
             widths.append(model.explanation_width_)
-            sizes += _sizes(model, _rows(X, test), explained)
+            sizes += _sizes(model, _rows(X, known), explained)
         return TriedWeight(weight, *(float(np.mean(each)) if each else np.nan for each in (scores, widths, sizes)))
 
     tried = [measure(0.0)]
@@ -133,6 +148,16 @@ def _sizes(model: Any, table: Any, most: int) -> list[int]:
 
 def _side(score: Any, middle: float) -> AtLeast | AtMost:
     return AtLeast(middle) if score >= middle else AtMost(middle)
+
+
+def known_rows(model: Any, table: Any, rows: Places) -> Places:
+    """Return those of some rows that a model has values for: all but those with what it never met in training."""
+    try:
+        model.predict(_rows(table, rows))
+    except DataError:
+        halves = np.array_split(rows, 2) if len(rows) > 1 else []
+        return np.concatenate([rows[:0], *(known_rows(model, table, half) for half in halves)])
+    return rows
 
 
 def _rows(table: Any, chosen: Any) -> Any:
