@@ -522,3 +522,16 @@ def test_what_has_a_bound_is_not_said_to_have_none():
             continue
         with pytest.raises(CardError, match=told):
             Explainer(model).card(rows)
+
+
+def test_falls_of_smooth_shapes_end_where_they_turn():
+    # sin turns at π/2 and 3π/2; silu(x) + x²/4 where its slope is 0, which mpmath finds.
+    model = AdditiveModel([Smooth("sine")], task="regression", features=features(Domain.interval(0, 6)))
+    (fall,) = Explainer(model).monotone("x0", "up").falls
+    assert abs(float(fall.start) - mpmath.pi / 2) < 1e-15
+    assert abs(float(fall.end) - 3 * mpmath.pi / 2) < 1e-15
+    shape = Smooth("silu") + PiecewisePolynomial([], [[0, 0, "0.25"]])
+    model = AdditiveModel([shape], task="regression", features=features(Domain.interval(-3, 2)))
+    (fall,) = Explainer(model).monotone("x0", "up").falls
+    turn = mpmath.findroot(mpmath.diffun(lambda x: x / (1 + mpmath.exp(-x)) + x * x / 4), -0.5)
+    assert abs(float(fall.end) - turn) < 1e-15

@@ -15,7 +15,7 @@ from enum import Enum
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from flint import fmpq_poly
+from flint import arb, fmpq_poly
 
 from suffice.numbers.enclosure import of_ball, working
 from suffice.numbers.exact import ONE, ZERO, Rational
@@ -202,7 +202,8 @@ def _of_cell(
         return [Leg(start, end, known)]
     if cell.kind in (Kind.VALLEY, Kind.HILL) and cell.place is not None:
         before, after = (Way.FALLS, Way.RISES) if cell.kind is Kind.VALLEY else (Way.RISES, Way.FALLS)
-        first, last = max(start, min(cell.place[0], end)), min(end, max(cell.place[1], start))
+        place = _closer(function, *cell.place)
+        first, last = max(start, min(place[0], end)), min(end, max(place[1], start))
         parts = [Leg(start, first, before), Leg(last, end, after)]
         # What a turn hides, the strictly monotone leg on both of its sides shows.
         turn = Leg(first, last, Way.TURNS)
@@ -224,3 +225,18 @@ def _of_cell(
             Monotone.read(half, function.chains.jet(left, right), bits)
         found += _of_cell(function, half, left, right, depth + 1, budget)
     return found
+
+
+def _closer(function: Enclosed, low: Rational, high: Rational) -> tuple[Rational, Rational]:
+    """Return two numbers closer together between which a slope is 0, if it is so anywhere between those given.
+
+    Newton's step from the middle leads there, with some bend between them.
+    """
+    with working(_BITS + GUARD_BITS):
+        while (high - low) * 2**_BITS > 1:
+            jet = function.chains.jet(low, high)
+            zero = of_ball(arb((low + high) / 2) - jet.middle[1] / (2 * jet.cell[2]))
+            if zero is None or not 0 <= 2 * (min(high, zero.high) - max(low, zero.low)) <= high - low:
+                break
+            low, high = max(low, zero.low), min(high, zero.high)
+    return low, high
