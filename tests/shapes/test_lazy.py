@@ -1,5 +1,7 @@
 """Networks with more pieces than the budget: over a region they are what they are on the whole line."""
 
+import copy
+import pickle
 from fractions import Fraction
 from itertools import product
 
@@ -262,3 +264,15 @@ def test_what_cannot_be_asked_is_refused_in_one_sentence():
     assert to_fraction(lazy.score(row)) == to_fraction(both()[0].score(row))
     ranges = both(Domain.interval(0, 1))[1].inflate(row, "1/20", unit="raw")
     assert ranges.certificate().document["result"]["is_widest"] is False  # ends are looked for by halving
+
+
+def test_an_explainer_of_a_network_past_the_budget_can_be_copied_and_sent_elsewhere():
+    weights = [np.arange(1, 7).reshape(6, 1) / 3, np.array([[1.0, -2.0, 1.5, -1.0, 2.0, -1.0]])]
+    model = AdditiveModel(
+        [ReluNetwork(weights, [-np.arange(6.0), [0.5]]), Steps([0], [-1, 1])],
+        features=[Feature("x", Domain.interval(0, 9)), "y"],
+    )
+    explainer = Explainer(model, max_pieces=2)
+    why = explainer.explain([4, 1], 1, unit="raw")
+    for other in (pickle.loads(pickle.dumps(explainer)), copy.deepcopy(explainer)):
+        assert str(other.explain([4, 1], 1, unit="raw")) == str(why)

@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flint import fmpq
 
@@ -61,6 +61,9 @@ class Region:
         default_factory=OrderedDict, repr=False
     )
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Region, (self.shape, self.center, self.scale, self.budget)  # what was compiled can be compiled again
 
     def over(self, low: Rational | None, high: Rational | None) -> tuple[Stretch, ...]:
         """Return the pieces over an interval (None: without end), cut into as many parts as the budget needs.
