@@ -118,6 +118,21 @@ def test_a_table_without_two_columns_to_pair_gets_no_pairs(pairs):
         assert NAMRegressor(**QUICK, pairs=pairs).fit(table[names].assign(months=[-9.0, 1.0] * 30), score).pairs_ == ()
 
 
+@pytest.mark.parametrize("pairs", ["auto", 2])
+def test_monotone_columns_alone_get_no_pairs(pairs):
+    table, score, _ = mixed(60)
+    nam = NAMRegressor(**QUICK | {"special_codes": None}, pairs=pairs, monotone={"a": 1, "b": -1})
+    assert nam.fit(table[["a", "b"]], score).pairs_ == ()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_rows_without_weight_judge_no_pairs():
+    table, score, _ = mixed(60)
+    weights = np.zeros(60)
+    weights[[3, 50]] = 1  # no row of three of the five parts counts
+    assert len(NAMRegressor(**QUICK, pairs=1).fit(table, score, weights).predict(table)) == 60
+
+
 @pytest.mark.parametrize(
     ("pairs", "words"),
     [

@@ -56,7 +56,10 @@ def add_pairs(
         The columns that may be in a pair.
     """
     surfaces = _Surfaces(data, corrections, free)
-    trials = [_Trial(surfaces, data.take(a), data.take(b), curve) for a, b in _folds(len(data.targets), held)]
+    folds = [fold for fold in _folds(len(data.targets), held) if all(data.weights[rows].any() for rows in fold)]
+    trials = [_Trial(surfaces, data.take(a), data.take(b), curve) for a, b in folds]
+    if len(surfaces.free) < 2 or not trials:
+        return corrections
     if isinstance(wanted, Sequence):
         grids = [surfaces.grid(pair) for pair in wanted]
         stages = [trial.refined(trial.fitted(grids)) for trial in trials[:1]]
