@@ -125,14 +125,6 @@ def test_monotone_columns_alone_get_no_pairs(pairs):
     assert nam.fit(table[["a", "b"]], score).pairs_ == ()
 
 
-@pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_rows_without_weight_judge_no_pairs():
-    table, score, _ = mixed(60)
-    weights = np.zeros(60)
-    weights[[3, 50]] = 1  # no row of three of the five parts counts
-    assert len(NAMRegressor(**QUICK, pairs=1).fit(table, score, weights).predict(table)) == 60
-
-
 @pytest.mark.parametrize(
     ("pairs", "words"),
     [

@@ -138,7 +138,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         """
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        vars(self).pop("explanation_width_", None)  # the last to be set: until then, nothing is fitted
+        self.__dict__.pop("explanation_width_", None)  # the last to be set: until then, nothing is fitted
         self._check_parameters()
         columns = self._read_table(X, is_new=True)
         target = self._read_target(y)
