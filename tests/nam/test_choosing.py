@@ -102,3 +102,11 @@ def test_a_bad_budget_is_refused(budget):
 def test_more_named_columns_than_the_budget_allows_are_refused():
     with pytest.raises(DataError, match="pairs names 3 columns and feature_budget allows 2"):
         fitted("regression", 2, pairs=[("noise", "gaps"), ("gaps", "bump")])
+
+
+@pytest.mark.parametrize("rows", [1, 40])
+def test_of_columns_that_do_not_vary_one_is_kept(rows):
+    table = pandas.DataFrame({"a": 1.0, "b": 2.0}, index=range(rows))
+    nam = NAMRegressor(**QUICK | {"special_codes": None}, feature_budget=1).fit(table, np.arange(float(rows)))
+    assert nam.features_ == ("a",)
+    assert len(set(nam.predict(table))) == 1

@@ -14,6 +14,7 @@ pandas = pytest.importorskip("pandas", reason="tables come from pandas")
 
 from sklearn.base import clone  # noqa: E402
 from sklearn.datasets import load_breast_cancer, load_iris  # noqa: E402
+from sklearn.exceptions import NotFittedError  # noqa: E402
 from sklearn.model_selection import GridSearchCV, ShuffleSplit, train_test_split  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
@@ -326,6 +327,10 @@ BAD = [
     ),
     (lambda t, y: NAMClassifier(**QUICK).fit(t, y, sample_weight=np.zeros(len(t))), "at least one"),
     (lambda t, y: NAMClassifier(**QUICK).fit(t.assign(age=pandas.Timestamp("2020")), y), "'age' has type datetime64"),
+    (lambda t, y: NAMClassifier(**QUICK).fit(pandas.concat([t, t], axis=1), y), "two columns named 'age'"),
+    (lambda t, y: NAMClassifier(**QUICK).fit(t, np.linspace(0, 1, len(t))), "Unknown label type"),
+    (lambda t, y: NAMClassifier(**QUICK).fit(t, np.stack([y, y], axis=1)), "y should be a 1d array"),
+    (lambda t, y: NAMRegressor(**QUICK).fit(t, np.ones((len(t), 2))), "y should be a 1d array"),
 ]
 
 
@@ -371,6 +376,47 @@ def test_what_does_not_vary_cannot_matter():
     assert [why.drops[name] for name in table.columns[1:]] == [0, 0, 0, 0]
     exact = [float(Explainer(nam).score(table.iloc[k])) for k in range(5)]
     assert np.abs(nam.decision_function(table.iloc[:5]) - exact).max() < 1e-9
+
+
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e-3, 1e200])
+def test_columns_and_targets_of_any_size_are_learned(size):
+    x = np.linspace(-1, 1, 60)
+    nam = NAMRegressor((8,), max_epochs=40, learning_rate=0.02, random_state=0)
+    nam.fit(pandas.DataFrame({"x": size * x}), size * x)
+    predicted = nam.predict(pandas.DataFrame({"x": size * x})) / size
+    assert np.abs(predicted - x).max() < 0.3
+    exact = Explainer(nam.to_additive()).score({"x": float(size * x[7])})
+    assert float(exact) / size == pytest.approx(predicted[7], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"monotone": {"y": 1}}, "monotone names the column 'y'"),
+        ({"monotone": 5, "pairs": [("x", "z")], "feature_budget": 1}, "monotone must map names of columns"),
+        ({"pairs": [("x", "y")]}, "pairs names the column 'y'"),
+    ],
+)
+def test_a_wish_that_cannot_be_is_refused_before_the_training(options, words, monkeypatch):
+    monkeypatch.setattr("suffice.nam.base.train", None)
+    table = pandas.DataFrame({"x": np.arange(60.0), "z": np.arange(60.0)})
+    with pytest.raises(DataError, match=words):
+        NAMRegressor(**QUICK, **options).fit(table, np.arange(60.0))
+
+
+def test_what_was_not_fitted_to_the_end_is_not_fitted(monkeypatch):
+    table, y = pandas.DataFrame({"x": np.arange(60.0)}), np.arange(60.0)
+    nam = NAMRegressor(**QUICK).fit(table, y)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("suffice.nam.base.train", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        nam.fit(table, -y)
+    for use in (lambda: nam.predict(table), nam.to_additive):
+        with pytest.raises(NotFittedError):
+            use()
 
 
 def test_a_declared_code_without_training_rows_has_no_value():

@@ -120,6 +120,13 @@ def test_a_table_without_two_columns_to_pair_gets_no_pairs(pairs):
     assert monotone.fit(table[["a", "b"]], score).pairs_ == ()
 
 
+@pytest.mark.parametrize("pairs", ["auto", 2])
+def test_monotone_columns_alone_get_no_pairs(pairs):
+    table, score, _ = mixed(60)
+    nam = NAMRegressor(**QUICK | {"special_codes": None}, pairs=pairs, monotone={"a": 1, "b": -1})
+    assert nam.fit(table[["a", "b"]], score).pairs_ == ()
+
+
 @pytest.mark.parametrize(
     ("pairs", "words"),
     [

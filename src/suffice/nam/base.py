@@ -143,6 +143,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         """
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        self.__dict__.pop("explanation_width_", None)  # the last to be set: until then, nothing is fitted
         check_parameters(self)
         columns = self._read_table(X, is_new=True)
         target = self._read_target(y)
@@ -159,6 +160,8 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         target = self._scale_target(target, weights)
         self.table_columns_ = learn_columns(self._names, columns, weights, self.special_codes, read_orders(X))
         self._use(np.ones(len(columns), dtype=bool))
+        read_directions(self.monotone, self.columns_, len(getattr(self, "classes_", ())))  # now, not after the training
+        read_pairs(self.pairs, self.columns_, self.monotone or {})
         try:
             random = check_random_state(self.random_state)
         except ValueError as error:
@@ -188,9 +191,9 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         self.fit_seconds_ = self.history_.seconds
         self.validation_curve_ = tuple(self.history_.validation_loss)
         self.n_iter_ = len(self.validation_curve_)
+        self._calibrate(X, target, counts)
         shapes = Corrected(self.network_, self.corrections_)
         self.explanation_width_ = float("nan") if reach is None else float(reach(shapes).detach())
-        self._calibrate(X, target, counts)
         return self
 
     def _use(self, is_used: NDArray[np.bool_]) -> None:
@@ -264,6 +267,9 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         """Return the columns of a table, after scikit-learn's checks of its form."""
         if not hasattr(X, "iloc"):
             X = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)  # noqa: N806
+        elif not X.columns.is_unique:
+            name = X.columns[X.columns.duplicated()][0]
+            raise DataError(f"the table has two columns named {name!r}; rename one of them")
         validate_data(self, X, skip_check_array=True, reset=is_new)
         columns = read_table(X)
         if not columns or not len(columns[0]):
@@ -365,6 +371,9 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
             )
             row.append(np.array([value], dtype=object if isinstance(column, Categorical) else np.float64))
         return row
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "explanation_width_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

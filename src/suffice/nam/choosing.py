@@ -72,7 +72,7 @@ def choose_columns(
                 best = other
         if best is before:
             break
-    return tuple(sorted(best.columns))
+    return tuple(sorted(best.columns)) or (0,)  # a model has a column, be it one that says nothing
 
 
 class _Search:
@@ -90,7 +90,9 @@ class _Search:
             for k, one in enumerate(self.hats)
         ]
         rows = len(data.targets)
-        folds = list(KFold(min(_FOLDS, rows), shuffle=True, random_state=0).split(np.arange(rows)))
+        folds = [(np.zeros(1, np.int64),) * 2]  # of one row
+        if rows > 1:
+            folds = list(KFold(min(_FOLDS, rows), shuffle=True, random_state=0).split(np.arange(rows)))
         self.folds = folds if rows <= _FEW_ROWS else folds[:1]
 
     def fitted(self, columns: tuple[int, ...], start: _Set | None = None) -> _Set:

@@ -239,15 +239,25 @@ def _learn_numeric(name: str, cells: Cells, weights: NDArray[np.float64], codes:
     if not ordinary.any():  # nothing but missing cells and codes
         return Numeric(name, 0.0, 1.0, present, bool(absent.any()), True, unseen)
     values, share = numbers[ordinary], weights[ordinary]
-    with np.errstate(over="ignore", invalid="ignore"):
-        center = float(np.average(values, weights=share))
-        scale = float(np.sqrt(np.average((values - center) ** 2, weights=share)))
+    center, scale = mean_and_deviation(values, share)
     if not np.isfinite([center, scale]).all():
         raise DataError(f"column {name!r} holds numbers too large to standardise; rescale it first")
     # A constant column, up to the rounding of its mean, has no scale of its own.
     is_flat = bool(scale <= 10 * np.finfo(np.float64).eps * max(abs(center), float(np.abs(values).max())))
     observed = _observed(values)
     return Numeric(name, center, 1.0 if is_flat else scale, present, bool(absent.any()), is_flat, unseen, observed)
+
+
+def mean_and_deviation(values: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the mean and the standard deviation of values, not finite if they are too large.
+
+    Squares are taken of numbers near 1, the values times a power of two, so that those of small values do not vanish.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        center = np.average(values, weights=weights)
+        size = np.frexp(np.abs(values - center).max())[1]
+        deviation = np.sqrt(np.average(np.ldexp(values - center, -size) ** 2, weights=weights))
+        return float(center), float(np.ldexp(deviation, size))
 
 
 def _observed(numbers: NDArray[np.float64]) -> Observed:

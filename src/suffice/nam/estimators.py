@@ -18,6 +18,7 @@ from suffice.errors import DataError
 from suffice.model.domain import is_missing
 from suffice.nam.base import BaseNAM
 from suffice.nam.calibrating import calibrate
+from suffice.nam.columns import mean_and_deviation
 from suffice.nam.curves import logistic_curve, softmax_curve, squared_curve
 from suffice.nam.solving import Curve
 from suffice.nam.training import Loss
@@ -163,12 +164,15 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
         self.class_weight, self.calibrated = class_weight, calibrated
 
     def _read_target(self, y: Any) -> NDArray[Any]:
-        y = column_or_1d(y, warn=True)
+        y = _one_column(y)
         if any(is_missing(cell) for cell in y.tolist()):
             raise DataError("Input y contains NaN; drop the rows without a target")
         if y.dtype.kind == "f" and np.isinf(y).any():
             raise DataError("Input y contains infinity; a class is text or a finite number")
-        check_classification_targets(y)
+        try:
+            check_classification_targets(y)
+        except ValueError as error:
+            raise DataError(str(error)) from None
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise DataError(f"the target y has one class only ({self.classes_[0]}); a classifier needs two or more")
@@ -260,7 +264,7 @@ class NAMRegressor(RegressorMixin, BaseNAM):  # type: ignore[misc]
     """
 
     def _read_target(self, y: Any) -> NDArray[Any]:
-        values = column_or_1d(y, warn=True)
+        values = _one_column(y)
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError):
@@ -271,9 +275,7 @@ class NAMRegressor(RegressorMixin, BaseNAM):  # type: ignore[misc]
         return np.asarray(values)
 
     def _scale_target(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[Any]:
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.center_ = float(np.average(target, weights=weights))
-            spread = float(np.sqrt(np.average((target - self.center_) ** 2, weights=weights)))
+        self.center_, spread = mean_and_deviation(target, weights)
         if not np.isfinite([self.center_, spread]).all():
             raise DataError("the target y holds numbers too large to standardise; rescale it first")
         self.scale_ = spread if spread > 0 else 1.0
@@ -289,3 +291,10 @@ class NAMRegressor(RegressorMixin, BaseNAM):  # type: ignore[misc]
         """Return the prediction for each row."""
         check_is_fitted(self)
         return self._score(self._read_table(X, is_new=False))[:, 0]
+
+
+def _one_column(y: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(column_or_1d(y, warn=True))
+    except ValueError as error:
+        raise DataError(f"target: {error}") from None

@@ -68,9 +68,10 @@ def add_pairs(
         The columns that may be in a pair.
     """
     surfaces = _Surfaces(data, curve, own, corrections, wishes, free)
-    if not surfaces.columns:  # all are monotone
+    folds = [fold for fold in _folds(len(data.targets), held) if all(data.weights[rows].any() for rows in fold)]
+    if len(surfaces.free) < 2 or not folds:
         return corrections
-    trials = [_Trial(surfaces, data.take(a), data.take(b)) for a, b in _folds(len(data.targets), held)]
+    trials = [_Trial(surfaces, data.take(a), data.take(b)) for a, b in folds]
     if isinstance(wanted, Sequence):
         grids = [surfaces.grid(pair) for pair in wanted]
         stages = [trial.refined(trial.fitted(grids)) for trial in trials[:1]]
