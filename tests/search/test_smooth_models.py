@@ -473,13 +473,10 @@ def test_a_model_is_written_and_read(tmp_path):
 
 def test_what_cannot_be_asked_yet_is_refused():
     explainer = Explainer(AdditiveModel([Smooth("tanh")], 1))
-    for ask in (
-        lambda: explainer.monotone("x0", 1),
-        lambda: explainer.explain([1], radius=1, unit="raw", arithmetic="float32"),
-    ):
-        with pytest.raises(ModelError) as error:
-            ask()
-        assert "smooth shapes" in sentence(error)
+    assert explainer.monotone("x0", 1)
+    with pytest.raises(ModelError) as error:
+        explainer.explain([1], radius=1, unit="raw", arithmetic="float32")
+    assert "smooth shapes" in sentence(error)
 
 
 def test_a_domain_needs_ends_or_the_question_a_radius():

@@ -83,11 +83,10 @@ def stretches(function: Function, domain: Domain, radius: Rational | None) -> li
         first, last = min([known[0], *ends]) - width, max([known[-1], *ends]) + width
         low, high, cuts = span_low, span_high, set(corners)
         if low is None:
-            straight_to = corners[0] if high is None else min(corners[0], high)
-            low = straight_to if goes_straight[-1] else first - width * 2**LEVELS
+            low = min([corners[0], *ends]) if goes_straight[-1] else first - width * 2**LEVELS
             cuts |= {first, *(first - width * 2**k for k in range(LEVELS))}
         if high is None:
-            high = max(corners[-1], low) if goes_straight[1] else last + width * 2**LEVELS
+            high = max([corners[-1], low]) if goes_straight[1] else last + width * 2**LEVELS
             cuts |= {last, *(last + width * 2**k for k in range(LEVELS))}
         for start, end in pairwise(sorted({low, high, *(one for one in cuts if low < one < high)})):
             beyond = max(ZERO, first - start, end - last) / width
