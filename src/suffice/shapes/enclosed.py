@@ -119,7 +119,7 @@ class Enclosed(Function):
         find = self.monotone.lowest_integer if is_integers else self.monotone.lowpoint
         found = find(low, high, bits)
         if found is None or not self.monotone.has_values(low, high, bits):
-            self._has_none(f"numbers from {brief(low)} to {brief(high)}")
+            self._has_none(f"some numbers from {brief(low)} to {brief(high)}")
         return found
 
     def _beyond(self, low: Rational | None, high: Rational | None, bits: int, is_integers: bool) -> Lowpoint:
@@ -163,8 +163,8 @@ class Enclosed(Function):
 
     def _has_none(self, where: str) -> NoReturn:
         raise ModelError(
-            f"the shape of {self.feature!r} has no value at {where}; give the feature a domain where it has one, such "
-            "as Domain.interval(low, high)"
+            f"the shape of {self.feature!r} has no value at {where}, or one too large to write down; give the feature "
+            "a domain where it has values, such as Domain.interval(low, high)"
         )
 
     def _refuse(self) -> NoReturn:
