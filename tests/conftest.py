@@ -1,3 +1,4 @@
+import subprocess
 import sys
 from pathlib import Path
 
@@ -29,3 +30,19 @@ def _close_figures():
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         pyplot.close("all")
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The processes of our own that a test starts."""
+    from suffice import processes
+
+    made = []
+
+    class Noted(subprocess.Popen):
+        def __init__(self, *given, **named):
+            super().__init__(*given, **named)
+            made.append(self)
+
+    monkeypatch.setattr(processes.subprocess, "Popen", Noted)
+    return made

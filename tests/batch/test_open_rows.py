@@ -35,20 +35,6 @@ def _processes_at_once(monkeypatch):
     monkeypatch.setattr(open_rows, "WORTH_SECONDS", -1.0)
 
 
-@pytest.fixture
-def started(monkeypatch):
-    """The processes that are started."""
-    made = []
-
-    class Noted(subprocess.Popen):
-        def __init__(self, *given, **named):
-            super().__init__(*given, **named)
-            made.append(self)
-
-    monkeypatch.setattr(processes.subprocess, "Popen", Noted)
-    return made
-
-
 def tied():
     """Return an explainer, and rows of which many tie, are refused, or hold what is no number."""
     step = Steps(["1/3", 1, 2], [0, 1, 2, 4])

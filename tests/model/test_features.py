@@ -85,20 +85,6 @@ def _processes_at_once(monkeypatch):
     monkeypatch.setattr(features, "WORTH_SECONDS", -1.0)
 
 
-@pytest.fixture
-def started(monkeypatch):
-    """The processes that are started."""
-    made = []
-
-    class Noted(subprocess.Popen):
-        def __init__(self, *given, **named):
-            super().__init__(*given, **named)
-            made.append(self)
-
-    monkeypatch.setattr(processes.subprocess, "Popen", Noted)
-    return made
-
-
 def exactly(functions):
     """All that there is of functions, to be compared bit by bit."""
     return [
