@@ -111,8 +111,9 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
     def _curve(self) -> Curve:
         raise NotImplementedError
 
-    def _calibrate(self, X: Any, target: NDArray[Any], counts: NDArray[np.float64]) -> None:  # noqa: N803
-        pass
+    def _calibrate(self, X: Any, target: NDArray[Any], counts: NDArray[np.float64]) -> float:  # noqa: N803
+        """Calibrate the scores where that is asked for; return what they are multiplied by."""
+        return 1.0
 
     def to_additive(self, domains: Mapping[str, Domain] | Literal["model"] | None = None) -> AdditiveModel:
         """Return the exact additive model that the fitted networks are.
@@ -191,9 +192,9 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         self.fit_seconds_ = self.history_.seconds
         self.validation_curve_ = tuple(self.history_.validation_loss)
         self.n_iter_ = len(self.validation_curve_)
-        self._calibrate(X, target, counts)
         shapes = Corrected(self.network_, self.corrections_)
-        self.explanation_width_ = float("nan") if reach is None else float(reach(shapes).detach())
+        width = float("nan") if reach is None else float(reach(shapes).detach())
+        self.explanation_width_ = width * self._calibrate(X, target, counts)
         return self
 
     def _use(self, is_used: NDArray[np.bool_]) -> None:

@@ -182,12 +182,12 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
         self.scale_, self.center_ = 1.0, np.zeros(self._loss()[0])
         return target
 
-    def _calibrate(self, X: Any, target: NDArray[Any], counts: NDArray[np.float64]) -> None:  # noqa: N803
+    def _calibrate(self, X: Any, target: NDArray[Any], counts: NDArray[np.float64]) -> float:  # noqa: N803
         found = calibrate(self, X, target, counts, self._curve()) if self.calibrated else None
         self.is_calibrated_ = found is not None
         if found is not None:
             self.scale_, self.center_ = found
-            self.explanation_width_ *= self.scale_
+        return self.scale_
 
     def _row_weights(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.class_weight is None:
