@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import suffice
+from suffice.batch.arrow import ArrowExplainer
 
 arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 PAGE = Path(__file__).parent.parent.parent / "docs" / "batch.md"
@@ -56,7 +57,7 @@ def test_polars_gives_the_same(model):
 
 def test_the_schema_of_results_has_the_columns_that_are_carried_over(model):
     table, _ = model
-    explain = suffice.batch.arrow.ArrowExplainer("model.safetensors", 0.5, carry=["customer"])
+    explain = ArrowExplainer("model.safetensors", 0.5, carry=["customer"])
     assert explain.schema_of(table.schema) == explain(table).schema
     with pytest.raises(suffice.DataError, match="no column 'customer' to carry over"):
         explain.schema_of(table.select(["a"]).schema)
@@ -83,8 +84,6 @@ def test_spark_gives_the_same(model, monkeypatch):
 def test_the_function_can_be_sent_and_compiles_where_it_arrives(model):
     import pickle
 
-    from suffice.batch.arrow import ArrowExplainer
-
     table, expected = model
     explain = pickle.loads(pickle.dumps(ArrowExplainer("model.safetensors", 0.5, unit="std", carry=["customer"])))
     assert explain._question is None
@@ -95,8 +94,6 @@ def test_the_function_can_be_sent_and_compiles_where_it_arrives(model):
 def test_models_of_other_packages_can_be_sent_too(tmp_path):
     import json
     import pickle
-
-    from suffice.batch.arrow import ArrowExplainer
 
     terms = [{"term_features": [name], "scores": [0.5, -1.0, 0.125, 2.0, 0.0]} for name in ("months", "age")]
     features = [{"name": name, "type": "continuous", "cuts": [[6.0, 12.5]]} for name in ("months", "age")]
@@ -114,8 +111,6 @@ def test_models_of_other_packages_can_be_sent_too(tmp_path):
 @pytest.mark.slow
 def test_questions_that_differ_in_one_radius_of_many_are_not_taken_for_each_other(tmp_path):
     import pickle
-
-    from suffice.batch.arrow import ArrowExplainer
 
     shape = suffice.PiecewiseLinear([0], [0], 1, 1)
     suffice.AdditiveModel([shape] * 1010, 0.5).save(tmp_path / "model.safetensors")
