@@ -198,7 +198,7 @@ def _calibration(found: Json | None) -> str:
     if found is None:
         return ""
     if found["slope"] == 1 and not any(found["shift"]):
-        return "not at all: no line of the scores brings probabilities closer to what happens"
+        return "not at all: nothing shows that a line of the scores would bring probabilities closer to what happens"
     return f"scores times {found['slope']:.4g}, plus {', '.join(f'{shift:.4g}' for shift in found['shift'])}"
 
 
