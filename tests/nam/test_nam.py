@@ -276,6 +276,20 @@ def test_progress_is_shown_only_if_asked_for(capsys):
     assert "fitting" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("rows", "is_taught_by_all"), [(200, True), (2200, False)])
+def test_networks_of_small_tables_are_taught_by_all_rows_in_the_end(rows, is_taught_by_all):
+    random = np.random.default_rng(0)
+    table, target = random.normal(size=(rows, 2)), random.random(rows) < 0.5
+    options = {"hidden_layers": (4,), "max_epochs": 1, "corrections": False, "random_state": 0}
+    nam = NAMRegressor(**options).fit(table, target.astype(float))
+    changed = target.astype(float)
+    one, other = np.flatnonzero(np.isin(np.arange(rows), nam.validation_rows_) & target)[0], nam.validation_rows_
+    kept = np.flatnonzero(np.isin(np.arange(rows), other) & ~target)[0]
+    changed[[one, kept]] = changed[[kept, one]]  # two rows that are held back change places: mean and spread do not
+    again = NAMRegressor(**options).fit(table, changed)
+    assert (nam.predict(table) != again.predict(table)).any() == is_taught_by_all
+
+
 def test_history_is_kept():
     nam = NAMClassifier(**QUICK).fit(np.arange(60.0).reshape(-1, 1), [0, 1] * 30)
     assert len(nam.validation_curve_) == nam.n_iter_ == 3

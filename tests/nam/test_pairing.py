@@ -69,6 +69,11 @@ def test_pairs_that_say_something_are_found_and_explained():
     assert len(why.model.pairs) == 1
 
 
+def test_pairs_of_wide_columns_stay_where_explanations_shall_be_short():
+    _, nam = fitted("regression", "auto", explanation_radius=0.5, explanation_weight=0.003)
+    assert ("a", "b") in nam.pairs_
+
+
 def test_noise_gets_no_pairs():
     random = np.random.default_rng(0)
     for rows in (300, 2400):

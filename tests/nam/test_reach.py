@@ -25,7 +25,8 @@ class Given:
         return numbers[None, :, :, None]
 
 
-def reach(frame, radius):
+def measure_of(frame, radius):
+    """Return what measures widths, shapes that are known, and the columns."""
     columns = learn_columns(list(frame), read_table(frame), np.ones(len(frame)), None, read_orders(frame))
     numbers, slots, first = [], [], 0
     for column, cells in zip(columns, read_table(frame), strict=True):
@@ -34,8 +35,12 @@ def reach(frame, radius):
         slots.append(np.where(places < 0, -1, places + first))
         first += column.slots
     rows = [torch.from_numpy(np.stack(part, axis=1)) for part in (numbers, slots)]
-    found = Reach(columns, rows[0].float(), rows[1], radius, torch.Generator().manual_seed(0))(Given(first))
-    return float(found), columns
+    return Reach(columns, rows[0].float(), rows[1], radius, torch.Generator().manual_seed(0)), Given(first), columns
+
+
+def reach(frame, radius):
+    measure, shapes, columns = measure_of(frame, radius)
+    return float(measure.width(shapes)), columns
 
 
 def test_numbers_move_by_the_whole_radius():
@@ -72,6 +77,22 @@ def test_missing_cells_and_codes_stay():
     sizes = pandas.DataFrame({"size": [None, "a"] * (ROWS // 2)})
     found, _ = reach(sizes, 0.1)
     assert found == 0  # "a" can become no other category
+
+
+def test_categories_are_measured_over_all_rows():
+    """From "a" on, ranks reach 0 to 1, 0 to 4 and 1 to 4 in the squares of their places; "c" is rare."""
+    sizes = np.array(["a", "b", "c"])[np.r_[np.zeros(250, int), np.ones(149, int), 2]]
+    ordered = pandas.DataFrame({"size": pandas.Categorical(sizes, ["a", "b", "c"], ordered=True)})
+    _, (column,) = reach(ordered, 0.0)
+    expected = (250 * 1 + 149 * 4 + 1 * 3) / 400
+    assert reach(ordered, 1.1 / column.deviation)[0] == pytest.approx(expected, rel=1e-6)
+
+
+def test_epochs_are_compared_on_the_same_rows():
+    frame = pandas.DataFrame({"x": np.random.default_rng(0).exponential(size=ROWS), "y": ["a", "b"] * (ROWS // 2)})
+    measure, shapes, _ = measure_of(frame, 0.5)
+    assert float(measure.judged_cost(shapes)) == float(measure.judged_cost(shapes))
+    assert float(measure.cost(shapes)) != float(measure.cost(shapes))  # drawn anew for each step of the training
 
 
 def test_corrections_are_not_pulled_where_nothing_can_move():

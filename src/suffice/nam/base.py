@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import compress
@@ -34,7 +35,7 @@ from suffice.nam.pairing import add_pairs
 from suffice.nam.parameters import check_parameters
 from suffice.nam.progress import Progress
 from suffice.nam.reach import Reach, reach_of
-from suffice.nam.solving import Curve, Data, Wishes
+from suffice.nam.solving import FEW_JUDGES, Curve, Data, Wishes
 from suffice.nam.training import Loss, Options, Rows, train
 from suffice.nam.wanted import is_flat, read_directions, read_pairs
 from suffice.numbers.exact import nearest_float, rational
@@ -177,14 +178,18 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
             numbers.float(), slots, torch.from_numpy(target), torch.from_numpy(weights / weights.mean()).float()
         )
         training, validation = self._split(rows, target, random)
-        self.network_ = self._new_network(training, outputs, generator)
         reach = None
         if self.explanation_radius is not None:
             reach = Reach(self.columns_, training.numbers, training.slots, self.explanation_radius, generator)
+        options = self._options(training)
+        untrained = self._new_network(training, outputs, generator)
+        self.network_ = copy.deepcopy(untrained)
         with Progress(self.max_epochs, is_shown=self.verbose) as report:
-            self.history_ = train(
-                self.network_, training, validation, loss, self._options(training), generator, reach, report
-            )
+            self.history_ = train(self.network_, training, validation, loss, options, generator, reach, report)
+        if validation is not None and len(validation) < FEW_JUDGES:  # of so few rows, none is left out in the end
+            self.network_, epochs = untrained, self.history_.best_epoch + 1
+            again = train(self.network_, rows, None, loss, options, generator, reach, epochs=epochs)
+            self.history_.seconds += again.seconds
         self.corrections_ = self._correct(numbers.numpy(), slots.numpy(), target, weights / weights.mean())
         grids = () if self.corrections_ is None else self.corrections_.grids
         self.pairs_ = tuple((self.columns_[i].name, self.columns_[j].name) for i, j in (one.columns for one in grids))
@@ -193,7 +198,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         self.validation_curve_ = tuple(self.history_.validation_loss)
         self.n_iter_ = len(self.validation_curve_)
         shapes = Corrected(self.network_, self.corrections_)
-        width = float("nan") if reach is None else float(reach(shapes).detach())
+        width = float("nan") if reach is None else float(reach.width(shapes).detach())
         self.explanation_width_ = width * self._calibrate(X, target, counts)
         return self
 

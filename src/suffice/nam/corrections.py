@@ -14,12 +14,11 @@ import numpy as np
 from sklearn.isotonic import isotonic_regression
 
 from suffice.nam.hats import Floats, Grid, Hats, Places, design, place_knots
-from suffice.nam.solving import Curve, Data, Fit, Lines, Pulls, Wishes, best_penalty
+from suffice.nam.solving import FEW_JUDGES, Curve, Data, Fit, Lines, Pulls, Wishes, best_penalty
 
 _KNOTS = 128  # of a column, about
 _PENALTIES = (3000.0, 300.0, 30.0, 3.0)
 _UNTRIED = 300.0  # where no rows are held back to choose by
-_FEWEST = 300  # validation rows; by fewer no penalty can be chosen
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def correct(
     lines = Lines(hats, np.concatenate(own))
     pulls = Pulls(lines, data, wishes)
     everything, start = Fit(lines, data, curve, pulls), np.zeros_like(lines.below)
-    if len(held) < _FEWEST:
+    if len(held) < FEW_JUDGES:
         if not wishes.monotone:
             return None
         return _finished(lines, everything.solve(_UNTRIED, np.ones(len(hats)), start), data, wishes)

@@ -20,7 +20,7 @@ from suffice.nam.corrections import Corrections
 from suffice.nam.hats import Floats, Grid, Hats, Places, place_knots
 from suffice.nam.purifying import deviations, purified
 from suffice.nam.ranking import Two, rank_pairs
-from suffice.nam.solving import Curve, Data, Fit, Lines, Pulls, Tried, Wishes, best_penalty, exceeds
+from suffice.nam.solving import FEW_JUDGES, Curve, Data, Fit, Lines, Pulls, Tried, Wishes, best_penalty, exceeds
 
 _KNOTS = 16  # of a column in a surface, about
 _FINE = 64  # in the strongest surfaces, where that helps
@@ -28,7 +28,6 @@ _FINEST = 2  # so many of them
 _WORTH = 1e-3  # share of the loss that finer knots must save
 _PENALTIES = (3000.0, 300.0, 30.0, 3.0)
 _UNTRIED = 300.0
-_FEWEST = 300  # validation rows; with fewer all rows judge in turn
 _FOLDS = 5
 _MOST_COLUMNS = 120  # that are ranked in pairs: those whose shapes vary most
 _TOLERANCE = 1e-2
@@ -98,7 +97,7 @@ def add_pairs(
 def _folds(rows: int, held: Places) -> Iterator[tuple[Places, Places]]:
     """Return rows to fit to and rows that judge: the validation rows, or where they are few all rows in turn."""
     everything = np.arange(rows)
-    if len(held) >= _FEWEST or rows < 2 * _FOLDS:
+    if len(held) >= FEW_JUDGES or rows < 2 * _FOLDS:
         yield np.setdiff1d(everything, held), held if len(held) else everything
         return
     yield from KFold(_FOLDS, shuffle=True, random_state=0).split(everything)
@@ -253,7 +252,8 @@ def _fewest(paths: Sequence[list[_Stage]], trials: Sequence[_Trial]) -> list[_St
     """Return from each trial the fit with the fewest surfaces that does as well as the best number of them.
 
     As well: no worse than by half the standard error of the difference, on rows that judge. None where the best number
-    is not better by two standard errors than lines alone.
+    is not better by two standard errors than lines alone; where parts of the table take turns, by three: they are few
+    rows, and share most of those that they were fitted to.
     """
     weights = np.concatenate([trial.judges.weights for trial in trials])
     numbers = sorted({len(stage.lines.grids) for path in paths for stage in path})
@@ -263,6 +263,6 @@ def _fewest(paths: Sequence[list[_Stage]], trials: Sequence[_Trial]) -> list[_St
         tried.append((chosen, np.concatenate([stage.losses for stage in chosen])))
     _, least = min(tried, key=lambda one: float(weights @ one[1]))
     none, without = tried[0]
-    if not exceeds(without - least, weights, 2.0):
+    if not exceeds(without - least, weights, 2.0 if len(trials) == 1 else 3.0):
         return none
     return next(chosen for chosen, losses in tried[1:] if not exceeds(losses - least, weights, 0.5))

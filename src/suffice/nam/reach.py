@@ -1,8 +1,8 @@
 """How far shapes can move within a radius of the training rows: what makes explanations long, as a penalty.
 
-A feature can be left free if its drop is small. The penalty is the sum over features of the mean width of the shape
-over the region around a training row: largest minus smallest value, over evenly spaced offsets of the whole radius
-rather than random ones.
+A feature can be left free if its drop is small. The penalty is what the mean widths of the shapes cost (`widths`), over
+the region around a training row: largest minus smallest value, over evenly spaced offsets of the whole radius rather
+than random ones; of categories, over all rows at once.
 
 Regions are those of the exact model with the domains that it learns: they end where a domain ends, whole numbers stay
 whole, ordered categories move by rank, other categories become any other, and special codes and missing cells stay.
@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from suffice.nam.columns import Categorical, Column, Numeric
+from suffice.nam.widths import cost_of
 from suffice.numbers.exact import nearest_float
 
 
@@ -33,10 +34,11 @@ class Shapes(Protocol):
 
 
 _CENTERS, _OFFSETS = 32, 9
+_JUDGES = 512  # rows at which shapes are measured once they are trained, or between epochs
 
 
 class Reach:
-    """Measures a network on freshly drawn training rows at every call.
+    """Measures shapes around training rows.
 
     Parameters
     ----------
@@ -46,6 +48,8 @@ class Reach:
         Encoded training rows.
     radius : float
         In standard deviations.
+    generator : torch.Generator
+        Draws the rows that `cost` looks at.
     """
 
     def __init__(
@@ -55,31 +59,64 @@ class Reach:
         self.offsets = torch.stack([_offsets(column, radius) for column in columns])
         ends = [_ends(column) for column in columns]
         self.low, self.high = (torch.tensor(side)[:, None, None] for side in zip(*ends, strict=True))
-        self.groups, first = list[tuple[int, int, Tensor]](), 0  # column, its first slot, which category becomes which
-        for k, column in enumerate(columns):
-            if isinstance(column, Categorical) and column.categories:
-                self.groups.append((k, first, _neighbours(column, radius)))
-            first += column.slots
+        self.judges = torch.linspace(0, len(numbers) - 1, min(_JUDGES, len(numbers))).long()
+        self.choices = _Choices(columns, slots, radius)
 
-    def __call__(self, network: Shapes) -> Tensor:
-        """Return the sum over features of the mean width, averaged over members and summed over outputs."""
+    def cost(self, network: Shapes) -> Tensor:
+        """Return what the widths of a network cost, on freshly drawn training rows."""
         rows = torch.randint(len(self.numbers), (_CENTERS,), generator=self.generator)
+        return cost_of(self._widths(network, rows))
+
+    def judged_cost(self, network: Shapes) -> Tensor:
+        """Return what the widths of a network cost, always on the same rows."""
+        return cost_of(self._widths(network, self.judges))
+
+    def width(self, network: Shapes) -> Tensor:
+        """Return the sum over features of the mean width, always on the same rows."""
+        return self._widths(network, self.judges).sum()
+
+    def _widths(self, network: Shapes, rows: Tensor) -> Tensor:
+        """Return each feature's mean width (features,), averaged over members and summed over outputs."""
         centers, slots = self.numbers[rows].T, self.slots[rows].T  # (features, centers)
         points = (centers[:, :, None] + self.offsets[:, None]).clamp(self.low, self.high).flatten(1)
-        values = network.shapes(points).unflatten(
-            2, (_CENTERS, _OFFSETS)
-        )  # members, features, centers, offsets, outputs
+        # members, features, centers, offsets, outputs
+        values = network.shapes(points).unflatten(2, (len(rows), _OFFSETS))
         widths = (values.amax(3) - values.amin(3)) * (slots < 0)[None, :, :, None]
-        total = widths.mean(2).sum((1, 2)).mean()
-        for k, first, neighbours in self.groups:
-            places = slots[k] - first
-            near = neighbours[places[places < len(neighbours)]][
-                :, :, None
-            ]  # centers that have a category, categories, 1
-            table = network.table[:, None, first : first + len(neighbours)]  # members, 1, categories, outputs
-            high, low = (table.masked_fill(~near, end) for end in (-torch.inf, torch.inf))
-            total = total + (high.amax(2) - low.amin(2)).sum((1, 2)).mean() / _CENTERS
-        return total
+        return widths.mean((0, 2)).sum(1) + self.choices.widths(network.table)
+
+
+class _Choices:
+    """Which categories those of a column may become, and how many rows have them.
+
+    A column without an order has one set of categories, all of them; one with an order has a set for each.
+    """
+
+    def __init__(self, columns: Sequence[Column], slots: Tensor, radius: float) -> None:
+        sets, shares, self.owners = list[Tensor](), list[Tensor](), list[int]()
+        counts, first = torch.bincount(slots.flatten().clamp(min=-1) + 1)[1:], 0
+        self.features = len(columns)
+        for k, column in enumerate(columns):
+            if isinstance(column, Categorical) and column.categories:
+                places = first + torch.arange(len(column.categories))
+                rows = counts[places[places < len(counts)]]
+                own, share = _neighbours(column, radius, rows / len(slots))
+                sets += [places[each] for each in own]
+                shares.append(share)
+                self.owners += [k] * len(share)
+            first += column.slots
+        # Shorter sets are filled up with their own first category.
+        most = max(map(len, sets), default=0)
+        self.places = torch.stack([torch.cat([s, s[:1].expand(most - len(s))]) for s in sets]) if sets else None
+        self.shares = torch.cat(shares) if sets else torch.zeros(0)
+
+    def widths(self, table: Tensor) -> Tensor:
+        """Return the mean width of each feature's categories (features,), from the table of slots."""
+        found = table.new_zeros(self.features)
+        if self.places is None:
+            return found
+        values = table[:, self.places]  # members, sets, categories, outputs
+        widths = (values.amax(2) - values.amin(2)).mean(0).sum(1) * self.shares
+        return found.index_add(0, torch.tensor(self.owners), widths)
 
 
 def reach_of(column: Column, radius: float) -> float:
@@ -106,8 +143,10 @@ def _ends(column: Column) -> tuple[float, float]:
     return (low - column.center) / column.scale, (high - column.center) / column.scale
 
 
-def _neighbours(column: Categorical, radius: float) -> Tensor:
-    """Return which categories each may become (categories, categories)."""
+def _neighbours(column: Categorical, radius: float, shares: Tensor) -> tuple[list[Tensor], Tensor]:
+    """Return sets of categories that may become each other, and the share of rows whose category is in each."""
     ranks = torch.arange(len(column.categories))
-    apart = (ranks[:, None] - ranks).abs()
-    return apart <= (torch.inf if column.deviation is None else radius * column.deviation)
+    if column.deviation is None:
+        return [ranks], shares.sum()[None]
+    apart = (ranks[:, None] - ranks).abs() <= radius * column.deviation
+    return [ranks[near] for near in apart], torch.nn.functional.pad(shares, (0, len(ranks) - len(shares)))

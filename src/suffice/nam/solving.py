@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, cg
 
 from suffice.nam.hats import Floats, Grid, Hats, Places, design
+from suffice.nam.widths import cost_of, prices_of
 
+FEW_JUDGES = 300  # validation rows; fewer cannot tell how strong a penalty must be, or how many pairs pay
 LEAST, MOST = 1.0, 9000.0  # penalty
 _RIDGE = 0.05  # of the penalty, on values rather than on steps
 _STEPS = 2  # of Newton's method
@@ -132,25 +134,29 @@ class Pulls:
         self.lines, self.wishes = lines, wishes
         self.is_active = bool(wishes.weight or wishes.monotone)
         self.small = _SMALL * max(float(data.scores.std()), 1e-12)
-        self.groups: list[tuple[Places, float]] = []  # places of categories, and how often a row is beside them
+        # places of categories, how often a row is beside them, and their column
+        self.groups: list[tuple[Places, float, int]] = []
         columns = range(len(lines.hats)) if lines.columns is None else lines.columns
         steps = []
         for k, one, start in zip(columns, lines.hats, lines.starts, strict=False):
             first = start + np.arange(max(len(one.knots) - 1, 0))
             often = _held(one.knots, data.numbers[:, k], data.slots[:, k] < 0, wishes.radii[k])
-            steps.append((first, first + 1, often, np.full(len(first), wishes.monotone.get(k, 0))))
+            signs = np.full(len(first), float(wishes.monotone.get(k, 0)))
+            steps.append((first, first + 1, often, signs, np.full(len(first), k)))
             if k in wishes.blocks:
-                self.groups.append((start + wishes.blocks[k], 1.0))
+                self.groups.append((start + wishes.blocks[k], 1.0, k))
         some = data.take(np.unique(np.linspace(0, len(data.targets) - 1, _CENTERS).astype(np.int64)))
         for grid, start in zip(lines.grids, lines.starts[len(lines.hats) :], strict=False):
             places = start + np.arange(grid.size).reshape([axis.size for axis in grid.axes])
             steps.append(self._along(grid.columns, grid.axes, places, some))
             steps.append(self._along(grid.columns[::-1], grid.axes[::-1], places.T, some))
-        self.low, self.high, self.often, self.signs = (np.concatenate(part) for part in zip(*steps, strict=True))
+        self.low, self.high, self.often, self.signs, self.owners = (
+            np.concatenate(part) for part in zip(*steps, strict=True)
+        )
 
     def _along(
         self, columns: tuple[int, int], axes: tuple[Hats, Hats], places: Places, data: Data
-    ) -> tuple[Places, Places, Floats, Floats]:
+    ) -> tuple[Places, Places, Floats, Floats, Places]:
         """Return a surface's steps from knot to knot of the first of its columns, and keep its groups of categories."""
         (k, other), (one, beside) = columns, axes
         near = design([beside], data.numbers, data.slots, [other])
@@ -158,32 +164,39 @@ class Pulls:
         often = (near.T @ inside).T.ravel() / len(data.targets)
         if k in self.wishes.blocks:
             categories = places[len(one.knots) :][: len(self.wishes.blocks[k])]
-            self.groups += list(zip(categories.T, np.ravel(near.mean(axis=0)).tolist(), strict=True))
+            shares = np.ravel(near.mean(axis=0)).tolist()
+            self.groups += [(each, share, k) for each, share in zip(categories.T, shares, strict=True)]
         knots = places[: len(one.knots)]
-        return knots[:-1].ravel(), knots[1:].ravel(), often, np.zeros(len(often))
+        return knots[:-1].ravel(), knots[1:].ravel(), often, np.zeros(len(often)), np.full(len(often), k)
 
-    def steps(self, values: Floats, output: int) -> tuple[Places, Places, Floats, Floats]:
-        """Return the ends of every step, how often a row's region holds it, and the sign that it must have, or 0."""
+    def steps(self, values: Floats, output: int) -> tuple[Places, Places, Floats, Floats, Places]:
+        """Return the ends of every step, how often regions hold it, the sign that it must have or 0, and its column."""
         total = values[:, output] + self.lines.below[:, output]
-        low, high, often = [self.low], [self.high], [self.often]
-        for places, share in self.groups:
-            ordered = places[np.argsort(total[places], kind="stable")]
+        low, high, often, owners = [self.low], [self.high], [self.often], [self.owners]
+        for places, share, column in self.groups:
+            ordered, count = places[np.argsort(total[places], kind="stable")], len(places) - 1
             low.append(ordered[:-1])
             high.append(ordered[1:])
-            often.append(np.full(len(places) - 1, share))
+            often.append(np.full(count, share))
+            owners.append(np.full(count, column))
         all_often = np.concatenate(often)
         signs = np.concatenate([self.signs, np.zeros(len(all_often) - len(self.signs))])
-        return np.concatenate(low), np.concatenate(high), all_often, signs
+        return np.concatenate(low), np.concatenate(high), all_often, signs, np.concatenate(owners)
 
     def cost(self, values: Floats) -> float:
         """Return what steps of the whole shapes cost a row, as `explanation_weight` counts it."""
         if not self.wishes.weight:
             return 0.0
-        total, cost = values + self.lines.below, 0.0
+        return self.wishes.weight * float(cost_of(self.widths(values)))
+
+    def widths(self, values: Floats) -> Floats:
+        """Return how far lines and surfaces move along each column of the table within a row's region, on average."""
+        total, found = values + self.lines.below, np.zeros(len(self.wishes.radii))
         for output in range(values.shape[1]):
-            low, high, often, _ = self.steps(values, output)
-            cost += float(often @ np.abs(total[high, output] - total[low, output]))
-        return self.wishes.weight * cost
+            low, high, often, _, owners = self.steps(values, output)
+            moved = often * np.abs(total[high, output] - total[low, output])
+            found += np.bincount(owners, moved, len(found))
+        return found
 
     def wrong(self, values: Floats) -> float:
         """Return what steps in the wrong direction cost a row."""
@@ -193,9 +206,10 @@ class Pulls:
 
     def quadratic(self, values: Floats, output: int) -> tuple[scipy.sparse.csr_matrix, Floats]:
         """Return the pulls as a matrix, and their gradient at some values, for one row."""
-        low, high, often, signs = self.steps(values, output)
+        low, high, often, signs, owners = self.steps(values, output)
         step = (values + self.lines.below)[high, output] - (values + self.lines.below)[low, output]
-        pull = self.wishes.weight * often / np.maximum(np.abs(step), self.small)
+        price = self.wishes.weight * prices_of(self.widths(values))[owners]
+        pull = price * often / np.maximum(np.abs(step), self.small)
         pull = pull + np.where(signs * step < 0, _STIFF, 0.0)
         count = np.arange(len(low))
         ends = np.concatenate([low, high]), np.repeat([-1.0, 1.0], len(low))

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from suffice.errors import DataError
 from suffice.nam.network import AdditiveNetwork
+from suffice.nam.reach import Reach
 
 Loss = Callable[[Tensor, Tensor], Tensor]  # (rows, outputs) scores and targets to a loss for each row
 
@@ -67,13 +68,15 @@ def train(
     loss: Loss,
     options: Options,
     generator: torch.Generator,
-    reach: Callable[[AdditiveNetwork], Tensor] | None = None,
+    reach: Reach | None = None,
     report: Callable[[int, float], None] | None = None,
+    epochs: int | None = None,
 ) -> History:
     """Train a network in place and return the history.
 
     `reach` measures how far the shapes can move within the explanation radius; it is added to the loss with
-    `options.explanation_weight`, which grows to its full value over the first third of the epochs.
+    `options.explanation_weight`, which grows to its full value over the first third of the epochs. With `epochs`, the
+    training ends after so many of the epochs that it is planned for, and keeps the last.
     """
     began, history = time.perf_counter(), History()
     biases = [p for name, p in network.named_parameters() if "bias" in name or name == "table"]
@@ -99,7 +102,7 @@ def train(
             if options.output_penalty:
                 value = value + options.output_penalty * parts.square().mean()
             if reach is not None and strength:
-                value = value + strength * reach(network)
+                value = value + strength * reach.cost(network)
             optimiser.zero_grad()
             value.backward()
             torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0)
@@ -119,7 +122,10 @@ def train(
                 epoch,
                 {name: value.clone() for name, value in average.items()},
             )
-        elif epoch - history.best_epoch >= options.patience:
+        elif epochs is None and epoch - history.best_epoch >= options.patience:
+            break
+        if epoch + 1 == epochs:
+            best, history.best_epoch, best_state = current, epoch, average
             break
     if not math.isfinite(best):
         raise DataError("training diverged: no epoch has a finite loss; lower learning_rate")
@@ -146,7 +152,7 @@ def _validate(
     average: dict[str, Tensor],
     rows: Rows,
     loss: Loss,
-    reach: Callable[[AdditiveNetwork], Tensor] | None,
+    reach: Reach | None,
     options: Options,
 ) -> float:
     """Return the loss of the averaged weights on the validation rows; of the ensemble's mean score, as it is used."""
@@ -156,7 +162,7 @@ def _validate(
         scores = torch.cat([network(p.numbers, p.slots)[0].mean(1) for p in _chunks(rows)])
         value = float((loss(scores, rows.targets) * rows.weights).sum() / rows.weights.sum())
         if reach is not None and options.explanation_weight:
-            value += options.explanation_weight * float(reach(network))
+            value += options.explanation_weight * float(reach.judged_cost(network))
     network.load_state_dict(current)
     return value if math.isfinite(value) else math.inf
 
