@@ -36,7 +36,7 @@ from suffice.nam.parameters import check_parameters
 from suffice.nam.progress import Progress
 from suffice.nam.reach import Reach, reach_of
 from suffice.nam.solving import FEW_JUDGES, Curve, Data, Wishes
-from suffice.nam.training import Loss, Options, Rows, train
+from suffice.nam.training import DivergenceError, Loss, Options, Rows, train
 from suffice.nam.wanted import is_flat, read_directions, read_pairs
 from suffice.numbers.exact import nearest_float, rational
 
@@ -182,14 +182,12 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         if self.explanation_radius is not None:
             reach = Reach(self.columns_, training.numbers, training.slots, self.explanation_radius, generator)
         options = self._options(training)
-        untrained = self._new_network(training, outputs, generator)
-        self.network_ = copy.deepcopy(untrained)
+        self.network_ = self._new_network(training, outputs, generator)
+        untrained = copy.deepcopy(self.network_.state_dict())
         with Progress(self.max_epochs, is_shown=self.verbose) as report:
             self.history_ = train(self.network_, training, validation, loss, options, generator, reach, report)
         if validation is not None and len(validation) < FEW_JUDGES:  # of so few rows, none is left out in the end
-            self.network_, epochs = untrained, self.history_.best_epoch + 1
-            again = train(self.network_, rows, None, loss, options, generator, reach, epochs=epochs)
-            self.history_.seconds += again.seconds
+            self._train_on_all(rows, untrained, loss, options, generator, reach)
         self.corrections_ = self._correct(numbers.numpy(), slots.numpy(), target, weights / weights.mean())
         grids = () if self.corrections_ is None else self.corrections_.grids
         self.pairs_ = tuple((self.columns_[i].name, self.columns_[j].name) for i, j in (one.columns for one in grids))
@@ -201,6 +199,25 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         width = float("nan") if reach is None else float(reach.width(shapes).detach())
         self.explanation_width_ = width * self._calibrate(X, target, counts)
         return self
+
+    def _train_on_all(
+        self,
+        rows: Rows,
+        untrained: dict[str, torch.Tensor],
+        loss: Loss,
+        options: Options,
+        generator: torch.Generator,
+        reach: Reach | None,
+    ) -> None:
+        """Train again from the same start on all rows, for as many epochs as were best; on divergence keep what is."""
+        trained, epochs = copy.deepcopy(self.network_.state_dict()), self.history_.best_epoch + 1
+        self.network_.load_state_dict(untrained)
+        try:
+            again = train(self.network_, rows, None, loss, options, generator, reach, epochs=epochs)
+        except DivergenceError:
+            self.network_.load_state_dict(trained)
+        else:
+            self.history_.seconds += again.seconds
 
     def _use(self, is_used: NDArray[np.bool_]) -> None:
         """Let the model be of some columns of the table; the others keep a shape of 0."""

@@ -79,19 +79,18 @@ def add_pairs(
         grids = surfaces.strongest(rows, wanted)
         stages = [trial.refined(trial.fitted(grids)) for trial in trials[:1]] if grids else []
     else:
-        stages = _fewest([trial.path(len(surfaces.free)) for trial in trials], trials)
+        paths = [trial.path(len(surfaces.free)) for trial in trials]
+        stages = _fewest(paths, trials)
+        if len(paths) > 1 and not _is_confirmed(surfaces, stages, [path[-1] for path in paths]):
+            return corrections
     if not stages or not stages[0].lines.grids:
         return corrections
-    lines, strength = stages[0].lines, stages[0].best.strength
-    fit = surfaces.fit(lines, data)
-    penalty = float(np.exp(np.mean([np.log(stage.best.penalty) for stage in stages])))
     if len(stages) > 1:  # each part of the rows has chosen pairs of its own; now all choose together
-        lines = surfaces.lines(surfaces.strongest(data, len(lines.grids)))
-        fit = surfaces.fit(lines, data)
-        start = np.zeros((lines.size, data.scores.shape[1]))
-        strength = _strengths(lines, fit.solve(penalty, np.ones(lines.blocks), start), data)
-    start = np.zeros((lines.size, data.scores.shape[1])) if len(stages) > 1 else stages[0].best.values
-    return purified(lines, fit.solve(penalty, strength, start), data, corrections)
+        lines, values = surfaces.chosen(data, len(stages[0].lines.grids), _penalty(stages))
+    else:
+        lines, best = stages[0].lines, stages[0].best
+        values = surfaces.fit(lines, data).solve(best.penalty, best.strength, best.values)
+    return purified(lines, values, data, corrections)
 
 
 def _folds(rows: int, held: Places) -> Iterator[tuple[Places, Places]]:
@@ -149,6 +148,13 @@ class _Surfaces:
             left = data._replace(scores=data.scores + fit.matrix @ values)
             chosen += rank_pairs(left, self.curve, self.coarse, columns, but=chosen)[: most - len(chosen)]
         return [self.grid(pair) for pair in chosen]
+
+    def chosen(self, data: Data, number: int, penalty: float) -> tuple[Lines, Floats]:
+        """Return lines and so many surfaces, chosen and fitted by some rows, with a penalty that is known."""
+        lines = self.lines(self.strongest(data, number) if number else [])
+        fit, start = self.fit(lines, data), np.zeros((lines.size, data.scores.shape[1]))
+        strength = _strengths(lines, fit.solve(penalty, np.ones(lines.blocks), start), data)
+        return lines, fit.solve(penalty, strength, start)
 
 
 def _fewer(fine: Hats, numbers: Floats, slots: Places, most: int) -> Hats:
@@ -248,12 +254,33 @@ def _strengths(lines: Lines, values: Floats, data: Data) -> Floats:
     return strength
 
 
+def _penalty(stages: Sequence[_Stage]) -> float:
+    return float(np.exp(np.mean([np.log(stage.best.penalty) for stage in stages])))
+
+
+def _is_confirmed(surfaces: _Surfaces, stages: Sequence[_Stage], without: Sequence[_Stage]) -> bool:
+    """Whether other parts of the table are better off with surfaces, too, by two standard errors.
+
+    Each part has chosen the penalty and the number that suit itself, and so gains from noise as well. Here both are
+    settled for all parts.
+    """
+    data, gains = surfaces.data, np.zeros(len(surfaces.data.targets))
+    settled = [(len(some[0].lines.grids), _penalty(some)) for some in (without, stages)]
+    for rows, judges in KFold(_FOLDS, shuffle=True, random_state=1).split(gains):
+        losses = []
+        for number, penalty in settled:
+            lines, values = surfaces.chosen(data.take(rows), number, penalty)
+            judge = surfaces.fit(lines, data.take(judges))
+            losses.append(judge.each(values) + judge.cost(values))
+        gains[judges] = losses[0] - losses[1]
+    return exceeds(gains, data.weights, 2.0)
+
+
 def _fewest(paths: Sequence[list[_Stage]], trials: Sequence[_Trial]) -> list[_Stage]:
     """Return from each trial the fit with the fewest surfaces that does as well as the best number of them.
 
     As well: no worse than by half the standard error of the difference, on rows that judge. None where the best number
-    is not better by two standard errors than lines alone; where parts of the table take turns, by three: they are few
-    rows, and share most of those that they were fitted to.
+    is not better by two standard errors than lines alone.
     """
     weights = np.concatenate([trial.judges.weights for trial in trials])
     numbers = sorted({len(stage.lines.grids) for path in paths for stage in path})
@@ -263,6 +290,6 @@ def _fewest(paths: Sequence[list[_Stage]], trials: Sequence[_Trial]) -> list[_St
         tried.append((chosen, np.concatenate([stage.losses for stage in chosen])))
     _, least = min(tried, key=lambda one: float(weights @ one[1]))
     none, without = tried[0]
-    if not exceeds(without - least, weights, 2.0 if len(trials) == 1 else 3.0):
+    if not exceeds(without - least, weights, 2.0):
         return none
     return next(chosen for chosen, losses in tried[1:] if not exceeds(losses - least, weights, 0.5))

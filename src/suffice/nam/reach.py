@@ -16,6 +16,7 @@ from typing import Protocol
 
 import torch
 from torch import Tensor
+from torch.nn.functional import max_pool1d
 
 from suffice.nam.columns import Categorical, Column, Numeric
 from suffice.nam.widths import cost_of
@@ -86,37 +87,34 @@ class Reach:
 
 
 class _Choices:
-    """Which categories those of a column may become, and how many rows have them.
-
-    A column without an order has one set of categories, all of them; one with an order has a set for each.
-    """
+    """Which categories those of a column may become, and how many rows have them."""
 
     def __init__(self, columns: Sequence[Column], slots: Tensor, radius: float) -> None:
-        sets, shares, self.owners = list[Tensor](), list[Tensor](), list[int]()
-        counts, first = torch.bincount(slots.flatten().clamp(min=-1) + 1)[1:], 0
+        counts, first = torch.bincount(slots.flatten() + 1)[1:].double() / len(slots), 0
         self.features = len(columns)
+        # The place of a column and of its categories, the share of rows with each, how many ranks they move (or None).
+        self.groups = list[tuple[int, slice, Tensor, int | None]]()
         for k, column in enumerate(columns):
-            if isinstance(column, Categorical) and column.categories:
-                places = first + torch.arange(len(column.categories))
-                rows = counts[places[places < len(counts)]]
-                own, share = _neighbours(column, radius, rows / len(slots))
-                sets += [places[each] for each in own]
-                shares.append(share)
-                self.owners += [k] * len(share)
+            if isinstance(column, Categorical) and (count := len(column.categories)):
+                own = slice(first, first + count)
+                shares = torch.zeros(count)
+                shares[: len(counts[own])] = counts[own].float()
+                by = None if column.deviation is None else math.floor(min(radius * column.deviation, count - 1))
+                self.groups.append((k, own, shares, by))
             first += column.slots
-        # Shorter sets are filled up with their own first category.
-        most = max(map(len, sets), default=0)
-        self.places = torch.stack([torch.cat([s, s[:1].expand(most - len(s))]) for s in sets]) if sets else None
-        self.shares = torch.cat(shares) if sets else torch.zeros(0)
 
     def widths(self, table: Tensor) -> Tensor:
         """Return the mean width of each feature's categories (features,), from the table of slots."""
-        found = table.new_zeros(self.features)
-        if self.places is None:
-            return found
-        values = table[:, self.places]  # members, sets, categories, outputs
-        widths = (values.amax(2) - values.amin(2)).mean(0).sum(1) * self.shares
-        return found.index_add(0, torch.tensor(self.owners), widths)
+        found = list(table.new_zeros(self.features).unbind())
+        for k, own, shares, by in self.groups:
+            values = table[:, own].transpose(1, 2)  # members, outputs, categories
+            if by is None:
+                width = (values.amax(2) - values.amin(2)) * shares.sum()
+            else:  # largest and smallest of all that are so many ranks away, or fewer
+                high, low = (max_pool1d(way * values, 2 * by + 1, 1, by) for way in (1, -1))
+                width = ((high + low) * shares).sum(2)
+            found[k] = width.mean(0).sum()
+        return torch.stack(found)
 
 
 def reach_of(column: Column, radius: float) -> float:
@@ -141,12 +139,3 @@ def _ends(column: Column) -> tuple[float, float]:
         return -math.inf, math.inf
     low, high = (nearest_float(end) for end in column.observed.ends())
     return (low - column.center) / column.scale, (high - column.center) / column.scale
-
-
-def _neighbours(column: Categorical, radius: float, shares: Tensor) -> tuple[list[Tensor], Tensor]:
-    """Return sets of categories that may become each other, and the share of rows whose category is in each."""
-    ranks = torch.arange(len(column.categories))
-    if column.deviation is None:
-        return [ranks], shares.sum()[None]
-    apart = (ranks[:, None] - ranks).abs() <= radius * column.deviation
-    return [ranks[near] for near in apart], torch.nn.functional.pad(shares, (0, len(ranks) - len(shares)))

@@ -21,6 +21,10 @@ from suffice.nam.reach import Reach
 Loss = Callable[[Tensor, Tensor], Tensor]  # (rows, outputs) scores and targets to a loss for each row
 
 
+class DivergenceError(DataError):
+    """No epoch has a finite loss."""
+
+
 @dataclass(frozen=True)
 class Rows:
     """Encoded rows: numbers and slots (rows, features), targets and weights (rows,)."""
@@ -128,7 +132,7 @@ def train(
             best, history.best_epoch, best_state = current, epoch, average
             break
     if not math.isfinite(best):
-        raise DataError("training diverged: no epoch has a finite loss; lower learning_rate")
+        raise DivergenceError("training diverged: no epoch has a finite loss; lower learning_rate")
     network.load_state_dict(best_state)
     history.seconds = time.perf_counter() - began
     return history
