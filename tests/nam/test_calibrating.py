@@ -9,9 +9,9 @@ pandas = pytest.importorskip("pandas", reason="tables come from pandas")
 from sklearn.metrics import log_loss  # noqa: E402
 
 from suffice import Explainer, load  # noqa: E402
+from suffice.gam.calibrating import _line  # noqa: E402
+from suffice.gam.curves import logistic_curve, softmax_curve  # noqa: E402
 from suffice.nam import NAMClassifier, NAMRegressor  # noqa: E402
-from suffice.nam.calibrating import _line  # noqa: E402
-from suffice.nam.curves import logistic_curve, softmax_curve  # noqa: E402
 
 QUICK = {"hidden_layers": (8,), "max_epochs": 8, "random_state": 0}
 ROWS = 900

@@ -9,8 +9,8 @@ pandas = pytest.importorskip("pandas", reason="tables come from pandas")
 from sklearn.metrics import log_loss, r2_score  # noqa: E402
 
 from suffice import DataError, Explainer  # noqa: E402
+from suffice.gam.curves import logistic_curve, softmax_curve, squared_curve  # noqa: E402
 from suffice.nam import NAMClassifier, NAMRegressor  # noqa: E402
-from suffice.nam.curves import logistic_curve, softmax_curve, squared_curve  # noqa: E402
 
 QUICK = {"hidden_layers": (8,), "max_epochs": 4, "random_state": 0}
 ROWS = 2400

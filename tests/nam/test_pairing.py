@@ -7,9 +7,9 @@ pytest.importorskip("torch", reason="neural additive models are trained by PyTor
 pandas = pytest.importorskip("pandas", reason="tables come from pandas")
 
 from suffice import DataError, Explainer, load  # noqa: E402
+from suffice.gam.hats import Grid, Hats, design  # noqa: E402
+from suffice.gam.purifying import purify  # noqa: E402
 from suffice.nam import NAMClassifier, NAMRegressor  # noqa: E402
-from suffice.nam.hats import Grid, Hats, design  # noqa: E402
-from suffice.nam.purifying import purify  # noqa: E402
 
 QUICK = {"hidden_layers": (8,), "max_epochs": 4, "random_state": 0, "special_codes": {"months": [-9]}}
 ROWS = 2100

@@ -8,8 +8,8 @@ torch = pytest.importorskip(
 )
 pandas = pytest.importorskip("pandas", reason="tables come from pandas")
 
+from suffice.gam.columns import learn_columns, read_orders, read_table  # noqa: E402
 from suffice.nam import NAMClassifier  # noqa: E402
-from suffice.nam.columns import learn_columns, read_orders, read_table  # noqa: E402
 from suffice.nam.reach import Reach  # noqa: E402
 
 ROWS = 400

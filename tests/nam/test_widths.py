@@ -10,9 +10,9 @@ torch = pytest.importorskip(
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from suffice.nam.hats import Grid, Hats  # noqa: E402
-from suffice.nam.solving import Data, Lines, Pulls, Wishes  # noqa: E402
-from suffice.nam.widths import cost_of, prices_of  # noqa: E402
+from suffice.gam.hats import Grid, Hats  # noqa: E402
+from suffice.gam.solving import Data, Lines, Pulls, Wishes  # noqa: E402
+from suffice.gam.widths import cost_of, prices_of  # noqa: E402
 
 some_widths = st.lists(st.floats(0.01, 100), min_size=1, max_size=8).map(np.array)
 

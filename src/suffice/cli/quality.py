@@ -32,7 +32,7 @@ def held_back_scores(estimator: Any, frame: Any, training: TrainingData) -> list
         return []
     from sklearn.base import clone
 
-    from suffice.nam.tuning import known_rows
+    from suffice.gam.tuning import known_rows
 
     kept = np.setdiff1d(np.arange(len(frame)), held)
     target = np.asarray(training.target, dtype=None if training.is_classification else float)

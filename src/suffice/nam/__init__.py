@@ -8,7 +8,7 @@ for _needed in ("torch", "sklearn"):
     except ImportError as error:
         raise ImportError(f"{error}; neural additive models need more packages: pip install 'suffice[nam]'") from None
 
+from suffice.gam.tuning import choose_explanation_weight  # noqa: E402
 from suffice.nam.estimators import NAMClassifier, NAMRegressor  # noqa: E402  (after the check above)
-from suffice.nam.tuning import choose_explanation_weight  # noqa: E402
 
 __all__ = ["NAMClassifier", "NAMRegressor", "choose_explanation_weight"]

@@ -23,22 +23,26 @@ from sklearn.utils.validation import (
 )
 
 from suffice.errors import DataError
+from suffice.gam.choosing import choose_columns, constant_scores
+from suffice.gam.columns import Categorical, Cells, Numeric, learn_columns, read_orders, read_table
+from suffice.gam.hats import hats_of
+from suffice.gam.solving import FEW_JUDGES, Curve, Data, Wishes
+from suffice.gam.terms import Terms
+from suffice.gam.wanted import is_flat, read_directions, read_pairs
 from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
-from suffice.nam.choosing import choose_columns, constant_scores
-from suffice.nam.columns import Categorical, Cells, Numeric, learn_columns, read_orders, read_table
 from suffice.nam.convert import to_additive
 from suffice.nam.corrected import Corrected, corrected_scores, part_of, values_at
-from suffice.nam.corrections import Corrections, correct, hats_of
+from suffice.nam.corrections import correct
 from suffice.nam.network import AdditiveNetwork
 from suffice.nam.pairing import add_pairs
 from suffice.nam.parameters import check_parameters
 from suffice.nam.progress import Progress
 from suffice.nam.reach import Reach, reach_of
-from suffice.nam.solving import FEW_JUDGES, Curve, Data, Wishes
 from suffice.nam.training import DivergenceError, Loss, Options, Rows, train
-from suffice.nam.wanted import is_flat, read_directions, read_pairs
 from suffice.numbers.exact import nearest_float, rational
+
+_KNOTS = 128  # of a column's correction, about
 
 
 class BaseNAM(BaseEstimator):  # type: ignore[misc]
@@ -247,7 +251,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
 
     def _correct(
         self, numbers: NDArray[np.float64], slots: NDArray[np.int64], target: NDArray[Any], weights: NDArray[np.float64]
-    ) -> Corrections | None:
+    ) -> Terms | None:
         """Return corrections of the networks' shapes, where they are asked for and help."""
         places, classes = np.cumsum(self.is_used_) - 1, len(getattr(self, "classes_", ()))
         directions = read_directions(self.monotone, self.table_columns_, classes)
@@ -255,11 +259,11 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
         pairs = read_pairs(self.pairs, self.columns_, self.monotone or {})
         if not (self.corrections or directions or pairs != 0):
             return None
-        hats = hats_of(numbers, slots, [column.slots for column in self.columns_])
+        hats = hats_of(numbers, slots, [column.slots for column in self.columns_], _KNOTS)
         own = values_at(self.network_, hats)
         scores = corrected_scores(self.network_, None, numbers, slots)
         for k in directions:  # their networks are replaced by lines, first of all by lines through the same points
-            line = Corrections(hats[k : k + 1], own[k : k + 1], (True,))
+            line = Terms(hats[k : k + 1], own[k : k + 1], (True,))
             alone = numbers[:, k : k + 1], slots[:, k : k + 1]
             scores += line.scores(*alone) - part_of(self.network_, k, *alone)
         data = Data(numbers, slots, target.astype(np.float64), weights, scores)
@@ -275,7 +279,7 @@ class BaseNAM(BaseEstimator):  # type: ignore[misc]
             found = correct(data, self.validation_rows_, self._curve(), own, hats, wishes)
         if pairs == 0:
             return found
-        lines = found or Corrections(hats, tuple(np.zeros_like(line) for line in own), (False,) * len(hats))
+        lines = found or Terms(hats, tuple(np.zeros_like(line) for line in own), (False,) * len(hats))
         data = data._replace(scores=corrected_scores(self.network_, lines, numbers, slots))
         free = self._pairable(directions, own)
         grown = add_pairs(data, self.validation_rows_, self._curve(), own, lines, wishes, pairs, free)

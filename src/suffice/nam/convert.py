@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.errors import DataError, FeatureNameError
+from suffice.gam.columns import Categorical, Column, Numeric
+from suffice.gam.hats import Grid, Hats
+from suffice.gam.terms import Terms
 from suffice.model.additive import AdditiveModel, Feature
 from suffice.model.domain import Domain
-from suffice.nam.columns import Categorical, Column, Numeric
-from suffice.nam.corrections import Corrections
-from suffice.nam.hats import Grid, Hats
 from suffice.shapes import (
     Activation,
     Bins,
@@ -88,7 +88,7 @@ def _flat(column: Column, outputs: int) -> Shape:
 
 
 def _shape(
-    network: Any, place: int, column: Column, slots: slice, bases: list[ReluNetwork], corrections: Corrections | None
+    network: Any, place: int, column: Column, slots: slice, bases: list[ReluNetwork], corrections: Terms | None
 ) -> Shape:
     """Return the mean of the members' shapes for one column, corrected."""
     members = network.members
@@ -132,9 +132,7 @@ def _placed(column: Numeric, rows: Sequence[Any]) -> dict[Any, Any]:
     return {(Fraction(key) - center) / scale if isinstance(key, float) else key: row for key, row in entries}
 
 
-def _pairs(
-    columns: Sequence[Column], corrections: Corrections | None, stretch: Fraction
-) -> dict[tuple[str, str], PairShape]:
+def _pairs(columns: Sequence[Column], corrections: Terms | None, stretch: Fraction) -> dict[tuple[str, str], PairShape]:
     """Return the surfaces over two columns."""
     if corrections is None:
         return {}

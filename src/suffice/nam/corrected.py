@@ -9,16 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from suffice.nam.corrections import Corrections
-from suffice.nam.hats import Floats, Hats, Places
+from suffice.gam.hats import Floats, Hats, Places
+from suffice.gam.terms import Terms
 from suffice.nam.network import AdditiveNetwork
 
 _CHUNK = 8192
 
 
-def corrected_scores(
-    network: AdditiveNetwork, corrections: Corrections | None, numbers: Floats, slots: Places
-) -> Floats:
+def corrected_scores(network: AdditiveNetwork, corrections: Terms | None, numbers: Floats, slots: Places) -> Floats:
     """Return the scores of encoded rows (rows, outputs)."""
     exact, found = copy.deepcopy(network).double(), []
     dropped = [] if corrections is None else np.flatnonzero(corrections.is_whole).tolist()
@@ -60,7 +58,7 @@ def values_at(network: AdditiveNetwork, hats: Sequence[Hats]) -> tuple[Floats, .
 class Corrected:
     """What `Reach` asks of a network: shapes at points, and the table of slots."""
 
-    def __init__(self, network: AdditiveNetwork, corrections: Corrections | None) -> None:
+    def __init__(self, network: AdditiveNetwork, corrections: Terms | None) -> None:
         self.network, self.corrections = network, corrections
 
     @property

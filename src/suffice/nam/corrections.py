@@ -8,52 +8,21 @@ penalty is, for all and for each column, is chosen on the validation rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from suffice.nam.hats import Floats, Grid, Hats, Places, design, place_knots
-from suffice.nam.solving import FEW_JUDGES, Curve, Data, Fit, Lines, Pulls, Wishes, best_penalty
+from suffice.gam.hats import Floats, Hats, Places
+from suffice.gam.solving import FEW_JUDGES, Curve, Data, Fit, Lines, Pulls, Wishes, best_penalty
+from suffice.gam.terms import Terms
 
-_KNOTS = 128  # of a column, about
 _PENALTIES = (3000.0, 300.0, 30.0, 3.0)
 _UNTRIED = 300.0  # where no rows are held back to choose by
 
 
-@dataclass(frozen=True)
-class Corrections:
-    """Lines that are added to the networks' shapes, and surfaces over two columns.
-
-    Parameters
-    ----------
-    hats : sequence of Hats
-        The knots of each column.
-    values : sequence of arrays (size, outputs)
-        The line of each column.
-    is_whole : sequence of bool
-        Whether the line is the whole shape of its column; the network does not count then.
-    grids : sequence of Grid
-        The knots of each surface.
-    surfaces : sequence of arrays (size, outputs)
-        The values of each surface.
-    """
-
-    hats: tuple[Hats, ...]
-    values: tuple[Floats, ...]
-    is_whole: tuple[bool, ...]
-    grids: tuple[Grid, ...] = ()
-    surfaces: tuple[Floats, ...] = ()
-
-    def scores(self, numbers: Floats, slots: Places) -> Floats:
-        """Return what lines and surfaces add to the scores of encoded rows (rows, outputs)."""
-        matrix = design(self.hats, numbers, slots, grids=self.grids)
-        return np.asarray(matrix @ np.concatenate([*self.values, *self.surfaces]))
-
-
 def correct(
     data: Data, held: Places, curve: Curve, own: Sequence[Floats], hats: Sequence[Hats], wishes: Wishes
-) -> Corrections | None:
+) -> Terms | None:
     """Return corrections, or None if the validation rows are not better off with them.
 
     Parameters
@@ -87,7 +56,7 @@ def correct(
     return _finished(lines, everything.solve(best.penalty, best.strength, best.values), data, wishes)
 
 
-def _finished(lines: Lines, values: Floats, data: Data, wishes: Wishes) -> Corrections:
+def _finished(lines: Lines, values: Floats, data: Data, wishes: Wishes) -> Terms:
     """Return lines rounded to float32, those of monotone columns without any step in the wrong direction."""
     kept = []
     for k, one in enumerate(lines.hats):
@@ -103,13 +72,4 @@ def _finished(lines: Lines, values: Floats, data: Data, wishes: Wishes) -> Corre
                     line[:count, output], sample_weight=rows[:count] + 1e-9, increasing=wishes.monotone[k] > 0
                 )
         kept.append(line.astype(np.float32).astype(np.float64))
-    return Corrections(lines.hats, tuple(kept), tuple(k in wishes.monotone for k in range(len(kept))))
-
-
-def hats_of(numbers: Floats, slots: Places, counts: Sequence[int]) -> tuple[Hats, ...]:
-    """Return the knots of every column, with so many slots each."""
-    first = np.concatenate([[0], np.cumsum(counts)])
-    return tuple(
-        Hats(place_knots(column[place < 0], _KNOTS), int(first[k]), int(counts[k]))
-        for k, (column, place) in enumerate(zip(numbers.T, slots.T, strict=True))
-    )
+    return Terms(lines.hats, tuple(kept), tuple(k in wishes.monotone for k in range(len(kept))))

@@ -15,12 +15,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch.nn import functional
 
 from suffice.errors import DataError
+from suffice.gam.calibrating import calibrate
+from suffice.gam.columns import mean_and_deviation
+from suffice.gam.curves import logistic_curve, softmax_curve, squared_curve
+from suffice.gam.solving import Curve
 from suffice.model.domain import is_missing
 from suffice.nam.base import BaseNAM
-from suffice.nam.calibrating import calibrate
-from suffice.nam.columns import mean_and_deviation
-from suffice.nam.curves import logistic_curve, softmax_curve, squared_curve
-from suffice.nam.solving import Curve
 from suffice.nam.training import Loss
 
 

@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.model_selection import KFold
 
-from suffice.nam.corrections import Corrections
-from suffice.nam.hats import Floats, Grid, Hats, Places, place_knots
-from suffice.nam.purifying import deviations, purified
-from suffice.nam.ranking import Two, rank_pairs
-from suffice.nam.solving import FEW_JUDGES, Curve, Data, Fit, Lines, Pulls, Tried, Wishes, best_penalty, exceeds
+from suffice.gam.hats import Floats, Grid, Hats, Places, place_knots
+from suffice.gam.purifying import deviations, purified
+from suffice.gam.ranking import Two, rank_pairs
+from suffice.gam.solving import FEW_JUDGES, Curve, Data, Fit, Lines, Pulls, Tried, Wishes, best_penalty, exceeds
+from suffice.gam.terms import Terms
 
 _KNOTS = 16  # of a column in a surface, about
 _FINE = 64  # in the strongest surfaces, where that helps
@@ -40,11 +40,11 @@ def add_pairs(
     held: Places,
     curve: Curve,
     own: Sequence[Floats],
-    corrections: Corrections,
+    corrections: Terms,
     wishes: Wishes,
     wanted: int | Sequence[Two] | None,
     free: Places,
-) -> Corrections:
+) -> Terms:
     """Return corrections with surfaces over two columns.
 
     Parameters
@@ -110,7 +110,7 @@ class _Surfaces:
         data: Data,
         curve: Curve,
         own: Sequence[Floats],
-        corrections: Corrections,
+        corrections: Terms,
         wishes: Wishes,
         free: Places,
     ) -> None:

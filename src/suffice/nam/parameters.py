@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import DataError
-from suffice.nam.wanted import is_whole
+from suffice.gam.wanted import is_whole
 
 
 def check_parameters(nam: Any) -> None:

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import max_pool1d
 
-from suffice.nam.columns import Categorical, Column, Numeric
-from suffice.nam.widths import cost_of
+from suffice.gam.columns import Categorical, Column, Numeric
+from suffice.gam.widths import cost_of
 from suffice.numbers.exact import nearest_float
 
 

@@ -7,21 +7,24 @@ all are equal, less if some are wide and the others flat, and grows as the score
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _POWER = 0.3
 _SMALL = 1e-4  # added to each width, so that a flat shape is not held flat for ever
 
-Widths = TypeVar("Widths", Tensor, NDArray[np.float64])
+Widths = TypeVar("Widths", "Tensor", NDArray[np.float64])
 
 
 def cost_of(widths: Widths) -> Widths:
     """Return what the widths of all columns cost, a single number."""
-    return ((widths + _SMALL) ** _POWER).mean() ** (1 / _POWER) * len(widths)
+    found: Widths = ((widths + _SMALL) ** _POWER).mean() ** (1 / _POWER) * len(widths)
+    return found
 
 
 def prices_of(widths: NDArray[np.float64]) -> NDArray[np.float64]:

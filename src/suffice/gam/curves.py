@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from suffice.nam.hats import Floats
+from suffice.gam.hats import Floats
 
 
 def squared_curve(scores: Floats, targets: Floats) -> tuple[Floats, Floats, Floats]:

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import scipy.sparse
 
-from suffice.nam.hats import Floats, Hats
-from suffice.nam.solving import Curve, Data
+from suffice.gam.hats import Floats, Hats
+from suffice.gam.solving import Curve, Data
 
 _DOUBT = 30.0  # rows of noise that a cell is thought to hold
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.nam.corrections import Corrections
-from suffice.nam.hats import Floats
-from suffice.nam.solving import Data, Lines
+from suffice.gam.hats import Floats
+from suffice.gam.solving import Data, Lines
+from suffice.gam.terms import Terms
 
 
 def deviations(lines: Lines, values: Floats, data: Data) -> Floats:
@@ -22,7 +22,7 @@ def deviations(lines: Lines, values: Floats, data: Data) -> Floats:
     return np.sqrt(found)
 
 
-def purified(lines: Lines, values: Floats, data: Data, corrections: Corrections) -> Corrections:
+def purified(lines: Lines, values: Floats, data: Data, corrections: Terms) -> Terms:
     """Return corrections with surfaces, and with lines that have what surfaces and their lines say of one column."""
     masses, kept, surfaces = lines.masses(data), list(corrections.values), []
     parts = [values[start:end] for start, end in zip(lines.starts[:-1], lines.starts[1:], strict=True)]
@@ -38,7 +38,7 @@ def purified(lines: Lines, values: Floats, data: Data, corrections: Corrections)
         for k, axis, more in zip(grid.columns, grid.axes, taken, strict=True):
             kept[k] = kept[k] + corrections.hats[k].resampled(axis, more)
     rounded = tuple(line.astype(np.float32).astype(np.float64) for line in kept)
-    return Corrections(corrections.hats, rounded, corrections.is_whole, lines.grids, tuple(surfaces))
+    return Terms(corrections.hats, rounded, corrections.is_whole, lines.grids, tuple(surfaces))
 
 
 def purify(table: Floats, mass: Floats) -> tuple[Floats, Floats, Floats]:

@@ -16,8 +16,8 @@ import scipy.sparse
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, cg
 
-from suffice.nam.hats import Floats, Grid, Hats, Places, design
-from suffice.nam.widths import cost_of, prices_of
+from suffice.gam.hats import Floats, Grid, Hats, Places, design
+from suffice.gam.widths import cost_of, prices_of
 
 FEW_JUDGES = 300  # validation rows; fewer cannot tell how strong a penalty must be, or how many pairs pay
 LEAST, MOST = 1.0, 9000.0  # penalty

@@ -85,6 +85,15 @@ def place_knots(numbers: Floats, most: int) -> Floats:
     return np.unique(values.astype(np.float32).astype(np.float64))
 
 
+def hats_of(numbers: Floats, slots: Places, counts: Sequence[int], most: int) -> tuple[Hats, ...]:
+    """Return the knots of every column, about so many at most, with so many slots each."""
+    first = np.concatenate([[0], np.cumsum(counts)])
+    return tuple(
+        Hats(place_knots(column[place < 0], most), int(first[k]), int(counts[k]))
+        for k, (column, place) in enumerate(zip(numbers.T, slots.T, strict=True))
+    )
+
+
 @dataclass(frozen=True)
 class Grid:
     """A surface over two columns.

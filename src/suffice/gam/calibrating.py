@@ -13,8 +13,8 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
-from suffice.nam.hats import Floats, Places
-from suffice.nam.solving import Curve, exceeds
+from suffice.gam.hats import Floats, Places
+from suffice.gam.solving import Curve, exceeds
 
 _FOLDS = 5
 _LEAST = 0.01  # slope; it stays above 0, so that no order of scores is turned around
@@ -84,7 +84,7 @@ def _honest_scores(
         others = weights.copy()
         others[held] = 0
         copy = clone(nam).set_params(calibrated=False).fit(X, nam.classes_[targets], others)
-        scores = copy.decision_function(X).reshape(len(targets), -1)
+        scores: Floats = copy.decision_function(X).reshape(len(targets), -1)
         found = np.zeros_like(scores) if found is None else found
         found[held] = scores[held]
     assert found is not None

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.model_selection import KFold
 
-from suffice.nam.hats import Floats, Hats, Places, place_knots
-from suffice.nam.solving import Curve, Data, Fit, Lines
+from suffice.gam.hats import Floats, Hats, Places, place_knots
+from suffice.gam.solving import Curve, Data, Fit, Lines
 
 _KNOTS = 32  # of a column, about
 _PENALTY = 30.0

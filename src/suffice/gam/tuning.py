@@ -15,8 +15,8 @@ from suffice.answers.answer import Status
 from suffice.answers.frames import draw, to_frame
 from suffice.errors import DataError, RowError
 from suffice.explainer import Explainer
-from suffice.nam.hats import Places
-from suffice.nam.wanted import is_whole
+from suffice.gam.hats import Places
+from suffice.gam.wanted import is_whole
 from suffice.question.claims import SAME, AtLeast, AtMost
 
 

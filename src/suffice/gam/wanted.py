@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import DataError
-from suffice.nam.columns import Categorical, Column, Numeric
+from suffice.gam.columns import Categorical, Column, Numeric
 
 
 def read_pairs(

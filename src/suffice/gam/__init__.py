@@ -1,0 +1,1 @@
+"""Additive models to train, in the way of scikit-learn; needs scikit-learn and pandas (`pip install suffice[gam]`)."""
