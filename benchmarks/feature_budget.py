@@ -21,6 +21,7 @@ import sys
 import time
 
 import numpy as np
+import torch
 from accuracy import HELD, LOADERS, TUNED, limit_threads, load_sets, nam, names_from, numbers_of
 from sklearn.compose import make_column_transformer
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
@@ -42,7 +43,7 @@ FIRST_SEED = 100
 def by_contributions(data, table, target, budget, seed, options, full):
     """Return the columns whose parts of the full model's scores are largest, on average over the training rows."""
     numbers, slots = full._encode(full._read_table(table, is_new=False))
-    _, parts = full.network_(numbers.float(), slots)
+    _, parts = full.network_(torch.from_numpy(numbers).float(), torch.from_numpy(slots))
     sizes = parts.detach().mean(1).numpy()  # rows, columns, outputs
     sizes = np.abs(sizes - sizes.mean(axis=0)).mean(axis=(0, 2))
     return np.argsort(-sizes, kind="stable")[:budget]

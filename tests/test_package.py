@@ -33,6 +33,7 @@ ORDER = [
     "explainer",
     "__init__",
     "paper",
+    "gam",
     "nam",
     "datasets",
     "present",

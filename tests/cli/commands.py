@@ -24,8 +24,10 @@ from suffice import (
 )
 from suffice.cli.app import app
 
-HAS_NAM = all(importlib.util.find_spec(name) for name in ("pandas", "sklearn", "torch"))
-needs_nam = pytest.mark.skipif(not HAS_NAM, reason="training needs pandas, scikit-learn and PyTorch")
+HAS_GAM = all(importlib.util.find_spec(name) for name in ("pandas", "sklearn"))
+HAS_NAM = HAS_GAM and bool(importlib.util.find_spec("torch"))
+needs_gam = pytest.mark.skipif(not HAS_GAM, reason="training needs pandas and scikit-learn")
+needs_nam = pytest.mark.skipif(not HAS_NAM, reason="training networks needs pandas, scikit-learn and PyTorch")
 LINE = PiecewiseLinear([0], [0], left_slope=1, right_slope=1)
 BEND = ReluNetwork([[[1.0], [-1.0]], [[0.3, 0.7]]], [[0.1, 0.0], None])
 MODEL = AdditiveModel(

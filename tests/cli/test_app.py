@@ -67,10 +67,11 @@ USAGE = [
     explain("--row", 0, "--radius", 1, "--radius", 2),
     explain("--row", 0, "--radius", "age=1", "--radius", "age=2"),
     ("fit", "data.csv", "--target", "colour"),
-    ("fit", "data.csv", "--target", "colour", "-o", "m.safetensors", "--hidden", "64,few"),
-    ("fit", "data.csv", "--target", "colour", "-o", "m.safetensors", "--hidden", "64,0"),
-    ("fit", "data.csv", "--target", "colour", "-o", "m.safetensors", "--epochs", 0),
+    ("fit", "data.csv", "--target", "colour", "-o", "m.safetensors", "--estimator", "nam", "--hidden", "64,few"),
+    ("fit", "data.csv", "--target", "colour", "-o", "m.safetensors", "--estimator", "nam", "--hidden", "64,0"),
+    ("fit", "data.csv", "--target", "colour", "-o", "m.safetensors", "--estimator", "nam", "--epochs", 0),
     ("fit", "data.csv", "--target", "colour", "-o", "m.safetensors", "--task", "guessing"),
+    ("fit", "data.csv", "--target", "colour", "-o", "m.safetensors", "--estimator", "forest"),
 ]
 
 

@@ -1,12 +1,13 @@
 """`suffice fit` trains what `suffice explain` reads."""
 
 import inspect
+import re
 import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from cli.commands import answer, call, check_answer, document, fail, needs_nam, run, words
+from cli.commands import answer, call, check_answer, document, fail, needs_gam, needs_nam, run, words
 
 import suffice
 from suffice import (
@@ -14,7 +15,9 @@ from suffice import (
     Explainer,
 )
 from suffice.cli.fit import fit_command
+from suffice.cli.quality import held_back_scores
 from suffice.model.reading import file_hash
+from suffice.tables.training import TrainingData
 
 
 @pytest.fixture
@@ -28,16 +31,26 @@ def people(folder):
     return folder
 
 
-FIT = ("fit", "people.csv", "-o", "new.safetensors", "--epochs", 3, "--hidden", "8,4")
+GAM = ("fit", "people.csv", "-o", "new.safetensors")
+QUICK = ("--estimator", "nam", "--epochs", 3, "--hidden", "8,4")
+NAM = (*GAM, *QUICK)
+each_estimator = pytest.mark.parametrize(
+    "fit", [pytest.param(GAM, marks=needs_gam, id="gam"), pytest.param(NAM, marks=needs_nam, id="nam")]
+)
+each_choice = pytest.mark.parametrize(
+    "chosen", [pytest.param((), marks=needs_gam, id="gam"), pytest.param(QUICK, marks=needs_nam, id="nam")]
+)
 
 
-@needs_nam
-def test_fit_writes_a_model_that_explain_reads(people):
-    shown = document(*FIT, "--target", "y", "--drop", "id")
+@each_estimator
+def test_fit_writes_a_model_that_explain_reads(people, fit):
+    shown = document(*fit, "--target", "y", "--drop", "id")
     model = suffice.load("new.safetensors")
     assert (shown["rows"], shown["columns"], shown["target"]) == (80, ["age", "debt", "sex"], "y")
     assert (shown["task"], shown["classes"]) == (model.task, list(model.classes)) == ("binary", ["bad", "good"])
-    assert (shown["epochs"], shown["seconds"] > 0, shown["validation_loss"] > 0) == (3, True, True)
+    assert (shown["estimator"], shown["seconds"] > 0) == ("NAMClassifier" if fit is NAM else "GAMClassifier", True)
+    if fit is NAM:
+        assert (shown["epochs"], shown["validation_loss"] > 0) == (3, True)
     assert shown["model"]["sha256"] == file_hash("new.safetensors")
     assert str(model.domains[0]) == "the integers from 1 to 106"  # 18 to 89 in the table, a quarter of that beyond
     debts = [float(line.split(",")[2]) for line in (people / "people.csv").read_text().split()[1:] if ",," not in line]
@@ -57,13 +70,13 @@ def test_fit_writes_a_model_that_explain_reads(people):
 
 @needs_nam
 def test_fit_repeats_itself_and_reports_in_words(people):
-    first = document(*FIT, "--target", "y", "--random-state", 3)["model"]["sha256"]
-    text = answer(*FIT, "--target", "y", "--random-state", 3).stdout
+    first = document(*NAM, "--target", "y", "--random-state", 3)["model"]["sha256"]
+    text = answer(*NAM, "--target", "y", "--random-state", 3).stdout
     assert text.splitlines()[-1] == f"SHA-256   {first}"
     assert words(text).startswith("Doubt: 'id' counts the rows, like an identifier; drop it.")
     assert "rows 80 features 4, 1 of them categories target y (binary) classes bad, good trained 3" in words(text)
     assert max(len(line) for line in text.splitlines()) <= 80
-    assert answer(*FIT, "--target", "y", "--random-state", 4, "--quiet").output == ""
+    assert answer(*NAM, "--target", "y", "--random-state", 4, "--quiet").output == ""
     assert file_hash("new.safetensors") != first
 
 
@@ -78,99 +91,158 @@ def test_fit_repeats_itself_and_reports_in_words(people):
 def test_fit_says_which_rows_its_loss_is_of(people, rows, key, absent, words_):
     lines = (people / "people.csv").read_text().splitlines()
     (people / "people.csv").write_text("\n".join([*lines[: rows + 1], ""]))
-    shown = document(*FIT, "--target", "y", "--drop", "id")
+    shown = document(*NAM, "--target", "y", "--drop", "id")
     assert (shown["rows"], absent in shown) == (rows, False)
-    assert f"loss {shown[key]:.4g} {words_} file" in words(answer(*FIT, "--target", "y", "--drop", "id").stdout)
+    assert f"loss {shown[key]:.4g} {words_} file" in words(answer(*NAM, "--target", "y", "--drop", "id").stdout)
 
 
-@needs_nam
-def test_fit_makes_shapes_monotone(people):
-    document(*FIT, "--target", "y", "--drop", "id", "--corrections", "--monotone", "age=down", "--monotone", "debt=up")
+@each_estimator
+def test_fit_makes_shapes_monotone(people, fit):
+    document(*fit, "--target", "y", "--drop", "id", "--monotone", "age=down", "--monotone", "debt=up")
     explainer = Explainer(suffice.load("new.safetensors"))
     assert explainer.monotone("age", "down", "good")
     assert explainer.monotone("debt", "up", "good")
-    assert call(*FIT, "--target", "y", "--monotone", "age").exit_code == 2
+    assert call(*fit, "--target", "y", "--monotone", "age").exit_code == 2
 
 
-@needs_nam
-def test_fit_uses_as_few_columns_as_asked(people):
-    shown = document(*FIT, "--target", "y", "--drop", "id", "--feature-budget", 1)
+@each_estimator
+def test_fit_uses_as_few_columns_as_asked(people, fit):
+    shown = document(*fit, "--target", "y", "--drop", "id", "--feature-budget", 1)
     assert (shown["columns"], shown["features"]) == (["age", "debt", "sex"], ["age"])
     explainer = Explainer(suffice.load("new.safetensors"))
     scores = {explainer.score({"age": 40, "debt": debt, "sex": sex}) for debt in (-1, 1) for sex in "fm"}
     assert len(scores) == 1
-    assert "uses age" in words(answer(*FIT, "--target", "y", "--drop", "id", "--feature-budget", 1).stdout)
-    assert call(*FIT, "--target", "y", "--feature-budget", 0).exit_code == 2
+    assert "uses age" in words(answer(*fit, "--target", "y", "--drop", "id", "--feature-budget", 1).stdout)
+    assert call(*fit, "--target", "y", "--feature-budget", 0).exit_code == 2
 
 
 @needs_nam
 def test_fit_calibrates_probabilities(people):
     asked = ("--target", "y", "--drop", "id")
-    assert document(*FIT, *asked)["calibration"] is None
+    assert document(*NAM, *asked)["calibration"] is None
     before = Explainer(suffice.load("new.safetensors"))
-    line = document(*FIT, *asked, "--calibrated")["calibration"]
+    line = document(*NAM, *asked, "--calibrated")["calibration"]
     after, row = Explainer(suffice.load("new.safetensors")), {"age": 40, "debt": 1, "sex": "f"}
     assert 0 < line["slope"] < 1  # after three epochs no score is to be trusted
     assert after.score(row) == before.score(row) * Fraction(line["slope"]) + Fraction(line["shift"][0])
-    text = words(answer(*FIT, *asked, "--calibrated").stdout)
+    text = words(answer(*NAM, *asked, "--calibrated").stdout)
     assert f"calibrated scores times {line['slope']:.4g}, plus {line['shift'][0]:.4g} trained" in text
     few = (people / "people.csv").read_text().splitlines()[:8]
     (people / "people.csv").write_text("\n".join([*few, ""]))
-    assert document(*FIT, *asked, "--calibrated")["calibration"] == {"slope": 1, "shift": [0]}
-    assert "calibrated not at all" in words(answer(*FIT, *asked, "--calibrated").stdout)
+    assert document(*NAM, *asked, "--calibrated")["calibration"] == {"slope": 1, "shift": [0]}
+    assert "calibrated not at all" in words(answer(*NAM, *asked, "--calibrated").stdout)
 
 
-@needs_nam
-def test_fit_chooses_the_weight_and_tells_what_it_tried(people):
+@each_estimator
+def test_fit_chooses_the_weight_and_tells_what_it_tried(people, fit):
     auto = ("--target", "y", "--drop", "id", "--explanation-weight", "auto", "--explanation-radius", 0.5)
-    shown = document(*FIT, *auto, "--give-up", 1, "--trade-off", "tried.csv")["trade_off"]
+    shown = document(*fit, *auto, "--give-up", 1, "--trade-off", "tried.csv")["trade_off"]
     assert (shown["explanation_weight"], shown["scoring"]) == (0.1, "roc_auc")  # all of them cost less than 1
     assert [one["weight"] for one in shown["tried"]] == [0, 0.001, 0.003, 0.01, 0.03, 0.1]
     head, *lines = (people / "tried.csv").read_text().splitlines()
     assert (head, len(lines)) == ("weight,score,width,size,is_chosen", 6)
     assert [line.endswith("True") for line in lines] == [False] * 5 + [True]
     chosen = file_hash("new.safetensors")
-    document(*FIT, *auto[:4], "--explanation-weight", 0.1, "--explanation-radius", 0.5)
+    document(*fit, *auto[:4], "--explanation-weight", 0.1, "--explanation-radius", 0.5)
     assert file_hash("new.safetensors") == chosen
-    text = words(answer(*FIT, *auto, "--give-up", 1, "--trade-off", "tried.svg").stdout)
+    text = words(answer(*fit, *auto, "--give-up", 1, "--trade-off", "tried.svg").stdout)
     assert "weight 0.1 for short explanations, of those tried on parts of the rows at 0 roc_auc" in text
     assert "<svg" in (people / "tried.svg").read_text()
-    assert "only for an explanation_radius" in fail(*FIT, *auto[:-2])
+    assert "only for an explanation_radius" in fail(*fit, *auto[:-2])
     for bad in (("--explanation-weight", "much"), ("--explanation-weight", "-1"), ("--trade-off", "tried.csv")):
-        assert call(*FIT, "--target", "y", *bad).exit_code == 2
+        assert call(*fit, "--target", "y", *bad).exit_code == 2
     for name in ("tried.doc", "new.safetensors", "people.csv"):
-        assert call(*FIT, *auto, "--trade-off", name).exit_code == 2
+        assert call(*fit, *auto, "--trade-off", name).exit_code == 2
 
 
 @needs_nam
 def test_fit_takes_other_tasks_and_options(people):
-    options = ("--basis", "shared", "--members", 2, "--special-code", -9, "--special-code", 18)
-    shown = document(*FIT, "--target", "age", "--drop", "debt", *options)
+    options = ("--basis", "shared", "--members", 2, "--special-code", -9, "--special-code", 18, "--corrections")
+    shown = document(*NAM, "--target", "age", "--drop", "debt", *options)
     assert (shown["task"], shown["classes"], shown["columns"]) == ("regression", [], ["id", "sex", "y"])
     radius = ("--explanation-radius", 0.5, "--explanation-weight", 0.1)
-    document(*FIT, "--target", "y", "--special-code", 3, *radius)
+    document(*NAM, "--target", "y", "--special-code", 3, *radius)
     assert "or one of 3" in str(suffice.load("new.safetensors").domains[0])
-    assert "needs an explanation_radius" in fail(*FIT, "--target", "y", *radius[2:])
+    assert "needs an explanation_radius" in fail(*NAM, "--target", "y", *radius[2:])
+
+
+@needs_gam
+def test_fit_of_lines_and_surfaces_repeats_itself_and_reports_in_words(people):
+    shown = document(*GAM, "--target", "y", "--drop", "id", "--pairs", 1)
+    text = answer(*GAM, "--target", "y", "--drop", "id", "--pairs", 1).stdout
+    assert text.splitlines()[-1] == f"SHA-256   {shown['model']['sha256']}"
+    ((first, second),) = shown["pairs"]
+    assert f"features 3, 1 of them categories pairs {first} and {second} target y (binary)" in words(text)
+    assert re.search(r"^trained +in [\d.]+ s$", text, re.MULTILINE)
+    assert not {"epochs", "validation_loss", "training_loss"} & set(shown)
+    assert not {"loss", "epochs", "uses", "calibrated"} & {line.split(" ")[0] for line in text.splitlines()}
+    assert answer(*GAM, "--target", "y", "--pairs", 0, "--quiet").output == ""
+
+
+@needs_gam
+def test_fit_of_lines_and_surfaces_takes_other_tasks_and_options(people):
+    shown = document(*GAM, "--target", "age", "--drop", "debt", "--special-code", -9, "--special-code", 18)
+    assert (shown["estimator"], shown["task"], shown["classes"]) == ("GAMRegressor", "regression", [])
+    radius = ("--explanation-radius", 0.5, "--explanation-weight", 0.1)
+    document(*GAM, "--target", "y", "--special-code", 3, *radius)
+    assert "or one of 3" in str(suffice.load("new.safetensors").domains[0])
+    assert "needs an explanation_radius" in fail(*GAM, "--target", "y", *radius[2:])
+    calibration = document(*GAM, "--target", "y", "--drop", "id", "--calibrated")["calibration"]
+    assert calibration["slope"] > 0
+    assert "calibrated" in answer(*GAM, "--target", "y", "--drop", "id", "--calibrated").stdout
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--random-state", 0),
+        ("--epochs", 60),
+        ("--hidden", "64,32"),
+        ("--basis", "separate"),
+        ("--members", 1),
+        ("--corrections",),
+        ("--no-corrections",),
+    ],
+    ids=lambda option: option[0],
+)
+def test_options_of_networks_are_refused_for_lines_and_surfaces(people, option):
+    result = call(*GAM, "--target", "y", *option)
+    assert result.exit_code == 2
+    assert option[0] in result.stderr
+    assert "only networks have it; leave it out, or add --estimator nam" in words(result.stderr.replace("│", " "))
 
 
 @needs_nam
 def test_the_defaults_of_fit_are_those_of_the_estimators():
+    from suffice.gam import GAMClassifier
     from suffice.nam import NAMClassifier
 
-    ours, theirs = inspect.signature(fit_command).parameters, NAMClassifier().get_params()
-    assert tuple(int(units) for units in ours["hidden"].default.split(",")) == theirs["hidden_layers"]
+    ours, networks = inspect.signature(fit_command, eval_str=True).parameters, NAMClassifier().get_params()
     names = {
-        "basis": "basis",
-        "members": "n_members",
-        "epochs": "max_epochs",
         "feature_budget": "feature_budget",
         "calibrated": "calibrated",
-        "corrections": "corrections",
         "explanation_radius": "explanation_radius",
         "special_code": "special_codes",
     }
-    assert float(ours["explanation_weight"].default) == theirs["explanation_weight"]
-    assert {name: ours[name].default for name in names} == {name: theirs[names[name]] for name in names}
+    of_networks = {
+        "hidden": "hidden_layers",
+        "basis": "basis",
+        "members": "n_members",
+        "epochs": "max_epochs",
+        "corrections": "corrections",
+    }
+    for theirs in (networks, GAMClassifier().get_params()):
+        assert float(ours["explanation_weight"].default) == theirs["explanation_weight"]
+        assert {name: ours[name].default for name in names} == {name: theirs[names[name]] for name in names}
+    # What is not given is left to the estimators; the help says what that is.
+    assert {ours[name].default for name in ("pairs", "random_state", *of_networks)} == {None}
+    shown = {name: ours[name].annotation.__metadata__[0].show_default for name in ("pairs", *of_networks)}
+    assert shown["pairs"] == f"{GAMClassifier().pairs}; with networks {networks['pairs']}"
+    units = ",".join(str(units) for units in networks["hidden_layers"])
+    given = {"hidden": units, "corrections": "corrections" if networks["corrections"] else "no-corrections"}
+    assert {name: shown[name] for name in of_networks} == {
+        name: given.get(name, str(networks[of_networks[name]])) for name in of_networks
+    }
 
 
 UNFIT = [
@@ -185,16 +257,24 @@ UNFIT = [
 ]
 
 
+@pytest.mark.parametrize("fit", [GAM, NAM], ids=["gam", "nam"])
 @pytest.mark.parametrize(("options", "reason"), UNFIT, ids=lambda v: None)
-def test_fit_tells_what_is_wrong_before_it_trains(people, monkeypatch, options, reason):
-    monkeypatch.setitem(sys.modules, "suffice.nam", None)  # nobody gets as far as training
+def test_fit_tells_what_is_wrong_before_it_trains(people, monkeypatch, options, reason, fit):
+    for package in ("suffice.gam", "suffice.nam"):
+        monkeypatch.setitem(sys.modules, package, None)  # nobody gets as far as training
     before = (people / "people.csv").read_text()
-    assert reason in fail(*FIT, *options)
+    assert reason in fail(*fit, *options)
     assert (people / "people.csv").read_text() == before
 
 
-@pytest.mark.parametrize("library", ["torch", "pandas", "sklearn"])
-def test_fit_names_the_extra_to_install(people, library):
+@pytest.mark.parametrize(
+    ("library", "fit", "extra"),
+    [
+        ("torch", NAM, "nam"),
+        *((name, *kind) for name in ("pandas", "sklearn") for kind in ((GAM, "gam"), (NAM, "nam"))),
+    ],
+)
+def test_fit_names_the_extra_to_install(people, library, fit, extra):
     code = f"""
 import sys
 from suffice.cli.app import app
@@ -203,16 +283,16 @@ class Absent:
         if name == {library!r}:
             raise ModuleNotFoundError(f"No module named {{name!r}}")
 sys.meta_path.insert(0, Absent)
-app({[*map(str, FIT), "--target", "y"]})"""
+app({[*map(str, fit), "--target", "y"]})"""
     code, text, complaint = run(code=code)
     assert (code, text) == (1, "")
     assert complaint.count("\n") == 1
     assert complaint.startswith(f"Error: fit cannot run: No module named {library!r}")
-    assert complaint.endswith("pip install 'suffice[nam]'\n")
+    assert complaint.endswith(f"pip install 'suffice[{extra}]'\n")
 
 
-@needs_nam
-def test_fit_takes_what_columns_can_be(people):
+@each_estimator
+def test_fit_takes_what_columns_can_be(people, fit):
     (people / "domains.toml").write_text('debt = "-2:2"\nage = "1:90"\n')
     options = (
         "--drop",
@@ -226,18 +306,18 @@ def test_fit_takes_what_columns_can_be(people):
         "--category",
         "sex",
     )
-    document(*FIT, "--target", "y", *options)
+    document(*fit, "--target", "y", *options)
     domains = [str(domain) for domain in suffice.load("new.safetensors").domains]
     assert domains == ["the integers from 18 to 106", "the integers from -3 to 3, or one of missing", "one of f, m"]
-    document(*FIT, "--target", "y", "--drop", "id", "--category", "age")
+    document(*fit, "--target", "y", "--drop", "id", "--category", "age")
     assert "18" in suffice.load("new.safetensors").domains[0].categories_
-    assert "write a column and its range" in fail(*FIT, "--target", "y", "--range", "age 18:")
-    assert "did you mean 'age'?" in fail(*FIT, "--target", "y", "--range", "Age=18:")
+    assert "write a column and its range" in fail(*fit, "--target", "y", "--range", "age 18:")
+    assert "did you mean 'age'?" in fail(*fit, "--target", "y", "--range", "Age=18:")
 
 
-@needs_nam
-def test_domains_are_shown_learned_and_written(people):
-    document(*FIT, "--target", "y", "--drop", "id", "--range", "age=-inf:inf")
+@each_estimator
+def test_domains_are_shown_learned_and_written(people, fit):
+    document(*fit, "--target", "y", "--drop", "id", "--range", "age=-inf:inf")
     assert "the integers from -∞ to ∞" in words(answer("domains", "new.safetensors").stdout)
     shown = document(
         "domains", "new.safetensors", "--learn", "people.csv", "--integer", "debt", "-o", "other.safetensors"
@@ -254,7 +334,7 @@ def test_domains_are_shown_learned_and_written(people):
     assert suffice.load("ordered.safetensors").features[2].deviation > 0
     document("domains", "new.safetensors", *order)  # how much ranks vary is not told
     assert suffice.load("ordered.safetensors").features[2].deviation is None
-    document(*FIT, "--target", "y", "--drop", "id", "--ordered", "sex=m<f")
+    document(*fit, "--target", "y", "--drop", "id", "--ordered", "sex=m<f")
     fitted = suffice.load("new.safetensors")
     assert str(fitted.domains[2]) == "m < f"
     assert fitted.features[2].deviation > 0
@@ -262,37 +342,72 @@ def test_domains_are_shown_learned_and_written(people):
     assert "is an input of this command" in fail("domains", "new.safetensors", "-o", "new.safetensors")
 
 
-@needs_nam
+@each_choice
 @pytest.mark.parametrize(("rows", "options"), [(400, ("--pairs", 4)), (2400, ()), (2400, ("--feature-budget", 2))])
-def test_of_noise_a_model_is_no_better_than_a_guess_on_rows_held_back(folder, rows, options):
+def test_of_noise_a_model_is_no_better_than_a_guess_on_rows_held_back(folder, rows, options, chosen):
     random = np.random.default_rng(2)
     table = np.column_stack([random.normal(size=(rows, 4)), random.integers(0, 2, rows)])
     np.savetxt("noise.csv", table, fmt="%.6g", delimiter=",", header="a,b,c,d,y", comments="")
-    shown = document("fit", "noise.csv", "--target", "y", "-o", "noise.st", "--epochs", 4, "--hidden", 8, *options)
+    shown = document("fit", "noise.csv", "--target", "y", "-o", "noise.st", *chosen, *options)
     error = 0.5 / np.sqrt(0.15 * rows)
     assert {one["name"]: one["model"] for one in shown["scores"]}["accuracy"] < 0.5 + 3 * error
 
 
-@needs_nam
-def test_rows_held_back_with_what_no_other_row_has_are_not_scored(folder):
+@needs_gam
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_rows_are_scored_by_a_model_that_never_saw_them(task):
+    import pandas
+
+    from suffice.gam import GAMClassifier, GAMRegressor
+
+    fitted, scored = [], []
+
+    class Watched(GAMClassifier if task == "classification" else GAMRegressor):
+        def fit(self, X, y):
+            fitted.append(X["id"].tolist())
+            return super().fit(X, y)
+
+        def predict(self, X):
+            scored.append(X["id"].tolist())
+            return super().predict(X)
+
+    target = [*"aabb" * 10] if task == "classification" else np.arange(40.0).tolist()
+    columns = {"id": np.arange(40.0).tolist(), "x": [1.0, 2.0] * 20}
+    training = TrainingData(columns, (), target, task == "classification")
+    frame = pandas.DataFrame(columns)
+    model = Watched(pairs=0).fit(frame, target)
+    found = held_back_scores(model, frame, training)
+    assert found[0].name == ("AUC" if task == "classification" else "R²")
+    whole, kept = fitted
+    assert whole == frame["id"].tolist()
+    assert all(rows == scored[0] for rows in scored)
+    assert (len(scored[0]), sorted([*kept, *scored[0]])) == (6, whole)  # none of them twice
+    few = TrainingData(
+        {name: cells[:20] for name, cells in columns.items()}, (), target[:20], training.is_classification
+    )
+    assert held_back_scores(model, frame.iloc[:20], few) == []  # too few to hold any back
+
+
+@each_choice
+def test_rows_held_back_with_what_no_other_row_has_are_not_scored(folder, chosen):
     random = np.random.default_rng(0)
     lines = [
         f"{a:.3f},{f'only{k}' if k % 3 == 0 else 'often'},{int(a > 0)}" for k, a in enumerate(random.normal(size=90))
     ]
     (folder / "rare.csv").write_text("\n".join(["a,name,y", *lines, ""]))
-    shown = document("fit", "rare.csv", "--target", "y", "-o", "rare.st", "--epochs", 3, "--hidden", 8)
+    shown = document("fit", "rare.csv", "--target", "y", "-o", "rare.st", *chosen)
     assert [one["name"] for one in shown["scores"]] == ["AUC", "accuracy"]
 
 
-@needs_nam
-def test_fit_and_evaluate_say_how_good_the_model_is(people):
-    shown = document(*FIT, "--target", "y")
+@each_estimator
+def test_fit_and_evaluate_say_how_good_the_model_is(people, fit):
+    shown = document(*fit, "--target", "y")
     assert [one["name"] for one in shown["scores"]] == ["AUC", "accuracy"]
     assert all(0 <= one[key] <= 1 for one in shown["scores"] for key in ("model", "linear", "guess"))
     assert shown["scores"][0]["linear"] > 0.9  # the classes follow from a sum
     few = "the class 'bad' has 26 rows only; what is learned of it is hardly more than those."
     assert shown["doubts"] == ["'id' counts the rows, like an identifier; drop it.", few]
-    text = words(answer(*FIT, "--target", "y").stdout)
+    text = words(answer(*fit, "--target", "y").stdout)
     assert "on rows held back (linear model" in text
     assert "Doubt: 'id' counts the rows, like an identifier; drop it." in text
     found = document("evaluate", "new.safetensors", "people.csv", "--target", "y")

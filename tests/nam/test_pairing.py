@@ -84,7 +84,7 @@ def test_noise_gets_no_pairs():
 
 def test_what_a_pair_says_of_one_column_is_in_its_shape():
     table, nam = fitted("regression", [("a", "b")])
-    numbers, slots = (part.numpy() for part in nam._encode(nam._read_table(table, is_new=False)))
+    numbers, slots = nam._encode(nam._read_table(table, is_new=False))
     (grid,), (surface,) = nam.corrections_.grids, nam.corrections_.surfaces
     shares = []
     for axis, k in zip(grid.axes, grid.columns, strict=True):

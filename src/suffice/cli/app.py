@@ -28,9 +28,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "demo": Command("demo", "demo_command", "Explain three patients of an embedded breast cancer model."),
-    "fit": Command(
-        "fit", "fit_command", "Train a neural additive model on a table, and save it as an exact model file."
-    ),
+    "fit": Command("fit", "fit_command", "Train an additive model on a table, and save it as an exact model file."),
     "evaluate": Command(
         "evaluate",
         "evaluate_command",

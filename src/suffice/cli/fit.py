@@ -1,11 +1,12 @@
-"""`suffice fit`: train a neural additive model on a table."""
+"""`suffice fit`: train an additive model on a table."""
 
 from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
@@ -25,6 +26,15 @@ from suffice.question.documents import Json
 from suffice.tables.quality import doubts
 from suffice.tables.training import FEW, training_data
 
+_NETWORKS = "Networks only (--estimator nam)"
+_NETWORK_OPTIONS = {  # by the parameters that they set
+    "random_state": "--random-state",
+    "max_epochs": "--epochs",
+    "hidden_layers": "--hidden",
+    "basis": "--basis",
+    "n_members": "--members",
+    "corrections": "--corrections/--no-corrections",
+}
 _TRADE_OFF = (".csv", ".png", ".svg", ".pdf")
 
 
@@ -34,6 +44,13 @@ class Task(StrEnum):
     AUTO = "auto"
     CLASSIFICATION = "classification"
     REGRESSION = "regression"
+
+
+class Kind(StrEnum):
+    """What the model is made of."""
+
+    GAM = "gam"
+    NAM = "nam"
 
 
 class Basis(StrEnum):
@@ -49,6 +66,9 @@ def fit_command(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.", show_default=False)
     ],
+    estimator: Annotated[
+        Kind, typer.Option(help="gam: broken lines and surfaces; nam: neural networks, which need PyTorch.")
+    ] = Kind.GAM,
     task: Annotated[
         Task, typer.Option(help=f"auto: classification if the target is text, or at most {FEW} different integers.")
     ] = Task.AUTO,
@@ -69,20 +89,14 @@ def fit_command(
         typer.Option(metavar="COLUMN", help="Column of numbers that are names, such as codes; may be repeated."),
     ] = None,
     domains: DomainsFile = None,
-    random_state: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Seed; the same seed gives the same model.")
-    ] = 0,
-    epochs: Annotated[int, typer.Option(min=1, help="Maximum number of passes over the rows.")] = 60,
-    hidden: Annotated[str, typer.Option(metavar="UNITS", help="Units of the hidden layers.")] = "64,32",
-    basis: Annotated[Basis, typer.Option(help="A network for each feature, or one that all share.")] = Basis.SEPARATE,
-    members: Annotated[int, typer.Option(min=1, help="Number of networks in the ensemble.")] = 1,
-    corrections: Annotated[
-        bool,
-        typer.Option("--corrections/--no-corrections", help="Add broken lines for what is too sharp for a network."),
-    ] = True,
     pairs: Annotated[
-        str, typer.Option(metavar="NUMBER|auto", help="How many terms over two columns to add; auto chooses.")
-    ] = "0",
+        str | None,
+        typer.Option(
+            metavar="NUMBER|auto",
+            help="How many terms over two columns to add; auto chooses.",
+            show_default="auto; with networks 0",
+        ),
+    ] = None,
     feature_budget: Annotated[
         int | None, typer.Option(min=1, help="Use only so many columns: those that together predict best.")
     ] = None,
@@ -116,55 +130,113 @@ def fit_command(
             help="With --explanation-weight auto: what was tried, as a table (.csv) or a picture (.png, .svg, .pdf).",
         ),
     ] = None,
+    random_state: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=2**32 - 1,
+            help="Seed; the same seed gives the same model.",
+            show_default="0",
+            rich_help_panel=_NETWORKS,
+        ),
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Maximum number of passes over the rows.", show_default="60", rich_help_panel=_NETWORKS
+        ),
+    ] = None,
+    hidden: Annotated[
+        str | None,
+        typer.Option(
+            metavar="UNITS", help="Units of the hidden layers.", show_default="64,32", rich_help_panel=_NETWORKS
+        ),
+    ] = None,
+    basis: Annotated[
+        Basis | None,
+        typer.Option(
+            help="A network for each feature, or one that all share.",
+            show_default="separate",
+            rich_help_panel=_NETWORKS,
+        ),
+    ] = None,
+    members: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of networks in the ensemble.", show_default="1", rich_help_panel=_NETWORKS),
+    ] = None,
+    corrections: Annotated[
+        bool | None,
+        typer.Option(
+            "--corrections/--no-corrections",
+            help="Add broken lines for what is too sharp for a network.",
+            show_default="corrections",
+            rich_help_panel=_NETWORKS,
+        ),
+    ] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train a neural additive model on a table, and save it as an exact model file."""
-    layers, directions, weight = _layers(hidden), _directions(monotone or ()), _weight(explanation_weight)
+    """Train an additive model on a table, and save it as an exact model file."""
+    networks = {
+        "random_state": random_state,
+        "max_epochs": epochs,
+        "hidden_layers": None if hidden is None else _layers(hidden),
+        "basis": None if basis is None else basis.value,
+        "n_members": members,
+        "corrections": corrections,
+    }
+    _check_networks(estimator, networks)
+    directions, weight = _directions(monotone or ()), _weight(explanation_weight)
+    options: dict[str, Any] = {} if pairs is None else {"pairs": _number_of_pairs(pairs)}
     _check_trade_off(trade_off, weight, table, output)
     data = table_at(table)
     training = training_data(data, target, drop or (), task.value, category or ())
     if calibrated and not training.is_classification:
         raise DataError(f"--calibrated is for classes: a regression of {target!r} has no probabilities; leave it out")
     _check_writable(output, table)
-    pandas, nam = _training_libraries()
+    pandas, library = _training_libraries(estimator)
     console = new_console()
-    of_classes = {"calibrated": calibrated} if training.is_classification else {}
-    estimator = (nam.NAMClassifier if training.is_classification else nam.NAMRegressor)(
-        layers,
-        basis=basis.value,
-        n_members=members,
-        max_epochs=epochs,
-        corrections=corrections,
-        pairs=_number_of_pairs(pairs),
+    if estimator is Kind.NAM:
+        options |= {"random_state": 0, "verbose": console.is_terminal and not quiet and not as_json}
+        options |= {name: value for name, value in networks.items() if value is not None}
+    if training.is_classification:
+        options["calibrated"] = calibrated
+    model = getattr(library, f"{estimator.name}{'Classifier' if training.is_classification else 'Regressor'}")(
         feature_budget=feature_budget,
         monotone=directions or None,
         explanation_radius=explanation_radius,
         explanation_weight=weight or 0.0,
         special_codes=special_code or None,
-        random_state=random_state,
-        verbose=console.is_terminal and not quiet and not as_json,
-        **of_classes,
+        **options,
     )
     dtypes = dict.fromkeys(training.names, "category")
     frame = pandas.DataFrame(training.columns).astype(dtypes)
     choice = None
     if weight is None:
-        choice = nam.choose_explanation_weight(estimator, frame, np.asarray(training.target), give_up=give_up)
-        estimator.set_params(explanation_weight=choice.weight)
+        choice = library.choose_explanation_weight(model, frame, np.asarray(training.target), give_up=give_up)
+        model.set_params(explanation_weight=choice.weight)
         if trade_off is not None:
             _write_trade_off(choice, trade_off)
-    estimator.fit(frame, training.target)
-    model = with_stated(estimator.to_additive(), integers, ranges, orders, domains, training.columns.__getitem__)
-    model.save(output)
-    document = training_document(estimator, model, rows=len(data.rows), target=target) | {"model": file_facts(output)}
-    document["scores"] = [one._asdict() for one in held_back_scores(estimator, frame, training)]
+    model.fit(frame, training.target)
+    exact = with_stated(model.to_additive(), integers, ranges, orders, domains, training.columns.__getitem__)
+    exact.save(output)
+    document = training_document(model, exact, rows=len(data.rows), target=target) | {"model": file_facts(output)}
+    document["scores"] = [one._asdict() for one in held_back_scores(model, frame, training)]
     document["trade_off"] = None if choice is None else _trade_off_document(choice)
     document["doubts"] = doubts(training.columns, training.target, is_classification=training.is_classification)
     if as_json:
         typer.echo(to_text(document))
     elif not quiet:
-        show_training(console, document, model)
+        show_training(console, document, exact)
+
+
+def _check_networks(kind: Kind, options: Mapping[str, Any]) -> None:
+    """Raise an error if an option that only networks have was given for lines and surfaces."""
+    for name, value in options.items():
+        if kind is Kind.GAM and value is not None:
+            raise typer.BadParameter(
+                "only networks have it; leave it out, or add --estimator nam", param_hint=_NETWORK_OPTIONS[name]
+            )
 
 
 def _number_of_pairs(text: str) -> int | str:
@@ -239,15 +311,17 @@ def _directions(texts: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def _training_libraries() -> tuple[Any, ModuleType]:
+def _training_libraries(kind: Kind) -> tuple[Any, ModuleType]:
+    """Return pandas, and the package that has the estimators."""
     try:
         import pandas
 
-        from suffice import nam
+        library = import_module(f"suffice.{kind.value}")
     except ImportError as error:
-        named = str(error) if "suffice[nam]" in str(error) else f"{error}; pip install 'suffice[nam]'"
+        extra = f"suffice[{kind.value}]"
+        named = str(error) if extra in str(error) else f"{error}; pip install '{extra}'"
         raise DataError(f"fit cannot run: {named}") from None
-    return pandas, nam
+    return pandas, library
 
 
 def _check_writable(path: Path, table: Path) -> None:

@@ -10,6 +10,8 @@ import numpy as np
 from suffice.tables.quality import Score, classification_scores, regression_scores
 from suffice.tables.training import TrainingData
 
+_HELD_BACK = 0.15  # of the rows
+
 
 class Compared(NamedTuple):
     """A score of the model, of a linear model, and of the simplest guess."""
@@ -21,24 +23,23 @@ class Compared(NamedTuple):
 
 
 def held_back_scores(estimator: Any, frame: Any, training: TrainingData) -> list[Compared]:
-    """Return scores on the rows that training held back to decide when to stop; none if it held back none.
+    """Return scores of a model that is fitted anew, in the same way, to all but some rows, on these rows.
 
-    Corrections, pairs and the choice of columns look at all rows in the end. So the scores are those of a model that is
-    fitted anew, in the same way, to the other rows alone. Rows with what no other row has are left out: there is no
-    value for it.
+    There are none where the rows are too few to hold any back. Rows with what no other row has are left out: there is
+    no value for it.
     """
-    held = estimator.validation_rows_
-    if not len(held):
-        return []
     from sklearn.base import clone
 
+    from suffice.gam.splitting import split_rows
     from suffice.gam.tuning import known_rows
 
-    kept = np.setdiff1d(np.arange(len(frame)), held)
     target = np.asarray(training.target, dtype=None if training.is_classification else float)
-    if training.is_classification and len(set(target[kept].tolist())) < 2:
+    classes = np.unique(target, return_inverse=True)[1] if training.is_classification else None
+    kept, held = split_rows(len(frame), _HELD_BACK, classes, 0)
+    if not len(held) or (training.is_classification and len(set(target[kept].tolist())) < 2):
         return []
-    model = clone(estimator).set_params(verbose=False).fit(frame.iloc[kept], target[kept])
+    silent = {"verbose": False} if hasattr(estimator, "verbose") else {}
+    model = clone(estimator).set_params(**silent).fit(frame.iloc[kept], target[kept])
     held = known_rows(model, frame, held)
     if not len(held):
         return []

@@ -28,7 +28,7 @@ class Calibration(NamedTuple):
 
 
 def calibrate(
-    nam: Any,
+    model: Any,
     X: Any,  # noqa: N803
     targets: Places,
     weights: Floats,
@@ -38,7 +38,7 @@ def calibrate(
 
     Parameters
     ----------
-    nam : NAMClassifier
+    model : GAMClassifier or NAMClassifier
         Copies of it are fitted, each without a part of the rows, and score that part.
     X : table
         All rows.
@@ -51,11 +51,11 @@ def calibrate(
         The loss.
     """
     rows = np.flatnonzero(weights > 0)
-    if np.bincount(targets[rows], minlength=len(nam.classes_)).min() < _FOLDS:
+    if np.bincount(targets[rows], minlength=len(model.classes_)).min() < _FOLDS:
         return None  # some part would lack a class
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=0).split(rows, targets[rows])
     parts = [rows[held] for _, held in folds]
-    scores = _honest_scores(nam, X, targets, weights, parts)
+    scores = _honest_scores(model, X, targets, weights, parts)
     true, counts = targets.astype(np.float64), weights / weights[rows].mean()
     gains = np.zeros(len(targets))
     for held in parts:
@@ -71,7 +71,7 @@ def calibrate(
 
 
 def _honest_scores(
-    nam: Any,
+    model: Any,
     X: Any,  # noqa: N803
     targets: Places,
     weights: Floats,
@@ -83,7 +83,7 @@ def _honest_scores(
         # With a weight of 0 a row teaches nothing, but the copy knows its categories, and can score it.
         others = weights.copy()
         others[held] = 0
-        copy = clone(nam).set_params(calibrated=False).fit(X, nam.classes_[targets], others)
+        copy = clone(model).set_params(calibrated=False).fit(X, model.classes_[targets], others)
         scores: Floats = copy.decision_function(X).reshape(len(targets), -1)
         found = np.zeros_like(scores) if found is None else found
         found[held] = scores[held]

@@ -1,9 +1,9 @@
 """Which columns a model of few columns is made of: those that together leave the smallest loss on rows held back.
 
-Columns are judged by broken lines rather than by networks, for lines are fitted in no time. From none on, the column is
-added that helps most beside those already there; then each is exchanged for another as long as that helps. How much a
-column would help is first estimated from what the others leave over, and settled among the few most promising by
-fitting all lines anew.
+Columns are judged by broken lines, also where networks are trained then, for lines are fitted in no time. From none on,
+the column is added that helps most beside those already there; then each is exchanged for another as long as that
+helps. How much a column would help is first estimated from what the others leave over, and settled among the few most
+promising by fitting all lines anew.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a table as users have it to what the networks see, and back to features of the exact model.
+"""From a table as users have it to what models are fitted to, and back to features of the exact model.
 
 A numeric column is standardised; a missing cell and each declared special code has a *slot*, a learned value of its
 own. In a categorical column every category has a slot. Which kind a column is, its scaling and its categories are
@@ -7,6 +7,7 @@ learned from the training table and never change afterwards.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -128,6 +129,13 @@ class Categorical:
 
 
 Column = Numeric | Categorical
+
+
+def reach_of(column: Column, radius: float) -> float:
+    """Return how far numbers of a column can move within a radius, both standardised: whole ones by whole ones."""
+    if isinstance(column, Numeric) and column.observed is not None and column.observed.is_whole:
+        return math.floor(radius * column.scale) / column.scale
+    return radius
 
 
 def learn_columns(

@@ -64,9 +64,9 @@ class Hats:
     @cached_property
     def roughness(self) -> scipy.sparse.csr_matrix:
         """The sum of squared steps from knot to knot and of squared values of slots, as a matrix."""
-        steps = np.diff(np.eye(len(self.knots)), axis=0)
-        blocks = [steps.T @ steps, np.eye(self.slots)]
-        return scipy.sparse.block_diag([block for block in blocks if len(block)], format="csr")
+        steps = scipy.sparse.csr_matrix(np.diff(np.eye(len(self.knots)), axis=0))
+        blocks = [steps.T @ steps, scipy.sparse.identity(self.slots)]
+        return scipy.sparse.block_diag([block for block in blocks if block.shape[0]], format="csr")
 
 
 def place_knots(numbers: Floats, most: int) -> Floats:
@@ -92,6 +92,15 @@ def hats_of(numbers: Floats, slots: Places, counts: Sequence[int], most: int) ->
         Hats(place_knots(column[place < 0], most), int(first[k]), int(counts[k]))
         for k, (column, place) in enumerate(zip(numbers.T, slots.T, strict=True))
     )
+
+
+def fewer(fine: Hats, numbers: Floats, slots: Places, most: int) -> Hats:
+    """Return fewer knots of a column, of those that its line has."""
+    ordinary = numbers[slots < 0]
+    if not len(fine.knots) or not len(ordinary):
+        return Hats(fine.knots[:1], fine.first, fine.slots)
+    nearest = np.abs(place_knots(ordinary, most)[:, None] - fine.knots).argmin(axis=1)
+    return Hats(fine.knots[np.unique(nearest)], fine.first, fine.slots)
 
 
 @dataclass(frozen=True)

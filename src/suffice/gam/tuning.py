@@ -73,7 +73,7 @@ def choose_explanation_weight(
 
     Parameters
     ----------
-    estimator : NAMClassifier or NAMRegressor
+    estimator : GAMClassifier, GAMRegressor, NAMClassifier or NAMRegressor
         With its `explanation_radius` set; copies of it are fitted.
     X, y : table and target
         Training data only: parts of it are held back to score on.

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-for _needed in ("torch", "sklearn"):
+for _needed in ("torch", "sklearn", "pandas"):
     try:
         import_module(_needed)
     except ImportError as error:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.isotonic import isotonic_regression
 
 from suffice.gam.hats import Floats, Hats, Places
+from suffice.gam.monotone import monotone_line
 from suffice.gam.solving import FEW_JUDGES, Curve, Data, Fit, Lines, Pulls, Wishes, best_penalty
 from suffice.gam.terms import Terms
 
@@ -62,14 +62,7 @@ def _finished(lines: Lines, values: Floats, data: Data, wishes: Wishes) -> Terms
     for k, one in enumerate(lines.hats):
         place = slice(lines.starts[k], lines.starts[k + 1])
         line = values[place] + lines.below[place] if k in wishes.monotone else np.array(values[place])
-        if k in wishes.monotone and len(one.knots):
-            places, shares = one.locate(data.numbers[:, k], data.slots[:, k])
-            rows = np.bincount(places, data.weights * (1 - shares), one.size)
-            rows += np.bincount(np.minimum(places + 1, one.size - 1), data.weights * shares, one.size)
-            count = len(one.knots)
-            for output in range(line.shape[1]):
-                line[:count, output] = isotonic_regression(
-                    line[:count, output], sample_weight=rows[:count] + 1e-9, increasing=wishes.monotone[k] > 0
-                )
+        if k in wishes.monotone:
+            line = monotone_line(line, one, data.numbers[:, k], data.slots[:, k], data.weights, wishes.monotone[k])
         kept.append(line.astype(np.float32).astype(np.float64))
     return Terms(lines.hats, tuple(kept), tuple(k in wishes.monotone for k in range(len(kept))))

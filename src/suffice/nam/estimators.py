@@ -6,25 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch.nn import functional
 
-from suffice.errors import DataError
-from suffice.gam.calibrating import calibrate
-from suffice.gam.columns import mean_and_deviation
-from suffice.gam.curves import logistic_curve, softmax_curve, squared_curve
-from suffice.gam.solving import Curve
-from suffice.model.domain import is_missing
+from suffice.gam.hats import Floats
+from suffice.gam.tasks import AdditiveClassifier, AdditiveRegressor
 from suffice.nam.base import BaseNAM
 from suffice.nam.training import Loss
 
 
-class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
+class NAMClassifier(AdditiveClassifier, BaseNAM):
     """Neural additive model for two or more classes.
 
     Parameters
@@ -163,91 +154,15 @@ class NAMClassifier(ClassifierMixin, BaseNAM):  # type: ignore[misc]
         )
         self.class_weight, self.calibrated = class_weight, calibrated
 
-    def _read_target(self, y: Any) -> NDArray[Any]:
-        y = _one_column(y)
-        if any(is_missing(cell) for cell in y.tolist()):
-            raise DataError("Input y contains NaN; drop the rows without a target")
-        if y.dtype.kind == "f" and np.isinf(y).any():
-            raise DataError("Input y contains infinity; a class is text or a finite number")
-        try:
-            check_classification_targets(y)
-        except ValueError as error:
-            raise DataError(str(error)) from None
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise DataError(f"the target y has one class only ({self.classes_[0]}); a classifier needs two or more")
-        return np.asarray(codes, dtype=np.int64)
-
-    def _scale_target(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[Any]:
-        self.scale_, self.center_ = 1.0, np.zeros(self._loss()[0])
-        return target
-
-    def _calibrate(self, X: Any, target: NDArray[Any], counts: NDArray[np.float64]) -> float:  # noqa: N803
-        found = calibrate(self, X, target, counts, self._curve()) if self.calibrated else None
-        self.is_calibrated_ = found is not None
-        if found is not None:
-            self.scale_, self.center_ = found
-        return self.scale_
-
-    def _row_weights(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.class_weight is None:
-            return weights
-        if isinstance(self.class_weight, Mapping):
-            unknown = [name for name in self.class_weight if name not in self.classes_.tolist()]
-            if unknown:
-                raise DataError(f"class_weight names the class {unknown[0]!r}, which the target does not have")
-        try:
-            each = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[target])
-        except ValueError as error:
-            raise DataError(f"class_weight: {error}") from None
-        if not (np.isfinite(each).all() and (each >= 0).all()):
-            raise DataError(f"class_weight must hold finite numbers from 0 up, got {self.class_weight!r}")
-        return np.asarray(weights * each[target])
-
-    def _loss(self) -> tuple[int, Loss]:
+    def _loss(self) -> Loss:
         if len(self.classes_) == 2:
-            return 1, lambda scores, y: functional.binary_cross_entropy_with_logits(
+            return lambda scores, y: functional.binary_cross_entropy_with_logits(
                 scores[:, 0], y.float(), reduction="none"
             )
-        return len(self.classes_), lambda scores, y: functional.cross_entropy(scores, y, reduction="none")
-
-    def _curve(self) -> Curve:
-        return logistic_curve if len(self.classes_) == 2 else softmax_curve
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return scores: log-odds of the positive class, or one score for each of several classes."""
-        check_is_fitted(self)
-        scores = self._score(self._read_table(X, is_new=False))
-        return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return the probability of each class."""
-        scores = torch.from_numpy(self.decision_function(X))
-        if scores.ndim == 1:
-            positive = torch.sigmoid(scores)
-            return np.asarray(torch.stack([1 - positive, positive], 1).numpy())
-        return np.asarray(torch.softmax(scores, 1).numpy())
-
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """Return the class of each row; a score of exactly 0 goes to the positive class."""
-        return self._decide(self.decision_function(X))
-
-    def predict_cells(self, cells: Sequence[Any]) -> Any:
-        """Return the class of one row in float arithmetic, to compare with the exact one; None on overflow."""
-        try:
-            scores = self._score(self._read_cells(cells))
-        except DataError:
-            return None
-        if not np.isfinite(scores).all():
-            return None
-        return self._decide(scores[:, 0] if len(self.classes_) == 2 else scores)[0]
-
-    def _decide(self, scores: NDArray[np.float64]) -> NDArray[Any]:
-        chosen = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(1)
-        return np.asarray(self.classes_[chosen])
+        return lambda scores, y: functional.cross_entropy(scores, y, reduction="none")
 
 
-class NAMRegressor(RegressorMixin, BaseNAM):  # type: ignore[misc]
+class NAMRegressor(AdditiveRegressor, BaseNAM):
     """Neural additive model for a number.
 
     Parameters and attributes are those of `NAMClassifier`, but for `class_weight` and `calibrated`, with other
@@ -263,38 +178,8 @@ class NAMRegressor(RegressorMixin, BaseNAM):  # type: ignore[misc]
     True
     """
 
-    def _read_target(self, y: Any) -> NDArray[Any]:
-        values = _one_column(y)
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError):
-            raise DataError("the target y must hold numbers; use NAMClassifier for classes") from None
-        if not np.isfinite(values).all():
-            what = "NaN" if np.isnan(values).any() else "infinity"
-            raise DataError(f"Input y contains {what}; drop the rows without a target")
-        return np.asarray(values)
+    def _scale_target(self, target: NDArray[Any], weights: Floats) -> NDArray[Any]:
+        return super()._scale_target(target, weights).astype(np.float32)  # as networks compute
 
-    def _scale_target(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[Any]:
-        self.center_, spread = mean_and_deviation(target, weights)
-        if not np.isfinite([self.center_, spread]).all():
-            raise DataError("the target y holds numbers too large to standardise; rescale it first")
-        self.scale_ = spread if spread > 0 else 1.0
-        return np.asarray((target - self.center_) / self.scale_, dtype=np.float32)
-
-    def _loss(self) -> tuple[int, Loss]:
-        return 1, lambda scores, y: (scores[:, 0] - y).square()
-
-    def _curve(self) -> Curve:
-        return squared_curve
-
-    def predict(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Return the prediction for each row."""
-        check_is_fitted(self)
-        return self._score(self._read_table(X, is_new=False))[:, 0]
-
-
-def _one_column(y: Any) -> NDArray[Any]:
-    try:
-        return np.asarray(column_or_1d(y, warn=True))
-    except ValueError as error:
-        raise DataError(f"target: {error}") from None
+    def _loss(self) -> Loss:
+        return lambda scores, y: (scores[:, 0] - y).square()

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.model_selection import KFold
 
-from suffice.gam.hats import Floats, Grid, Hats, Places, place_knots
+from suffice.gam.hats import Floats, Grid, Places, fewer
 from suffice.gam.purifying import deviations, purified
 from suffice.gam.ranking import Two, rank_pairs
 from suffice.gam.solving import FEW_JUDGES, Curve, Data, Fit, Lines, Pulls, Tried, Wishes, best_penalty, exceeds
@@ -117,8 +117,8 @@ class _Surfaces:
         self.data, self.curve, self.wishes = data, curve, replace(wishes, monotone={})
         self.below = [a + b for a, b in zip(own, corrections.values, strict=True)]
         self.hats, self.columns = corrections.hats, np.flatnonzero(~np.array(corrections.is_whole)).tolist()
-        self.coarse = {int(k): _fewer(self.hats[k], data.numbers[:, k], data.slots[:, k], _KNOTS) for k in free}
-        self.fine = {int(k): _fewer(self.hats[k], data.numbers[:, k], data.slots[:, k], _FINE) for k in free}
+        self.coarse = {int(k): fewer(self.hats[k], data.numbers[:, k], data.slots[:, k], _KNOTS) for k in free}
+        self.fine = {int(k): fewer(self.hats[k], data.numbers[:, k], data.slots[:, k], _FINE) for k in free}
         self.free = [int(k) for k in free if self.coarse[int(k)].size > 1]
 
     def grid(self, pair: Two, *, is_fine: bool = False) -> Grid:
@@ -140,14 +140,17 @@ class _Surfaces:
     def strongest(self, data: Data, most: int) -> list[Grid]:
         """Return the pairs with most to say: half of them at first, the rest by what these leave over."""
         columns = self.free[:_MOST_COLUMNS]
-        chosen = rank_pairs(data, self.curve, self.coarse, columns)[: -(-most // 2)] if len(columns) > 1 else []
+        chosen = self._ranked(data, columns)[: -(-most // 2)] if len(columns) > 1 else []
         if chosen and len(chosen) < most:
             lines = self.lines([self.grid(pair) for pair in chosen])
             fit, start = self.fit(lines, data), np.zeros((lines.size, data.scores.shape[1]))
             values = fit.solve(_UNTRIED, np.ones(lines.blocks), start)
             left = data._replace(scores=data.scores + fit.matrix @ values)
-            chosen += rank_pairs(left, self.curve, self.coarse, columns, but=chosen)[: most - len(chosen)]
+            chosen += self._ranked(left, columns, chosen)[: most - len(chosen)]
         return [self.grid(pair) for pair in chosen]
+
+    def _ranked(self, data: Data, columns: Sequence[int], but: Sequence[Two] = ()) -> list[Two]:
+        return [pair for gain, pair in rank_pairs(data, self.curve, self.coarse, columns, but) if gain > 0]
 
     def chosen(self, data: Data, number: int, penalty: float) -> tuple[Lines, Floats]:
         """Return lines and so many surfaces, chosen and fitted by some rows, with a penalty that is known."""
@@ -155,15 +158,6 @@ class _Surfaces:
         fit, start = self.fit(lines, data), np.zeros((lines.size, data.scores.shape[1]))
         strength = _strengths(lines, fit.solve(penalty, np.ones(lines.blocks), start), data)
         return lines, fit.solve(penalty, strength, start)
-
-
-def _fewer(fine: Hats, numbers: Floats, slots: Places, most: int) -> Hats:
-    """Return fewer knots of a column, of those that its line has."""
-    ordinary = numbers[slots < 0]
-    if not len(fine.knots) or not len(ordinary):
-        return Hats(fine.knots[:1], fine.first, fine.slots)
-    nearest = np.abs(place_knots(ordinary, most)[:, None] - fine.knots).argmin(axis=1)
-    return Hats(fine.knots[np.unique(nearest)], fine.first, fine.slots)
 
 
 # --- how many, how fine and how smooth --------------------------------------------------------------------------------

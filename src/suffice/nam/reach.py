@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import max_pool1d
 
-from suffice.gam.columns import Categorical, Column, Numeric
+from suffice.gam.columns import Categorical, Column, Numeric, reach_of
 from suffice.gam.widths import cost_of
 from suffice.numbers.exact import nearest_float
 
@@ -115,13 +115,6 @@ class _Choices:
                 width = ((high + low) * shares).sum(2)
             found[k] = width.mean(0).sum()
         return torch.stack(found)
-
-
-def reach_of(column: Column, radius: float) -> float:
-    """Return how far numbers of a column can move within a radius, both standardised: whole ones by whole ones."""
-    if isinstance(column, Numeric) and column.observed is not None and column.observed.is_whole:
-        return math.floor(radius * column.scale) / column.scale
-    return radius
 
 
 def _offsets(column: Column, radius: float) -> Tensor:

@@ -71,21 +71,27 @@ def model_document(compiled: Compiled) -> Json:
 
 
 def training_document(estimator: Any, model: AdditiveModel, *, rows: int, target: str) -> Json:
-    """Return how a fitted NAM was trained; its loss is a `training_loss` where no rows were held back."""
-    loss = "validation_loss" if estimator.has_validation_ else "training_loss"
+    """Return how a fitted estimator was trained."""
     is_calibrated = getattr(estimator, "calibrated", False)  # if only by leaving scores as they are
-    return {
+    document = {
+        "estimator": type(estimator).__name__,
         "rows": rows,
         "columns": list(model.names),
         "features": list(estimator.features_),
+        "pairs": [list(pair) for pair in estimator.pairs_],
         "target": target,
         "task": model.task,
         "classes": [class_document(name) for name in model.classes],
         "calibration": {"slope": estimator.scale_, "shift": estimator.center_.tolist()} if is_calibrated else None,
-        "epochs": int(estimator.n_iter_),
         "seconds": estimator.fit_seconds_,
-        loss: estimator.validation_curve_[estimator.history_.best_epoch],
     }
+    return document | (_epochs(estimator) if hasattr(estimator, "history_") else {})
+
+
+def _epochs(nam: Any) -> Json:
+    """Return how long networks were trained; their loss is a `training_loss` where no rows were held back."""
+    loss = "validation_loss" if nam.has_validation_ else "training_loss"
+    return {"epochs": int(nam.n_iter_), loss: nam.validation_curve_[nam.history_.best_epoch]}
 
 
 def pair_kinds(model: AdditiveModel, i: int, j: int) -> list[str]:

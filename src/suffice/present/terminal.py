@@ -179,10 +179,12 @@ def show_training(console: Console, document: Json, model: AdditiveModel) -> Non
         "rows": f"{document['rows']:,}",
         "features": f"{len(model.features)}" + (f", {categories} of them categories" if categories else ""),
         "uses": "" if document["features"] == document["columns"] else ", ".join(document["features"]),
+        "pairs": "; ".join(" and ".join(pair) for pair in document["pairs"]),
         "target": f"{document['target']} ({model.task})",
         "classes": ", ".join(str(name) for name in model.classes),
         "calibrated": _calibration(document["calibration"]),
-        "trained": f"{document['epochs']} epochs in {document['seconds']:.1f} s",
+        "trained": (f"{document['epochs']} epochs " if "epochs" in document else "")
+        + f"in {document['seconds']:.1f} s",
         **_scores(document),
         **_trade_off(document["trade_off"]),
         "loss": _loss(document),
@@ -223,9 +225,12 @@ def _trade_off(found: Json | None) -> dict[str, str]:
 
 
 def _loss(document: Json) -> str:
+    """Return the loss that networks were left with, of the rows that it is of."""
     if "validation_loss" in document:
         return f"{document['validation_loss']:.4g} on the validation rows"
-    return f"{document['training_loss']:.4g} on the training rows (too few rows to hold any back)"
+    if "training_loss" in document:
+        return f"{document['training_loss']:.4g} on the training rows (too few rows to hold any back)"
+    return ""
 
 
 def _show_facts(console: Console, facts: Mapping[str, str]) -> None:

@@ -21,7 +21,7 @@ def trade_off(choice: Any, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     choice : WeightChoice
-        See `suffice.nam.choose_explanation_weight`.
+        See `suffice.gam.choose_explanation_weight`.
     """
     ax = axis_of(ax, 5.4, 3.2)
     has_sizes = not any(math.isnan(one.size) for one in choice.tried)

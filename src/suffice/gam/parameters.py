@@ -1,0 +1,36 @@
+"""Checks of the parameters that all estimators have: a sentence for each that cannot be, before anything is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from suffice.errors import DataError
+from suffice.gam.wanted import is_whole
+
+
+def check_parameters(model: Any) -> None:
+    """Raise an error that names the first parameter of an estimator that cannot be used, and why.
+
+    What names columns (`pairs`, `monotone`, `special_codes`) is checked once the table is read.
+    """
+    if model.feature_budget is not None and not is_whole(model.feature_budget, 1):
+        raise DataError(f"feature_budget must be None or a whole number from 1 up, got {model.feature_budget!r}")
+    check_from_zero(model, "explanation_weight")
+    radius = model.explanation_radius
+    if radius is not None and not is_from_to(radius, 0, np.inf):
+        raise DataError(f"explanation_radius must be None or a finite number from 0 up, got {radius!r}")
+    if model.explanation_weight and radius is None:
+        raise DataError("explanation_weight needs an explanation_radius, in standard deviations")
+
+
+def check_from_zero(model: Any, name: str) -> None:
+    """Raise an error if a parameter is not a finite number from 0 up."""
+    if not is_from_to(getattr(model, name), 0, np.inf):
+        raise DataError(f"{name} must be a finite number from 0 up, got {getattr(model, name)!r}")
+
+
+def is_from_to(value: Any, low: float, high: float) -> bool:
+    """Whether a value is a number from `low` up and below `high`."""
+    return isinstance(value, (int, float, np.number)) and bool(low <= value < high)
