@@ -73,8 +73,9 @@ class GAMClassifier(AdditiveClassifier, BaseGAM):
     Parameters
     ----------
     pairs : int, "auto" or list of pairs of column names
-        How many terms over two columns are added at most, or over which ones; "auto" adds as few as rows not fitted to
-        are as well off with as with more. What such a term says of one column alone is moved to that column's shape.
+        How many terms over two columns are added at most, or over which ones; "auto" adds those that make the rows
+        clearly more probable, up to one for each column. What such a term says of one column alone is moved to that
+        column's shape.
     feature_budget : int, optional
         How many columns the model may use at most: those are chosen that together leave the smallest loss on parts of
         the training rows that are held back in turn. The others stay in the table, and have a shape of 0.

@@ -20,6 +20,7 @@ from suffice.gam.solving import Curve
 
 _LEAST, _MOST = 1e-4, 1e5  # precision
 _HASTE, _LEAP = 1.5, 3.0  # a precision moves farther than the update, which is slow, but not by more than a factor
+_POOLED = 0.1  # how many parameters known by the rows what others of its kind say counts as
 _SOME = 0.3  # parameters known by the rows, below which it does not matter how many
 _STEADY = 0.2  # change of a precision's logarithm below which it stays as it is
 _CLOSE = 0.01  # change of scores, in their unit, below which values stay as they are
@@ -40,15 +41,18 @@ class Penalty:
         Of a quadratic form of these.
     rank : int
         Its rank.
-    group : str
-        Penalties of one group have one precision; by itself each has its own.
+    kind : str
+        Precisions of one kind are drawn a little towards what all rows of that kind say together, if it has a name.
+    is_shared : bool
+        Whether all penalties of its kind have one precision.
     """
 
     start: int
     end: int
     matrix: scipy.sparse.csr_matrix
     rank: int
-    group: str = ""
+    kind: str = ""
+    is_shared: bool = False
 
 
 class Evidence:
@@ -81,8 +85,9 @@ class Evidence:
     ) -> None:
         self.equations, self.fixed, self.penalties = NormalEquations(matrix, starts, onto), fixed, penalties
         self.curve, self.is_squared, self.noise = curve, is_squared, 1.0
-        named = [one.group or str(k) for k, one in enumerate(penalties)]
-        self.groups = np.array([named.index(name) for name in named], dtype=np.int64)
+        named = [one.kind or str(k) for k, one in enumerate(penalties)]
+        self.kinds = np.array([named.index(name) for name in named], dtype=np.int64)
+        self.pooled = np.array([np.inf if one.is_shared else _POOLED if one.kind else 0.0 for one in penalties])
         self.solved = list[Dense | Blocked]()  # the equations of each output, as they were last
         self.used = np.zeros(0)  # the precisions that they had
 
@@ -128,14 +133,21 @@ class Evidence:
                     free = float(solved.shares[one.start : one.end].sum()) - (one.end - one.start - one.rank)
                     shares[k] += max(free, _NOTHING)
                     squares[k] += float(part @ (one.matrix @ part))
-            known, sizes = (np.bincount(self.groups, one)[self.groups] for one in (shares, squares))
-            ahead = np.log(known / np.maximum(sizes, _NOTHING) / precisions)
+            ahead = np.log(self._updated(shares, squares) / precisions)
             found = np.clip(precisions * np.exp(np.clip(_HASTE * ahead, -_LEAP, _LEAP)), _LEAST, _MOST)
-            moved = np.abs(np.log(found / precisions))[known > _SOME]
+            moved = np.abs(np.log(found / precisions))[shares > _SOME]
             precisions = found
             if largest < _CLOSE and (not len(moved) or moved.max() < _STEADY):
                 break
         return values, precisions
+
+    def _updated(self, shares: Floats, squares: Floats) -> Floats:
+        """Return the precisions that parameters known by the rows, and their penalties, speak for."""
+        all_shares, all_squares = (np.bincount(self.kinds, one)[self.kinds] for one in (shares, squares))
+        common = all_shares / np.maximum(all_squares, _NOTHING)
+        pooled = np.where(np.isinf(self.pooled), 0.0, self.pooled)
+        own = (shares + pooled) / np.maximum(squares + pooled / np.maximum(common, _NOTHING), _NOTHING)
+        return np.asarray(np.where(np.isinf(self.pooled), common, own))
 
     def penalty(self, precisions: Floats) -> scipy.sparse.csr_matrix:
         """Return all penalties, the known one included, as one matrix."""

@@ -89,12 +89,15 @@ def _penalties(line: Hats, trend: _Trend, start: int) -> list[Penalty]:
     """Return the penalties on steps, on slots and on bends, in units that do not depend on the number of knots."""
     count, end, found = len(line.knots), start + line.size, list[Penalty]()
     if count > 1:
-        found.append(Penalty(start, start + count, _differences(count, 1), count - 1))
+        found.append(Penalty(start, start + count, _differences(count, 1), count - 1, "walk"))
     if line.slots:
-        found.append(Penalty(start + count, end, scipy.sparse.identity(line.slots, format="csr"), line.slots))
+        kind = "code" if count else "category"
+        found.append(Penalty(start + count, end, scipy.sparse.identity(line.slots, format="csr"), line.slots, kind))
     if bends := len(trend.knots):
-        found.append(Penalty(end, end + bends, _differences(bends, 2), bends))
-        found.append(Penalty(end + bends, end + bends + 1, scipy.sparse.identity(1, format="csr"), 1, "slopes"))
+        found.append(Penalty(end, end + bends, _differences(bends, 2), bends, "trend"))
+        found.append(
+            Penalty(end + bends, end + bends + 1, scipy.sparse.identity(1, format="csr"), 1, "slope", is_shared=True)
+        )
     return found
 
 

@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, lapack
 from scipy.sparse.linalg import LinearOperator, cg, splu
 
+from suffice.errors import DataError
+
 Floats = NDArray[np.float64]
 
 _DENSE = 2000  # parameters; more are solved by conjugate gradients
 _TOLERANCE = 1e-6
-_DAMPING = 1e-9  # relative, so that rounding leaves the matrix positive
+_DAMPING = (1e-9, 1e-6, 1e-3)  # relative; more where rounding makes a matrix negative
 _MOST_ITERATIONS = 100
 _PROBES = 32
 
@@ -83,9 +85,17 @@ class Dense:
     def __init__(self, curvature: Floats, fixed: scipy.sparse.csr_matrix, chosen: scipy.sparse.csr_matrix) -> None:
         self.curvature, self.fixed = curvature, fixed
         self.whole = curvature + (fixed + chosen).toarray()
-        damped = self.whole.copy()
-        damped[np.diag_indices_from(damped)] *= 1 + _DAMPING
-        self.factor = cho_factor(damped, lower=True, overwrite_a=True)
+        self.factor = self._factored()
+
+    def _factored(self) -> tuple[Floats, bool]:
+        for damping in _DAMPING:
+            damped = self.whole.copy()
+            damped[np.diag_indices_from(damped)] *= 1 + damping
+            try:
+                return cho_factor(damped, lower=True, overwrite_a=True)
+            except np.linalg.LinAlgError:
+                continue
+        raise DataError("the table's columns cannot be told apart by floating point; drop those that repeat others")
 
     def solve(self, right: Floats) -> Floats:
         """Return the solution."""
@@ -104,8 +114,13 @@ class Dense:
     def gain(self, place: slice, values: Floats, precision: float, logarithm: float) -> float:
         """Return what a block adds to the logarithm of the marginal likelihood, given other blocks."""
         own = self.whole[place, place]
-        bend, determinant = float(values @ own @ values), float(np.linalg.slogdet(own)[1])
-        return 0.5 * (bend - determinant + logarithm + len(values) * float(np.log(precision)))
+        return 0.5 * (
+            float(values @ own @ values) - self.determinant(place) + logarithm + len(values) * float(np.log(precision))
+        )
+
+    def determinant(self, place: slice) -> float:
+        """Return the logarithm of the determinant of a diagonal block."""
+        return float(np.linalg.slogdet(self.whole[place, place])[1])
 
     @cached_property
     def _inverse(self) -> Floats:
@@ -164,7 +179,11 @@ class Blocked:
         `logarithm` is that of the determinant of its penalty, up to the precision.
         """
         bend = float(values @ ((self.blocks + self.penalty)[place, place] @ values))
-        return 0.5 * (bend - float(self._logarithms[place].sum()) + logarithm + len(values) * float(np.log(precision)))
+        return 0.5 * (bend - self.determinant(place) + logarithm + len(values) * float(np.log(precision)))
+
+    def determinant(self, place: slice) -> float:
+        """Return the logarithm of the determinant of a diagonal block."""
+        return float(self._logarithms[place].sum())
 
     @cached_property
     def _logarithms(self) -> Floats:

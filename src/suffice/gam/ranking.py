@@ -39,7 +39,7 @@ def rank_pairs(
     )
     for output in range(slope.shape[1]):
         pull, weight = -data.weights * slope[:, output], data.weights * np.maximum(bend[:, output], 1e-4)
-        noise = float(pull @ pull / weight.sum())
+        noise = max(float(pull @ pull / weight.sum()), 1e-12)
         for a in range(len(columns) - 1):
             mine = one_hot[:, offsets[a] : offsets[a + 1]].T.tocsr()
             sums, masses = ((mine @ scipy.sparse.diags(each) @ one_hot).toarray() for each in (pull, weight))

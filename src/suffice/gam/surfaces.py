@@ -31,7 +31,10 @@ _MOST_COLUMNS = 120  # that are ranked in pairs: those whose lines vary most
 
 
 class Surfaces(NamedTuple):
-    """Surfaces, and lines moved to suit them: all values below one another, the penalty that they had, the evidence."""
+    """Surfaces, and lines moved to suit them: all values below one another, and the penalty that they had.
+
+    `gains` is what each surface adds to the logarithm of the marginal likelihood, and `evidence` that of all of them.
+    """
 
     intercept: Floats
     grids: tuple[Grid, ...]
@@ -39,6 +42,7 @@ class Surfaces(NamedTuple):
     penalty: scipy.sparse.csr_matrix
     precisions: Floats
     gains: Floats
+    evidence: float
     scores: Floats
 
 
@@ -70,6 +74,8 @@ def add_surfaces(
     search = _Search(data, curve, hats, mains, free, is_squared=is_squared)
     if isinstance(wanted, Sequence):
         return search.refined(search.fitted([search.grid(pair) for pair in wanted], search.without()))
+    if wanted == 0:
+        return search.without()
     return search.chosen() if wanted is None else search.strongest(wanted)
 
 
@@ -129,7 +135,9 @@ class _Search:
         """Return the lines alone."""
         scores = self.data.scores + self.mains.intercept + self.lines @ self.mains.values
         nothing = np.zeros(0)
-        return Surfaces(self.mains.intercept, (), self.mains.values, self.mains.penalty, nothing, nothing, scores)
+        return Surfaces(
+            self.mains.intercept, (), self.mains.values, self.mains.penalty, nothing, nothing, -np.inf, scores
+        )
 
     def fitted(self, grids: Sequence[Grid], start: Surfaces) -> Surfaces:
         """Return surfaces with the precisions that suit the rows, from some values on."""
@@ -159,10 +167,11 @@ class _Search:
         )
         evidence.noise = self.mains.noise
         values, precisions = evidence.run(data.scores, data.targets, data.weights, values, precisions, _ROUNDS)
-        gains = self._gains(grids, ends, values, cells, evidence)
         scores = data.scores + matrix @ values
+        gains = self._gains(grids, ends, values, cells, evidence)
+        total = self._evidence(grids, ends, values, scores, evidence)
         penalty = evidence.penalty(precisions)[1:, 1:].tocsr()
-        return Surfaces(values[0], tuple(grids), values[1:], penalty, precisions, gains, scores)
+        return Surfaces(values[0], tuple(grids), values[1:], penalty, precisions, gains, total, scores)
 
     def _gains(
         self,
@@ -182,6 +191,23 @@ class _Search:
                 gains[k] += solved.gain(place, pure, evidence.used[k], _logarithm(grid))
         return gains
 
+    def _evidence(
+        self, grids: Sequence[Grid], ends: Sequence[int], values: Floats, scores: Floats, evidence: Evidence
+    ) -> float:
+        """Return the logarithm of the marginal likelihood, up to what does not depend on the surfaces."""
+        data = self.data
+        loss = float(data.weights @ self.curve(scores, data.targets)[0])
+        if self.is_squared:  # normal noise, of the size that makes the rows most probable
+            rows = float(data.weights.sum())
+            loss = 0.5 * rows * float(np.log(loss / rows + 1e-300))
+        penalty = evidence.penalty(evidence.used)
+        total = -loss - 0.5 * float(np.sum(values * (penalty @ values)))
+        for solved in evidence.solved:
+            for k, (grid, end) in enumerate(zip(grids, ends, strict=True)):
+                place, precision = slice(end - grid.size, end), evidence.used[k]
+                total += 0.5 * (_logarithm(grid) + grid.size * float(np.log(precision)) - solved.determinant(place))
+        return total
+
     def pruned(self, found: Surfaces) -> Surfaces:
         """Return those surfaces alone that the rows ask for, fitted again.
 
@@ -194,21 +220,16 @@ class _Search:
         return found
 
     def refined(self, found: Surfaces) -> Surfaces:
-        """Return surfaces with more knots, each as long as the rows ask for them."""
-        open_ = set(range(len(found.grids)))
+        """Return surfaces with more knots, the strongest of them with many, as long as the rows are more probable."""
         for level in range(1, len(_KNOTS)):
-            if level > 1:
-                open_ &= set(np.argsort(-found.gains, kind="stable")[:_FINEST].tolist())
-            grids = [self.grid(grid.columns, level) if k in open_ else grid for k, grid in enumerate(found.grids)]
-            open_ = {k for k in open_ if grids[k].size > found.grids[k].size}
-            if not open_:
+            strongest = np.argsort(-found.gains, kind="stable")[: _FINEST if level > 1 else None].tolist()
+            grids = [self.grid(grid.columns, level) if k in strongest else grid for k, grid in enumerate(found.grids)]
+            if sum(grid.size for grid in grids) <= sum(grid.size for grid in found.grids):
                 break
             tried = self.fitted(grids, found)
-            open_ = {k for k in open_ if tried.gains[k] > found.gains[k]}
-            if not open_:
+            if tried.evidence <= found.evidence:
                 break
-            better = [grid if k in open_ else found.grids[k] for k, grid in enumerate(grids)]
-            found = tried if [one.size for one in better] == [one.size for one in grids] else self.fitted(better, tried)
+            found = tried
         return found
 
 
