@@ -92,9 +92,10 @@ class Dense:
             damped = self.whole.copy()
             damped[np.diag_indices_from(damped)] *= 1 + damping
             try:
-                return cho_factor(damped, lower=True, overwrite_a=True)
+                factor: tuple[Floats, bool] = cho_factor(damped, lower=True, overwrite_a=True)
             except np.linalg.LinAlgError:
                 continue
+            return factor
         raise DataError("the table's columns cannot be told apart by floating point; drop those that repeat others")
 
     def solve(self, right: Floats) -> Floats:
