@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from suffice.gam.base import BaseAdditive
 from suffice.gam.convert import Parts, exact_rows, line_of, surfaces_of
@@ -43,14 +44,15 @@ class BaseGAM(BaseAdditive):
         taught = np.flatnonzero(weights)  # a row without weight teaches nothing, not even where a line has its knots
         targets, counted = target[taught].astype(np.float64), weights[taught] / weights[taught].mean()
         scores = np.zeros((len(taught), self._outputs))
-        self.intercept_, self.terms_, width = fit_terms(
-            Data(numbers[taught], slots[taught], targets, counted, scores),
-            self._curve(),
-            [column.slots for column in self.columns_],
-            self._wishes(),
-            self._wanted_pairs(),
-            np.array(self._pairable(), dtype=np.int64),
-        )
+        with threadpool_limits(1):  # with more threads, sums come out otherwise in their last digits
+            self.intercept_, self.terms_, width = fit_terms(
+                Data(numbers[taught], slots[taught], targets, counted, scores),
+                self._curve(),
+                [column.slots for column in self.columns_],
+                self._wishes(),
+                self._wanted_pairs(),
+                np.array(self._pairable(), dtype=np.int64),
+            )
         self.pairs_ = self._pair_names(self.terms_)
         self.fit_seconds_ = time.perf_counter() - start
         return float("nan") if self.explanation_radius is None else width
