@@ -553,3 +553,35 @@ def test_without_what_it_needs_the_error_names_the_extra(library):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ))
     assert done.returncode == 1
     assert "pip install 'suffice[gam]'" in done.stderr.splitlines()[-1]
+
+
+def test_what_a_pair_explains_is_no_noise_of_the_lines():
+    random = np.random.default_rng(0)
+    table = random.normal(size=(1000, 4)).round(6)
+    truth = 2 * table[:, 0] * table[:, 1] + 0.3 * table[:, 2] + np.sin(2 * table[:, 3])
+    target = truth + 0.1 * random.normal(size=1000)
+
+    def error(**options):
+        found = GAMRegressor(**options).fit(table, target)
+        assert found.pairs_ == (("x0", "x1"),)
+        return np.sqrt(np.mean((found.predict(table) - truth) ** 2))
+
+    plain = error()
+    assert error(monotone={"x2": 1}) < 1.2 * plain
+    assert error(explanation_radius=0.3, explanation_weight=1e-9) < 1.2 * plain
+
+
+def test_pairs_are_listed_by_how_far_the_rows_speak_for_them():
+    random = np.random.default_rng(0)
+    table = random.normal(size=(1000, 4)).round(6)
+    target = 0.3 * table[:, 0] * table[:, 1] + 2 * table[:, 2] * table[:, 3] + 0.3 * random.normal(size=1000)
+    found = GAMRegressor(pairs=[("x0", "x1"), ("x2", "x3")]).fit(table, target)
+    assert found.pairs_ == (("x2", "x3"), ("x0", "x1"))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_few_heavy_rows_are_little_evidence(seed):
+    random = np.random.default_rng(seed)
+    table, target = random.normal(size=(300, 4)), random.normal(size=300)
+    weights = 10 ** random.uniform(0, 6, 300)
+    assert GAMRegressor().fit(table, target, weights).pairs_ == ()

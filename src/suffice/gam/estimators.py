@@ -42,7 +42,7 @@ class BaseGAM(BaseAdditive):
     def _train(self, numbers: Floats, slots: Places, target: NDArray[Any], weights: Floats) -> float:
         start = time.perf_counter()
         taught = np.flatnonzero(weights)  # a row without weight teaches nothing, not even where a line has its knots
-        targets, counted = target[taught].astype(np.float64), weights[taught] / weights[taught].mean()
+        targets, counted = target[taught].astype(np.float64), _as_rows(weights[taught])
         scores = np.zeros((len(taught), self._outputs))
         with threadpool_limits(1):  # with more threads, sums come out otherwise in their last digits
             self.intercept_, self.terms_, width = fit_terms(
@@ -64,6 +64,11 @@ class BaseGAM(BaseAdditive):
         lines = zip(self.columns_, self.terms_.hats, self.terms_.values, strict=True)
         shapes = [line_of(column, hats, exact_rows(values)) for column, hats, values in lines]
         return Parts(shapes, surfaces_of(self.columns_, self.terms_), [Fraction(x) for x in self.intercept_.tolist()])
+
+
+def _as_rows(weights: Floats) -> Floats:
+    """Return weights that add up to as many rows of equal weight as tell as much: few heavy ones are little evidence."""
+    return np.asarray(weights * (weights.sum() / np.sum(weights**2)))
 
 
 class GAMClassifier(AdditiveClassifier, BaseGAM):

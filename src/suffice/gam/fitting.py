@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse
@@ -57,7 +58,7 @@ def fit_terms(
     pulls = Pulls(lines, data, wishes)
     intercept, values = found.intercept, found.values
     if pulls.is_active:
-        noise = 2 * mains.noise if is_squared else 1.0
+        noise = 2 * found.noise if is_squared else 1.0
         intercept, values = _pulled(lines, data, curve, found.penalty * noise, pulls, intercept, values)
     for k, direction in wishes.monotone.items():
         place = slice(lines.starts[k], lines.starts[k + 1])
@@ -65,7 +66,9 @@ def fit_terms(
         values[place] = monotone_line(values[place], hats[k], *column, data.weights, direction)
     nothing = Terms(hats, tuple(np.zeros((one.size, values.shape[1])) for one in hats), (True,) * len(hats))
     intercept, terms = _centered(intercept, purified(lines, values, data, nothing), data)
-    return intercept, terms, float(pulls.widths(values).sum())
+    order = np.argsort(-found.gains, kind="stable").tolist()
+    grids, surfaces = (tuple(part[k] for k in order) for part in (terms.grids, terms.surfaces))
+    return intercept, replace(terms, grids=grids, surfaces=surfaces), float(pulls.widths(values).sum())
 
 
 def _pulled(

@@ -43,6 +43,7 @@ class Surfaces(NamedTuple):
     precisions: Floats
     gains: Floats
     evidence: float
+    noise: float
     scores: Floats
 
 
@@ -136,7 +137,15 @@ class _Search:
         scores = self.data.scores + self.mains.intercept + self.lines @ self.mains.values
         nothing = np.zeros(0)
         return Surfaces(
-            self.mains.intercept, (), self.mains.values, self.mains.penalty, nothing, nothing, -np.inf, scores
+            self.mains.intercept,
+            (),
+            self.mains.values,
+            self.mains.penalty,
+            nothing,
+            nothing,
+            -np.inf,
+            self.mains.noise,
+            scores,
         )
 
     def fitted(self, grids: Sequence[Grid], start: Surfaces) -> Surfaces:
@@ -171,7 +180,7 @@ class _Search:
         gains = self._gains(grids, ends, values, cells, evidence)
         total = self._evidence(grids, ends, values, scores, evidence)
         penalty = evidence.penalty(precisions)[1:, 1:].tocsr()
-        return Surfaces(values[0], tuple(grids), values[1:], penalty, precisions, gains, total, scores)
+        return Surfaces(values[0], tuple(grids), values[1:], penalty, precisions, gains, total, evidence.noise, scores)
 
     def _gains(
         self,
