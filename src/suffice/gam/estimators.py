@@ -67,7 +67,7 @@ class BaseGAM(BaseAdditive):
 
 
 def _as_rows(weights: Floats) -> Floats:
-    """Return weights that add up to as many rows of equal weight as tell as much: few heavy ones are little evidence."""
+    """Return weights that add up to the number of rows of equal weight that tell as much: few heavy ones tell little."""
     return np.asarray(weights * (weights.sum() / np.sum(weights**2)))
 
 
