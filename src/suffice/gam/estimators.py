@@ -67,7 +67,7 @@ class BaseGAM(BaseAdditive):
 
 
 def _as_rows(weights: Floats) -> Floats:
-    """Return weights that add up to the number of rows of equal weight that tell as much: few heavy ones tell little."""
+    """Return weights that add up to the number of rows of equal weight that tell as much: few heavy ones, little."""
     return np.asarray(weights * (weights.sum() / np.sum(weights**2)))
 
 
