@@ -22,7 +22,6 @@ from suffice.errors import DataError
 Floats = NDArray[np.float64]
 
 _DENSE = 2000  # parameters; more are solved by conjugate gradients
-_TOLERANCE = 1e-5
 _DAMPING = (1e-9, 1e-6, 1e-3)  # relative; more where rounding makes a matrix negative
 _MOST_ITERATIONS = 100
 _PROBES = 32
@@ -156,7 +155,8 @@ class Blocked:
             size, lambda v: one.back @ (self.weights * (one.matrix @ v)) + self.penalty @ v, dtype=np.float64
         )
         ahead = LinearOperator(size, self.factor.solve, dtype=np.float64)
-        return np.asarray(cg(whole, right, rtol=_TOLERANCE, maxiter=_MOST_ITERATIONS, M=ahead)[0])
+        # To SciPy's relative tolerance, 1e-5; what it is called depends on the version.
+        return np.asarray(cg(whole, right, atol=0.0, maxiter=_MOST_ITERATIONS, M=ahead)[0])
 
     @cached_property
     def shares(self) -> Floats:
