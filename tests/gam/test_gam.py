@@ -585,3 +585,10 @@ def test_few_heavy_rows_are_little_evidence(seed):
     table, target = random.normal(size=(300, 4)), random.normal(size=300)
     weights = 10 ** random.uniform(0, 6, 300)
     assert GAMRegressor().fit(table, target, weights).pairs_ == ()
+
+
+@pytest.mark.parametrize("pairs", [0, []])
+def test_no_pairs_are_none(pairs):
+    random = np.random.default_rng(0)
+    table = random.normal(size=(200, 2))
+    assert GAMRegressor(pairs=pairs).fit(table, table[:, 0] * table[:, 1]).pairs_ == ()

@@ -73,11 +73,13 @@ def add_surfaces(
         The columns that may be in a pair.
     """
     search = _Search(data, curve, hats, mains, free, is_squared=is_squared)
+    if wanted is None:
+        return search.chosen()
+    if not wanted:
+        return search.without()
     if isinstance(wanted, Sequence):
         return search.refined(search.fitted([search.grid(pair) for pair in wanted], search.without()))
-    if wanted == 0:
-        return search.without()
-    return search.chosen() if wanted is None else search.strongest(wanted)
+    return search.strongest(wanted)
 
 
 class _Search:
