@@ -89,7 +89,6 @@ PAPER_LAYERS = (64, 64, 32)
 PAPER_ACCURACY = {"breast_cancer": 0.9737, "heloc": 0.6902}  # as published: Bassan et al., ICLR 2026
 PACKAGES = ("suffice", "torch", "scikit-learn", "pandas", "numpy", "interpret-core", "lightgbm", "dnamite")
 RADIUS = 0.5
-WEIGHTS, MANY_ROWS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032), 5000
 
 
 # --- methods ----------------------------------------------------------------------------------------------------------
@@ -175,10 +174,7 @@ class Short(BaseEstimator):
 
     def fit(self, table, target):
         estimator = clone(self.estimator).set_params(explanation_radius=RADIUS)
-        splits = 3 if len(table) < MANY_ROWS else 1  # a quarter of many rows tells enough
-        self.choice_ = choose_explanation_weight(
-            estimator, table, target, give_up=self.give_up, weights=WEIGHTS, n_splits=splits, explained=0
-        )
+        self.choice_ = choose_explanation_weight(estimator, table, target, give_up=self.give_up, explained=0)
         self.model_ = estimator.set_params(explanation_weight=self.choice_.weight).fit(table, target)
         return self
 

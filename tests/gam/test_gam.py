@@ -502,7 +502,7 @@ MORE_BAD = [
 
 @pytest.mark.parametrize(("options", "words"), MORE_BAD, ids=lambda v: v if isinstance(v, str) else "given")
 def test_a_wish_that_cannot_be_is_refused_before_anything_is_fitted(options, words, monkeypatch):
-    monkeypatch.setattr("suffice.gam.estimators.fit_terms", None)
+    monkeypatch.setattr("suffice.gam.estimators.fit_freely", None)
     monkeypatch.setattr("suffice.gam.base.choose_columns", None)
     table, score, random = mixed(40)
     with pytest.raises(DataError, match=words) as error:
@@ -521,7 +521,7 @@ def test_what_was_not_fitted_to_the_end_is_not_fitted(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("suffice.gam.estimators.fit_terms", interrupted)
+    monkeypatch.setattr("suffice.gam.estimators.fit_freely", interrupted)
     with pytest.raises(KeyboardInterrupt):
         gam.fit(table, np.arange(40.0))
     for use in (lambda: gam.predict(table), gam.to_additive):

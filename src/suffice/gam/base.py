@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import compress
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import (
     _check_feature_names_in,
     _check_sample_weight,
@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 
 from suffice.errors import DataError
 from suffice.gam.choosing import choose_columns, constant_scores
-from suffice.gam.columns import Categorical, Cells, learn_columns, reach_of, read_orders, read_table
+from suffice.gam.columns import Categorical, Cells, learn_columns, ranks_of, reach_of, read_orders, read_table
 from suffice.gam.convert import Parts, assemble
 from suffice.gam.hats import Floats, Places
 from suffice.gam.parameters import check_parameters
@@ -135,6 +135,10 @@ class BaseAdditive(BaseEstimator):  # type: ignore[misc]
         self.explanation_width_ = width * self._calibrate(X, target, counts)
         return self
 
+    def by_weight(self, X: Any, y: Any) -> Callable[[float], Self]:  # noqa: N803
+        """Return a function that fits copies of the model to a table with any explanation weight."""
+        return lambda weight: clone(self).set_params(explanation_weight=weight).fit(X, y)
+
     def _use(self, is_used: NDArray[np.bool_]) -> None:
         """Let the model be of some columns of the table; the others keep a shape of 0."""
         self.is_used_, self.columns_ = is_used, tuple(compress(self.table_columns_, is_used))
@@ -173,8 +177,10 @@ class BaseAdditive(BaseEstimator):  # type: ignore[misc]
             for k, column in enumerate(self.columns_)
             if isinstance(column, Categorical) and column.categories
         }
-        radii = [reach_of(column, self.explanation_radius or 0.0) for column in self.columns_]
-        return Wishes(self._directions(), radii, self.explanation_weight, blocks)
+        radius = self.explanation_radius or 0.0
+        radii = [reach_of(column, radius) for column in self.columns_]
+        ranks = {k: by for k in blocks if (by := ranks_of(self.columns_[k], radius)) is not None}
+        return Wishes(self._directions(), radii, self.explanation_weight, blocks, ranks)
 
     def _pairable(self) -> list[int]:
         """Return the columns that may be in a pair."""

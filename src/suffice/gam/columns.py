@@ -138,6 +138,13 @@ def reach_of(column: Column, radius: float) -> float:
     return radius
 
 
+def ranks_of(column: Column, radius: float) -> int | None:
+    """Return how many ranks categories can move within a radius, or None where there is no order."""
+    if isinstance(column, Numeric) or column.deviation is None:
+        return None
+    return math.floor(min(radius * column.deviation, len(column.categories) - 1))
+
+
 def learn_columns(
     names: Sequence[str],
     columns: Sequence[Cells],

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from suffice.gam.base import BaseAdditive
 from suffice.gam.convert import Parts, exact_rows, line_of, surfaces_of
-from suffice.gam.fitting import fit_terms
+from suffice.gam.fitting import Freely, finish, fit_freely
 from suffice.gam.hats import Floats, Places
 from suffice.gam.solving import Data
 from suffice.gam.tasks import AdditiveClassifier, AdditiveRegressor
@@ -21,6 +23,8 @@ from suffice.gam.tasks import AdditiveClassifier, AdditiveRegressor
 
 class BaseGAM(BaseAdditive):
     """A generalized additive model for some task; see `GAMClassifier` for the parameters."""
+
+    _freely: Freely  # while it is fitted
 
     def __init__(
         self,
@@ -39,22 +43,52 @@ class BaseGAM(BaseAdditive):
         self.explanation_radius = explanation_radius
         self.explanation_weight = explanation_weight
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803, D102  (inherited)
+        super().fit(X, y, sample_weight)
+        del self._freely  # it holds the rows
+        return self
+
+    fit.__doc__ = BaseAdditive.fit.__doc__
+
+    def by_weight(self, X: Any, y: Any) -> Callable[[float], Self]:  # noqa: N803
+        """Return a function that fits copies to a table with any explanation weight; what it has no part in, once."""
+        if getattr(self, "calibrated", False):  # what scores are multiplied by depends on it
+            return super().by_weight(X, y)
+        first: Self = clone(self).set_params(explanation_weight=0.0)
+        BaseAdditive.fit(first, X, y)
+
+        return first._refitted
+
+    def _refitted(self, weight: float) -> Self:
+        """Return a copy with another explanation weight, from what the rows ask for."""
+        model = copy.copy(self)
+        model.explanation_weight = weight
+        model.explanation_width_ = model._finish()
+        del model._freely
+        return model
+
     def _train(self, numbers: Floats, slots: Places, target: NDArray[Any], weights: Floats) -> float:
         start = time.perf_counter()
         taught = np.flatnonzero(weights)  # a row without weight teaches nothing, not even where a line has its knots
         targets, counted = target[taught].astype(np.float64), _as_rows(weights[taught])
         scores = np.zeros((len(taught), self._outputs))
         with threadpool_limits(1):  # with more threads, sums come out otherwise in their last digits
-            self.intercept_, self.terms_, width = fit_terms(
+            self._freely = fit_freely(
                 Data(numbers[taught], slots[taught], targets, counted, scores),
                 self._curve(),
                 [column.slots for column in self.columns_],
-                self._wishes(),
                 self._wanted_pairs(),
                 np.array(self._pairable(), dtype=np.int64),
             )
-        self.pairs_ = self._pair_names(self.terms_)
+        width = self._finish()
         self.fit_seconds_ = time.perf_counter() - start
+        return width
+
+    def _finish(self) -> float:
+        """Learn the terms from what the rows ask for; return their width."""
+        with threadpool_limits(1):
+            self.intercept_, self.terms_, width = finish(self._freely, self._wishes())
+        self.pairs_ = self._pair_names(self.terms_)
         return float("nan") if self.explanation_radius is None else width
 
     def _sums(self, numbers: Floats, slots: Places) -> Floats:

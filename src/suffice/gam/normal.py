@@ -122,6 +122,11 @@ class Dense:
         """Return the logarithm of the determinant of a diagonal block."""
         return float(np.linalg.slogdet(self.whole[place, place])[1])
 
+    def loss_without(self, places: NDArray[np.int64], values: Floats) -> float:
+        """Return what the quadratic grows by if values at some places become 0 and all others make up for it."""
+        spread, part = self._inverse[np.ix_(places, places)], values[places]
+        return 0.5 * float(part @ np.linalg.lstsq(spread, part, rcond=None)[0])
+
     @cached_property
     def _inverse(self) -> Floats:
         lower = np.tril(lapack.dpotri(self.factor[0], lower=1)[0])
@@ -184,6 +189,13 @@ class Blocked:
     def determinant(self, place: slice) -> float:
         """Return the logarithm of the determinant of a diagonal block."""
         return float(self._logarithms[place].sum())
+
+    def loss_without(self, places: NDArray[np.int64], values: Floats) -> float:
+        """Return what the quadratic grows by if values at some places become 0, given other blocks, but for a level."""
+        own, part = (self.blocks + self.penalty)[places][:, places], values[places]
+        pull = np.asarray(own.sum(axis=0)).ravel()
+        level = float(pull @ part) / max(float(pull.sum()), 1e-300)
+        return 0.5 * float((part - level) @ (own @ (part - level)))
 
     @cached_property
     def _logarithms(self) -> Floats:

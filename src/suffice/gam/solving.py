@@ -60,13 +60,16 @@ class Wishes:
     weight : float
         See `explanation_weight`; 0 asks for nothing.
     blocks : mapping from a column's place to places in its line
-        Its categories: each may become any other.
+        Its categories.
+    ranks : mapping from a column's place to int
+        How many ranks its categories can move, where they are in order; others may become any other.
     """
 
     monotone: Mapping[int, int]
     radii: Sequence[float]
     weight: float
     blocks: Mapping[int, Places]
+    ranks: Mapping[int, int]
 
 
 class Tried(NamedTuple):
@@ -125,7 +128,7 @@ class Lines:
 
 
 class Pulls:
-    """Steps between knots, or between categories in the order of their values, and how strongly each is pulled.
+    """Steps between knots, or between categories by rank or in the order of their values; how strongly each is pulled.
 
     A step of a surface along one of its columns is held by a region as far as the row lies beside it along the other.
     """
@@ -143,31 +146,45 @@ class Pulls:
             often = _held(one.knots, data.numbers[:, k], data.slots[:, k] < 0, wishes.radii[k])
             signs = np.full(len(first), float(wishes.monotone.get(k, 0)))
             steps.append((first, first + 1, often, signs, np.full(len(first), k)))
-            if k in wishes.blocks:
+            if k in wishes.ranks:
+                places, slots = start + wishes.blocks[k], data.slots[:, k] - one.first
+                often = _inside_ranks(slots, len(places), wishes.ranks[k]).mean(axis=0)
+                steps.append((places[:-1], places[1:], often, np.zeros(len(often)), np.full(len(often), k)))
+            elif k in wishes.blocks:
                 self.groups.append((start + wishes.blocks[k], 1.0, k))
         some = data.take(np.unique(np.linspace(0, len(data.targets) - 1, _CENTERS).astype(np.int64)))
         for grid, start in zip(lines.grids, lines.starts[len(lines.hats) :], strict=False):
             places = start + np.arange(grid.size).reshape([axis.size for axis in grid.axes])
-            steps.append(self._along(grid.columns, grid.axes, places, some))
-            steps.append(self._along(grid.columns[::-1], grid.axes[::-1], places.T, some))
+            steps += self._along(grid.columns, grid.axes, places, some)
+            steps += self._along(grid.columns[::-1], grid.axes[::-1], places.T, some)
         self.low, self.high, self.often, self.signs, self.owners = (
             np.concatenate(part) for part in zip(*steps, strict=True)
         )
 
     def _along(
         self, columns: tuple[int, int], axes: tuple[Hats, Hats], places: Places, data: Data
-    ) -> tuple[Places, Places, Floats, Floats, Places]:
-        """Return a surface's steps from knot to knot of the first of its columns, and keep its groups of categories."""
+    ) -> list[tuple[Places, Places, Floats, Floats, Places]]:
+        """Return a surface's steps along the first of its columns, and keep its groups of categories."""
         (k, other), (one, beside) = columns, axes
         near = design([beside], data.numbers, data.slots, [other])
-        inside = _inside(one.knots, data.numbers[:, k], self.wishes.radii[k]) * (data.slots[:, k] < 0)[:, None]
-        often = (near.T @ inside).T.ravel() / len(data.targets)
+        found = []
+
+        def add(ends: Places, inside: Floats) -> None:
+            often = (near.T @ inside).T.ravel() / len(data.targets)
+            signs, owners = np.zeros(len(often)), np.full(len(often), k)
+            found.append((ends[:-1].ravel(), ends[1:].ravel(), often, signs, owners))
+
+        is_ordinary = (data.slots[:, k] < 0)[:, None]
+        add(places[: len(one.knots)], _inside(one.knots, data.numbers[:, k], self.wishes.radii[k]) * is_ordinary)
         if k in self.wishes.blocks:
             categories = places[len(one.knots) :][: len(self.wishes.blocks[k])]
-            shares = np.ravel(near.mean(axis=0)).tolist()
-            self.groups += [(each, share, k) for each, share in zip(categories.T, shares, strict=True)]
-        knots = places[: len(one.knots)]
-        return knots[:-1].ravel(), knots[1:].ravel(), often, np.zeros(len(often)), np.full(len(often), k)
+            if k in self.wishes.ranks:
+                slots = data.slots[:, k] - one.first
+                add(categories, _inside_ranks(slots, len(categories), self.wishes.ranks[k]))
+            else:
+                shares = np.ravel(near.mean(axis=0)).tolist()
+                self.groups += [(each, share, k) for each, share in zip(categories.T, shares, strict=True)]
+        return found
 
     def steps(self, values: Floats, output: int) -> tuple[Places, Places, Floats, Floats, Places]:
         """Return the ends of every step, how often regions hold it, the sign that it must have or 0, and its column."""
@@ -229,6 +246,13 @@ def _inside(knots: Floats, numbers: Floats, radius: float) -> Floats:
     """Return which share of each segment between knots lies within a radius of each number (numbers, segments)."""
     low, high = (np.clip(numbers[:, None] + way * radius, knots[:-1], knots[1:]) for way in (-1, 1))
     return np.asarray((high - low) / np.diff(knots))
+
+
+def _inside_ranks(slots: Places, count: int, by: int) -> Floats:
+    """Return whether so many ranks from each row's category lead across each step between two (rows, steps)."""
+    step, ranks = np.arange(count - 1), slots[:, None]
+    is_category = (ranks >= 0) & (ranks < count)  # else it is missing, and stays
+    return np.asarray(is_category & (ranks - by <= step) & (step < ranks + by), dtype=np.float64)
 
 
 class Fit:

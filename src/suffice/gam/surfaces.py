@@ -2,8 +2,8 @@
 
 Every two columns are ranked by what a table of their cells would take from the loss beyond what either column can. The
 strongest get a surface, bilinear between the knots of both columns, all fitted together with the lines. The precision
-of each surface maximises the marginal likelihood (`evidence`), and a surface stays only if that is larger with it than
-without it, by more than the number of pairs that it was chosen from makes likely by chance.
+of each surface maximises the marginal likelihood (`evidence`), and surfaces stay only if that is larger with them than
+without them, by more than the number of choices of so many pairs makes likely by chance.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
+from scipy.special import gammaln
 
 from suffice.gam.evidence import Evidence, Penalty
 from suffice.gam.hats import Floats, Grid, Hats, Places, design, fewer
@@ -95,8 +96,7 @@ class _Search:
         self.lines = design(hats, data.numbers, data.slots)
         self.starts = np.concatenate([[0, 1], 1 + np.cumsum([one.size for one in hats])])
         self.free = sorted((k for k, one in self.axes[0].items() if one.size > 1), key=self._spread)[:_MOST_COLUMNS]
-        pairs = len(self.free) * (len(self.free) - 1) / 2
-        self.chance = float(np.log(max(pairs, 1.0)))
+        self.pairs = len(self.free) * (len(self.free) - 1) // 2  # to choose from
 
     def _spread(self, k: int) -> float:
         first, last = self.starts[k + 1] - 1, self.starts[k + 2] - 1
@@ -224,11 +224,24 @@ class _Search:
 
         Of those that they do not ask for the weaker half is dropped at a time: two that say the same hide each other.
         """
-        while weak := np.flatnonzero(found.gains <= self.chance).tolist():
-            dropped = sorted(weak, key=lambda k: float(found.gains[k]))[: -(-len(weak) // 2)]
+        while weak := self._weak(found.gains):
+            dropped = weak[: -(-len(weak) // 2)]
             kept = [grid for k, grid in enumerate(found.grids) if k not in dropped]
             found = self.fitted(kept, found) if kept else self.without()
         return found
+
+    def _weak(self, gains: Floats) -> list[int]:
+        """Return the surfaces that the rows do not ask for, the weakest first.
+
+        The strongest are kept, as many as are most probable if all numbers of them are as likely beforehand, and, of
+        each number, all choices.
+        """
+        order = np.argsort(-gains, kind="stable")
+        chosen = np.arange(len(gains) + 1)
+        choices = gammaln(self.pairs + 1) - gammaln(chosen + 1) - gammaln(self.pairs - chosen + 1)
+        best = int(np.argmax(np.concatenate([[0.0], np.cumsum(gains[order])]) - choices))
+        weak: list[int] = order[best:][::-1].tolist()
+        return weak
 
     def refined(self, found: Surfaces) -> Surfaces:
         """Return surfaces with more knots, the strongest of them with many, as long as the rows are more probable."""

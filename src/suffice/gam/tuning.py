@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
@@ -18,6 +17,10 @@ from suffice.explainer import Explainer
 from suffice.gam.hats import Places
 from suffice.gam.wanted import is_whole
 from suffice.question.claims import SAME, AtLeast, AtMost
+
+_SHARE = 0.25  # of the rows, held back in each split
+_ENOUGH, _FEWEST, _MOST = 2500, 3, 10  # rows held back in all splits together; splits
+_FAR = 10.0  # times smaller than the smallest weight, where that costs too much
 
 
 class TriedWeight(NamedTuple):
@@ -65,7 +68,8 @@ def choose_explanation_weight(
     give_up: float = 0.002,
     weights: Sequence[float] = (0.001, 0.003, 0.01, 0.03, 0.1),
     scoring: str | None = None,
-    n_splits: int = 3,
+    between: int = 3,
+    n_splits: int | None = None,
     explained: int = 30,
     random_state: int = 0,
 ) -> WeightChoice:
@@ -80,11 +84,13 @@ def choose_explanation_weight(
     give_up : float
         How much lower than without the penalty the mean score may be.
     weights : sequence of float
-        Weights to try, smallest first; the first one that costs too much ends the search.
+        Weights to try, smallest first, until one costs too much.
+    between : int
+        How many more are tried then, between that one and the largest that does not cost too much.
     scoring : str, optional
         Name of a scikit-learn scorer. Default: "roc_auc" for two classes, otherwise "accuracy" or "r2".
-    n_splits : int
-        How many random splits the score is averaged over.
+    n_splits : int, optional
+        How many random splits the score is averaged over. Default: 3, and up to 10 where there are few rows.
     explained : int
         How many rows held back in each split are explained, to tell how long explanations are; of a regression, it is
         explained on which side of the mean the prediction is.
@@ -95,8 +101,11 @@ def choose_explanation_weight(
         raise DataError("a weight can be chosen only for an explanation_radius, in standard deviations; set it first")
     if y is None or len(y) != len(X):
         raise DataError(f"X has {len(X)} rows and y has {0 if y is None else len(y)}; give a target for each row")
-    if not is_whole(n_splits, 1):
-        raise DataError(f"n_splits must be a whole number from 1 up, got {n_splits!r}")
+    if n_splits is None:
+        n_splits = int(np.clip(_ENOUGH / (_SHARE * max(len(y), 1)), _FEWEST, _MOST))
+    for name, number, least in (("n_splits", n_splits, 1), ("between", between, 0)):
+        if not is_whole(number, least):
+            raise DataError(f"{name} must be a whole number from {least} up, got {number!r}")
     if not isinstance(give_up, (int, float)) or not np.isfinite(give_up):
         raise DataError(f"give_up must be a finite number, got {give_up!r}")
     is_classifier = hasattr(estimator, "predict_proba")
@@ -107,14 +116,16 @@ def choose_explanation_weight(
         raise DataError(f"scoring: {error}") from None
     splitter = StratifiedShuffleSplit if is_classifier else ShuffleSplit
     try:
-        splits = list(splitter(n_splits, test_size=0.25, random_state=random_state).split(np.zeros(len(y)), y))
+        splits = list(splitter(n_splits, test_size=_SHARE, random_state=random_state).split(np.zeros(len(y)), y))
     except ValueError as error:
         raise DataError(f"a weight is chosen on parts of the rows, and there are too few of them: {error}") from None
 
+    fits = [estimator.by_weight(_rows(X, train), _rows(y, train)) for train, _ in splits]
+
     def measure(weight: float) -> TriedWeight:
         scores, widths, sizes = [], [], list[int]()
-        for train, test in splits:
-            model = clone(estimator).set_params(explanation_weight=weight).fit(_rows(X, train), _rows(y, train))
+        for fitted, (_, test) in zip(fits, splits, strict=True):
+            model = fitted(weight)
             known = known_rows(model, X, test)
             if not len(known):
                 raise DataError("every row held back has a category that no other has; no weight can be chosen by them")
@@ -124,12 +135,19 @@ def choose_explanation_weight(
         return TriedWeight(weight, *(float(np.mean(each)) if each else np.nan for each in (scores, widths, sizes)))
 
     tried = [measure(0.0)]
+    least = tried[0].score - give_up
+    best, worst = 0.0, float("inf")
     for weight in sorted(weights):
         tried.append(measure(weight))
-        if tried[-1].score < tried[0].score - give_up:
+        if tried[-1].score < least:
+            worst = weight
             break
-    allowed = [one.weight for one in tried if one.score >= tried[0].score - give_up]
-    return WeightChoice(max(allowed, default=0.0), tuple(tried), scoring)
+        best = weight
+    for _ in range(between if np.isfinite(worst) else 0):
+        weight = float(np.sqrt((best or worst / _FAR) * worst))
+        tried.append(measure(weight))
+        best, worst = (best, weight) if tried[-1].score < least else (weight, worst)
+    return WeightChoice(best, tuple(sorted(tried)), scoring)
 
 
 def _sizes(model: Any, table: Any, most: int) -> list[int]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from torch import Tensor
 
-_POWER = 0.3
+_POWER = 0.5
 _SMALL = 1e-4  # added to each width, so that a flat shape is not held flat for ever
 
 Widths = TypeVar("Widths", "Tensor", NDArray[np.float64])

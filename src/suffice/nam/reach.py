@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import max_pool1d
 
-from suffice.gam.columns import Categorical, Column, Numeric, reach_of
+from suffice.gam.columns import Categorical, Column, Numeric, ranks_of, reach_of
 from suffice.gam.widths import cost_of
 from suffice.numbers.exact import nearest_float
 
@@ -99,8 +99,7 @@ class _Choices:
                 own = slice(first, first + count)
                 shares = torch.zeros(count)
                 shares[: len(counts[own])] = counts[own].float()
-                by = None if column.deviation is None else math.floor(min(radius * column.deviation, count - 1))
-                self.groups.append((k, own, shares, by))
+                self.groups.append((k, own, shares, ranks_of(column, radius)))
             first += column.slots
 
     def widths(self, table: Tensor) -> Tensor:
