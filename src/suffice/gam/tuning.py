@@ -135,18 +135,17 @@ def choose_explanation_weight(
         return TriedWeight(weight, *(float(np.mean(each)) if each else np.nan for each in (scores, widths, sizes)))
 
     tried = [measure(0.0)]
-    least = tried[0].score - give_up
-    best, worst = 0.0, float("inf")
+    enough, best, worst = tried[0].score - give_up, 0.0, np.inf
     for weight in sorted(weights):
         tried.append(measure(weight))
-        if tried[-1].score < least:
+        if tried[-1].score < enough:
             worst = weight
             break
         best = weight
     for _ in range(between if np.isfinite(worst) else 0):
         weight = float(np.sqrt((best or worst / _FAR) * worst))
         tried.append(measure(weight))
-        best, worst = (best, weight) if tried[-1].score < least else (weight, worst)
+        best, worst = (best, weight) if tried[-1].score < enough else (weight, worst)
     return WeightChoice(best, tuple(sorted(tried)), scoring)
 
 

@@ -1,0 +1,252 @@
+"""Fitting for short explanations: what is left out, what steps cost, and weights tried without fitting again."""
+
+import math
+import pickle
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+pandas = pytest.importorskip("pandas", reason="tables come from pandas (pip install 'suffice[gam]')")
+pytest.importorskip("sklearn", reason="additive models are trained with scikit-learn (pip install 'suffice[gam]')")
+
+from hypothesis import given  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+from sklearn.base import clone  # noqa: E402
+
+from suffice import AtLeast, Explainer  # noqa: E402
+from suffice.gam import GAMClassifier, GAMRegressor, choose_explanation_weight  # noqa: E402
+from suffice.gam.curves import logistic_curve, squared_curve  # noqa: E402
+from suffice.gam.hats import Grid, Hats  # noqa: E402
+from suffice.gam.normal import Blocked, Dense, NormalEquations  # noqa: E402
+from suffice.gam.shortening import Shortening  # noqa: E402
+from suffice.gam.solving import Data, Lines, Pulls, Wishes  # noqa: E402
+from suffice.gam.surfaces import _Search  # noqa: E402
+from suffice.question.claims import SAME  # noqa: E402
+
+
+def mixed(rows=300, seed=0):
+    """A table whose first columns say much, with an ordered one, and others that say next to nothing."""
+    random = np.random.default_rng(seed)
+    grades = ["low", "middle", "high", "top"]
+    table = pandas.DataFrame(
+        {
+            "x": random.normal(size=rows),
+            "z": random.integers(0, 9, rows).astype(float),
+            "grade": pandas.Categorical(random.choice(grades, rows), grades, ordered=True),
+            "town": pandas.Categorical(random.choice(["north", "south", "east"], rows)),
+        }
+        | {f"noise {k}": random.normal(size=rows) for k in range(3)}
+    )
+    table.loc[::9, "x"] = -9.0
+    score = np.where(table["x"] == -9, 1.0, 2 * np.sin(2 * table["x"])) + 0.3 * table["z"] - 1.5
+    score += table["grade"].cat.codes * 0.7 * np.where(table["z"] > 4, 1, -1) + 0.1 * (table["town"] == "east")
+    return table, score.to_numpy(), random
+
+
+def target_of(task, score, random):
+    if task == "regression":
+        return 50 + 10 * score + random.normal(size=len(score))
+    noisy = score + random.logistic(size=len(score)) / 2
+    return np.digitize(noisy, [0] if task == "binary" else [-1, 1])
+
+
+# --- what is left out ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["binary", "regression"])
+def test_columns_that_say_little_are_left_out_and_are_in_no_explanation(kind):
+    table, score, random = mixed(600)
+    target = target_of(kind, score, random)
+    estimator = GAMRegressor if kind == "regression" else GAMClassifier
+    fitted = estimator(special_codes=[-9], explanation_radius=0.5).by_weight(table, target)
+    free, short = fitted(0.0), fitted(0.03)
+    shown = [[np.ptp(line) > 0 for line in model.terms_.values] for model in (free, short)]
+    assert all(shown[0])
+    assert not any(shown[1][4:])
+    assert shown[1][0]
+    claim = SAME if kind == "binary" else AtLeast(float(short.predict(table.iloc[[1]])[0]) - 5)
+    why = Explainer(short).explain(table.iloc[1], 0.5, claim=claim)
+    assert all(why.drops[name] == 0 for name in table.columns[4:])
+    assert len(short.pairs_) == len(short.terms_.grids) <= len(free.pairs_)
+
+
+@pytest.mark.parametrize(
+    ("curve", "has_surface", "weight"),
+    [(logistic_curve, False, 0.015), (squared_curve, False, 0.015), (logistic_curve, True, 0.005)],
+)
+def test_the_objective_falls_and_what_is_left_out_stays_out(curve, has_surface, weight):
+    """The objective is computed anew, by plain sums; leaving columns out makes it smaller than Newton steps alone."""
+    random, rows = np.random.default_rng(1), 250
+    numbers = random.uniform(-1, 1, (rows, 5))
+    targets = 1.0 * (3 * numbers[:, 0] + 0.2 * numbers[:, 1:].sum(axis=1) + random.normal(size=rows) > 0)
+    data = Data(numbers, np.full((rows, 5), -1), targets, np.ones(rows), np.zeros((rows, 1)))
+    hats = [Hats(np.linspace(-1, 1, 7), 0, 0)] * 5
+    grids = [Grid((0, 1), (hats[0], hats[1]))] if has_surface else []
+    size = 35 + 49 * has_surface
+    lines = Lines(hats, np.zeros((size, 1)), range(5), grids)
+    wishes = Wishes({}, [0.4] * 5, weight, {}, {})
+    pulls = Pulls(lines, data, wishes)
+    penalty = scipy.sparse.identity(size, format="csr") * 0.1
+
+    def objective(intercept, values):
+        scores = intercept + np.zeros(rows)
+        for k in range(5):
+            scores = scores + np.interp(numbers[:, k], hats[k].knots, values[7 * k : 7 * k + 7, 0])
+        for row in range(rows if has_surface else 0):
+            cells = values[35:, 0].reshape(7, 7)
+            along = [np.interp(numbers[row, 1], hats[1].knots, line) for line in cells]
+            scores[row] += np.interp(numbers[row, 0], hats[0].knots, along)
+        loss = np.log1p(np.exp(scores)) - targets * scores if curve is logistic_curve else (scores - targets) ** 2
+        return loss.sum() + 0.05 * float(np.sum(values**2)) + rows * pulls.cost(values)
+
+    start = 0.3 * random.normal(size=(size, 1))
+    shortening = Shortening(lines, data, curve, penalty, pulls)
+    found = shortening.run(np.zeros(1), start)
+    assert objective(*found) < objective(np.zeros(1), start)
+    shortening._pruned = lambda found: found
+    without = shortening.run(np.zeros(1), start)
+    assert objective(*found) < objective(*without)
+    is_left_out = [[not values[7 * k : 7 * k + 7].any() for k in range(5)] for _, values in (found, without)]
+    assert not any(is_left_out[1])
+    assert any(is_left_out[0])
+    assert not is_left_out[0][0]
+
+
+@pytest.mark.parametrize("is_dense", [True, False])
+def test_what_a_loss_grows_by_without_some_values(is_dense):
+    """Against the quadratic's minimum with these values held at 0, others free (dense) or as they are (blocks)."""
+    random = np.random.default_rng(0)
+    design = scipy.sparse.csr_matrix(random.normal(size=(40, 9)))
+    equations = NormalEquations(design, [0, 1, 5, 9])
+    weights, fixed = random.uniform(0.5, 2, 40), scipy.sparse.identity(9, format="csr") * 0.3
+    equations.is_dense, nothing = is_dense, scipy.sparse.csr_matrix((9, 9))
+    if not is_dense:
+        equations.blocks = [design[:, a:b] for a, b in [(0, 1), (1, 5), (5, 9)]]
+    solved = equations.curvature(weights).penalised(1.0, fixed, nothing)
+    assert isinstance(solved, Dense if is_dense else Blocked)
+    whole = design.T.toarray() @ np.diag(weights) @ design.toarray() + 0.3 * np.eye(9)
+    values, places = random.normal(size=9), np.arange(1, 5)
+    others = np.setdiff1d(np.arange(9), places)
+    # Moves m with m = -values at these places that minimise m'Hm/2.
+    move = -values.copy()
+    if is_dense:
+        move[others] = -np.linalg.solve(whole[np.ix_(others, others)], whole[np.ix_(others, places)] @ move[places])
+        expected = 0.5 * move @ whole @ move
+    else:  # but for a level, which the intercept makes up for
+        own = whole[np.ix_(places, places)]
+        expected = min(0.5 * (values[places] - c) @ own @ (values[places] - c) for c in np.linspace(-3, 3, 60001))
+    assert solved.loss_without(places, values) == pytest.approx(expected, rel=1e-6)
+
+
+# --- what steps cost ----------------------------------------------------------------------------------------------
+
+
+@given(st.integers(2, 6), st.integers(0, 5), st.integers(0, 10**6))
+def test_ordered_categories_move_by_rank(count, by, seed):
+    """Widths of a line and of a surface are what steps within each row's ranks add up to, row by row."""
+    random = np.random.default_rng(seed)
+    by, rows = min(by, count - 1), 30
+    hats = [Hats(np.zeros(0), 0, count + 1), Hats(np.array([-1.0, 1.0]), count + 1, 0)]
+    lines = Lines(hats, np.zeros((3 * (count + 1) + 2, 1)), range(2), [Grid((0, 1), tuple(hats))])
+    slots = np.stack([random.integers(0, count + 1, rows), np.full(rows, -1)], axis=1)  # the last one is missing
+    numbers = np.stack([np.zeros(rows), random.uniform(-1, 1, rows)], axis=1)
+    data = Data(numbers, slots, np.zeros(rows), np.ones(rows), np.zeros((rows, 1)))
+    places = {0: np.arange(count)}
+    values = random.normal(size=(3 * (count + 1) + 2, 1))
+    line, surface = values[: count + 1, 0], values[count + 3 :, 0].reshape(count + 1, 2)
+    reached = {rank: range(max(rank - by, 0), min(rank + by, count - 1)) for rank in range(count)} | {count: ()}
+    widths = []
+    for (rank, _), (_, number) in zip(slots.tolist(), numbers.tolist(), strict=True):
+        share = (number + 1) / 2
+        steps = [abs(line[s + 1] - line[s]) for s in reached[rank]]
+        for s in reached[rank]:
+            low, high = np.abs(surface[s + 1] - surface[s])
+            steps.append((1 - share) * low + share * high)
+        widths.append(sum(steps))
+    pulls = Pulls(lines, data, Wishes({}, [0.0, 0.0], 0.1, places, {0: by}))
+    assert pulls.widths(values)[0] == pytest.approx(np.mean(widths), abs=1e-12)
+
+
+def test_a_category_that_cannot_move_costs_nothing():
+    table, score, random = mixed()
+    target = target_of("binary", score, random)
+    widths = []
+    for is_ordered in (True, False):
+        grades = table["grade"].cat.as_ordered() if is_ordered else table["grade"].cat.as_unordered()
+        gam = GAMClassifier(pairs=0, explanation_radius=0.5).fit(table[[]].assign(grade=grades), target)
+        widths.append(gam.explanation_width_)
+    assert widths[0] == 0 < widths[1]
+
+
+# --- weights tried ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("task", "options"),
+    [
+        ("binary", {"pairs": 0, "calibrated": True}),
+        ("binary", {"pairs": [("z", "grade")], "class_weight": "balanced"}),
+        ("multiclass", {"pairs": 0}),
+        ("regression", {"pairs": 0, "monotone": {"z": 1}}),
+        ("regression", {"feature_budget": 3}),
+    ],
+)
+def test_a_weight_tried_gives_the_very_model_that_fitting_with_it_does(task, options):
+    table, score, random = mixed(120)
+    target = target_of(task, score, random)
+    kind = GAMRegressor if task == "regression" else GAMClassifier
+    gam = kind(special_codes=[-9], explanation_radius=0.5, **options)
+    fitted = gam.by_weight(table, target)
+    for weight in (0.02, 0.005):
+        tried, anew = fitted(weight), clone(gam).set_params(explanation_weight=weight).fit(table, target)
+        assert tried.get_params() == anew.get_params()
+        assert tried.explanation_width_ == anew.explanation_width_
+        assert tried.pairs_ == anew.pairs_
+        assert tried.predict(table).tolist() == anew.predict(table).tolist()
+        documents = [pickle.dumps((one.intercept_, one.terms_.values, one.terms_.surfaces)) for one in (tried, anew)]
+        assert documents[0] == documents[1]
+        assert set(vars(tried)) == set(vars(anew))  # the rows are not kept
+
+
+def test_more_weights_are_tried_between_the_last_good_one_and_the_first_that_costs_too_much():
+    table, score, random = mixed(200)
+    gam = GAMClassifier(special_codes=[-9], pairs=0, explanation_radius=0.5)
+    target = target_of("binary", score, random)
+    choice = choose_explanation_weight(
+        gam, table, target, give_up=0.02, weights=(0.001, 1.0), between=4, n_splits=2, explained=0
+    )
+    weights = [one.weight for one in choice.tried]
+    assert weights == sorted(weights)
+    assert len(weights) == 7
+    enough = next(one.score for one in choice.tried if one.weight == 0) - 0.02
+    good = [one.weight for one in choice.tried if one.score >= enough]
+    bad = [one.weight for one in choice.tried if one.score < enough]
+    assert choice.weight == max(good) > 0.001
+    assert min(bad) / max(good) == pytest.approx(1000 ** (1 / 16))
+    coarse = choose_explanation_weight(
+        gam, table, target, give_up=0.02, weights=(0.001, 1.0), between=0, n_splits=2, explained=0
+    )
+    assert [one.weight for one in coarse.tried] == [0.0, 0.001, 1.0]
+
+
+# --- how many pairs -----------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(-5, 20), max_size=6), st.integers(4, 7))
+def test_the_surfaces_kept_are_the_most_probable_choice(gains, columns):
+    """Against all choices among them: a number of pairs is as likely as any other, and so is each choice of so many."""
+    pairs = columns * (columns - 1) // 2
+    gains = [gain + k * 1e-6 for k, gain in enumerate(gains)]  # no two alike
+
+    def logarithm(chosen):
+        return sum(gains[k] for k in chosen) - math.log(math.comb(pairs, len(chosen)))
+
+    every = [chosen for number in range(len(gains) + 1) for chosen in combinations(range(len(gains)), number)]
+    best = max(every, key=logarithm)
+    search = object.__new__(_Search)
+    search.pairs = pairs
+    weak = search._weak(np.array(gains))
+    assert logarithm([k for k in range(len(gains)) if k not in weak]) == pytest.approx(logarithm(best), abs=1e-9)
+    assert [gains[k] for k in weak] == sorted(gains[k] for k in weak)
