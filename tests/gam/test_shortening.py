@@ -72,6 +72,16 @@ def test_columns_that_say_little_are_left_out_and_are_in_no_explanation(kind):
     assert len(short.pairs_) == len(short.terms_.grids) <= len(free.pairs_)
 
 
+def test_a_surface_that_is_left_out_is_no_pair_of_the_model():
+    table, score, random = mixed()
+    gam = GAMClassifier(pairs=[("noise 0", "noise 1")], explanation_radius=0.5)
+    fitted = gam.by_weight(table, target_of("binary", score, random))
+    assert fitted(0.0).pairs_ == (("noise 0", "noise 1"),)
+    short = fitted(0.03)
+    assert short.pairs_ == ()
+    assert not short.to_additive().pairs
+
+
 @pytest.mark.parametrize(
     ("curve", "has_surface", "weight"),
     [(logistic_curve, False, 0.015), (squared_curve, False, 0.015), (logistic_curve, True, 0.005)],
