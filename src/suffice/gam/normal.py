@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 _DENSE = 2000  # parameters; more are solved by conjugate gradients
 _DAMPING = (1e-9, 1e-6, 1e-3)  # relative; more where rounding makes a matrix negative
-_MOST_ITERATIONS = 100
+_MOST_ITERATIONS = 25  # a step need not be exact: another follows
 _PROBES = 32
 
 
