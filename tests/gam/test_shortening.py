@@ -15,7 +15,7 @@ from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 
-from suffice import AtLeast, Explainer  # noqa: E402
+from suffice import AtLeast, DataError, Explainer  # noqa: E402
 from suffice.gam import GAMClassifier, GAMRegressor, choose_explanation_weight  # noqa: E402
 from suffice.gam.curves import logistic_curve, squared_curve  # noqa: E402
 from suffice.gam.hats import Grid, Hats  # noqa: E402
@@ -179,6 +179,23 @@ def test_ordered_categories_move_by_rank(count, by, seed):
     assert pulls.widths(values)[0] == pytest.approx(np.mean(widths), abs=1e-12)
 
 
+@pytest.mark.parametrize("radius", [0.0, 0.5])
+def test_a_missing_cell_stays_and_at_radius_zero_all_categories_do(radius):
+    """A town may become any other where it is known; beside each, a surface counts as the rows lie along the other."""
+    random = np.random.default_rng(0)
+    hats = [Hats(np.zeros(0), 0, 4), Hats(np.array([-1.0, 1.0]), 4, 0)]
+    lines = Lines(hats, np.zeros((14, 1)), range(2), [Grid((0, 1), tuple(hats))])
+    slots = np.stack([random.integers(0, 4, 50), np.full(50, -1)], axis=1)  # the last one is missing
+    numbers = np.stack([np.zeros(50), random.uniform(-1, 1, 50)], axis=1)
+    data = Data(numbers, slots, np.zeros(50), np.ones(50), np.zeros((50, 1)))
+    values = random.normal(size=(14, 1))
+    spreads = np.ptp(values[6:, 0].reshape(4, 2)[:3], axis=0)
+    is_known, share = slots[:, 0] < 3, (numbers[:, 1] + 1) / 2
+    expected = is_known * (np.ptp(values[:3]) + (1 - share) * spreads[0] + share * spreads[1]) * (radius > 0)
+    pulls = Pulls(lines, data, Wishes({}, [radius, radius], 0.1, {0: np.arange(3)}, {}))
+    assert pulls.widths(values)[0] == pytest.approx(expected.mean(), abs=1e-12)
+
+
 def test_a_category_that_cannot_move_costs_nothing():
     table, score, random = mixed()
     target = target_of("binary", score, random)
@@ -241,6 +258,41 @@ def test_more_weights_are_tried_between_the_last_good_one_and_the_first_that_cos
     assert [one.weight for one in coarse.tried] == [0.0, 0.001, 1.0]
 
 
+def test_a_weight_that_cannot_be_is_refused_when_it_is_tried():
+    table, score, random = mixed(100)
+    target = target_of("binary", score, random)
+    with pytest.raises(DataError, match="explanation_weight needs an explanation_radius"):
+        GAMClassifier(pairs=0).by_weight(table, target)(0.1)
+    gam = GAMClassifier(pairs=0, explanation_radius=0.5)
+    for weight in (-1.0, math.nan, "much"):
+        with pytest.raises(DataError, match="explanation_weight must be a finite number from 0 up"):
+            gam.by_weight(table, target)(weight)
+        with pytest.raises(DataError, match="weights must be finite numbers from 0 up, got"):
+            choose_explanation_weight(gam, table, target, weights=(0.1, weight))
+    flat = clone(gam).set_params(explanation_weight=1e308).fit(table, target)
+    assert flat.explanation_width_ == pytest.approx(0, abs=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:R.2 score is not well-defined")
+def test_rows_that_cannot_be_scored_choose_no_weight():
+    gam = GAMRegressor(explanation_radius=0.5)
+    with pytest.raises(DataError, match="the r2 of rows held back is no number"):
+        choose_explanation_weight(gam, np.arange(9.0).reshape(3, 3), np.array([0.0, 1.0, 4.0]), explained=0)
+
+
+def test_a_fit_that_fails_keeps_no_rows(monkeypatch):
+    table, score, random = mixed(100)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("suffice.gam.estimators.finish", interrupted)
+    gam = GAMClassifier(pairs=0)
+    with pytest.raises(KeyboardInterrupt):
+        gam.fit(table, target_of("binary", score, random))
+    assert "_freely" not in vars(gam)
+
+
 # --- how many pairs -----------------------------------------------------------------------------------------------
 
 
@@ -253,7 +305,8 @@ def test_the_surfaces_kept_are_the_most_probable_choice(gains, columns):
     def logarithm(chosen):
         return sum(gains[k] for k in chosen) - math.log(math.comb(pairs, len(chosen)))
 
-    every = [chosen for number in range(len(gains) + 1) for chosen in combinations(range(len(gains)), number)]
+    positive = [k for k, gain in enumerate(gains) if gain > 0]  # the rows are less probable with any other
+    every = [chosen for number in range(len(positive) + 1) for chosen in combinations(positive, number)]
     best = max(every, key=logarithm)
     search = object.__new__(_Search)
     search.pairs = pairs

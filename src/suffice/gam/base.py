@@ -31,6 +31,8 @@ from suffice.model.additive import AdditiveModel
 from suffice.model.domain import Domain
 from suffice.numbers.exact import nearest_float, rational
 
+_HEAVIEST = 1e9  # explanation weight; all is flat long before, and more would overflow
+
 
 class BaseAdditive(BaseEstimator):  # type: ignore[misc]
     """An additive model for some task: what it is made of, its kind says in `_train`, `_sums` and `_parts`."""
@@ -180,7 +182,7 @@ class BaseAdditive(BaseEstimator):  # type: ignore[misc]
         radius = self.explanation_radius or 0.0
         radii = [reach_of(column, radius) for column in self.columns_]
         ranks = {k: by for k in blocks if (by := ranks_of(self.columns_[k], radius)) is not None}
-        return Wishes(self._directions(), radii, self.explanation_weight, blocks, ranks)
+        return Wishes(self._directions(), radii, min(self.explanation_weight, _HEAVIEST), blocks, ranks)
 
     def _pairable(self) -> list[int]:
         """Return the columns that may be in a pair."""

@@ -44,9 +44,10 @@ class BaseGAM(BaseAdditive):
         self.explanation_weight = explanation_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803, D102  (inherited)
-        super().fit(X, y, sample_weight)
-        del self._freely  # it holds the rows
-        return self
+        try:
+            return super().fit(X, y, sample_weight)
+        finally:
+            self.__dict__.pop("_freely", None)  # it holds the rows
 
     fit.__doc__ = BaseAdditive.fit.__doc__
 
@@ -63,6 +64,7 @@ class BaseGAM(BaseAdditive):
         """Return a copy with another explanation weight, from what the rows ask for."""
         model = copy.copy(self)
         model.explanation_weight = weight
+        model._check_parameters()
         model.explanation_width_ = model._finish()
         del model._freely
         return model

@@ -151,8 +151,11 @@ class Pulls:
                 often = _inside_ranks(slots, len(places), wishes.ranks[k]).mean(axis=0)
                 steps.append((places[:-1], places[1:], often, np.zeros(len(often)), np.full(len(often), k)))
             elif k in wishes.blocks:
-                self.groups.append((start + wishes.blocks[k], 1.0, k))
-        some = data.take(np.unique(np.linspace(0, len(data.targets) - 1, _CENTERS).astype(np.int64)))
+                count = len(wishes.blocks[k])
+                share = float(_can_change(data.slots[:, k] - one.first, count, wishes.radii[k]).mean())
+                self.groups.append((start + wishes.blocks[k], share, k))
+        count = len(data.targets)
+        some = data.take(np.sort(np.random.default_rng(0).choice(count, min(count, _CENTERS), replace=False)))
         for grid, start in zip(lines.grids, lines.starts[len(lines.hats) :], strict=False):
             places = start + np.arange(grid.size).reshape([axis.size for axis in grid.axes])
             steps += self._along(grid.columns, grid.axes, places, some)
@@ -178,11 +181,12 @@ class Pulls:
         add(places[: len(one.knots)], _inside(one.knots, data.numbers[:, k], self.wishes.radii[k]) * is_ordinary)
         if k in self.wishes.blocks:
             categories = places[len(one.knots) :][: len(self.wishes.blocks[k])]
+            slots = data.slots[:, k] - one.first
             if k in self.wishes.ranks:
-                slots = data.slots[:, k] - one.first
                 add(categories, _inside_ranks(slots, len(categories), self.wishes.ranks[k]))
             else:
-                shares = np.ravel(near.mean(axis=0)).tolist()
+                can_change = _can_change(slots, len(categories), self.wishes.radii[k])
+                shares = (near.T @ can_change / len(data.targets)).tolist()
                 self.groups += [(each, share, k) for each, share in zip(categories.T, shares, strict=True)]
         return found
 
@@ -246,6 +250,11 @@ def _inside(knots: Floats, numbers: Floats, radius: float) -> Floats:
     """Return which share of each segment between knots lies within a radius of each number (numbers, segments)."""
     low, high = (np.clip(numbers[:, None] + way * radius, knots[:-1], knots[1:]) for way in (-1, 1))
     return np.asarray((high - low) / np.diff(knots))
+
+
+def _can_change(slots: Places, count: int, radius: float) -> Floats:
+    """Return whether each row has a category that may become any other: a missing cell stays, all do at radius 0."""
+    return np.asarray((slots >= 0) & (slots < count) & (radius > 0), dtype=np.float64)
 
 
 def _inside_ranks(slots: Places, count: int, by: int) -> Floats:

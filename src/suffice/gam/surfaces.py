@@ -234,12 +234,12 @@ class _Search:
         """Return the surfaces that the rows do not ask for, the weakest first.
 
         The strongest are kept, as many as are most probable if all numbers of them are as likely beforehand, and, of
-        each number, all choices.
+        each number, all choices; none without which the rows are more probable.
         """
-        order = np.argsort(-gains, kind="stable")
-        chosen = np.arange(len(gains) + 1)
+        order, worthy = np.argsort(-gains, kind="stable"), int(np.sum(gains > 0))
+        chosen = np.arange(worthy + 1)
         choices = gammaln(self.pairs + 1) - gammaln(chosen + 1) - gammaln(self.pairs - chosen + 1)
-        best = int(np.argmax(np.concatenate([[0.0], np.cumsum(gains[order])]) - choices))
+        best = int(np.argmax(np.concatenate([[0.0], np.cumsum(gains[order[:worthy]])]) - choices))
         weak: list[int] = order[best:][::-1].tolist()
         return weak
 

@@ -15,6 +15,7 @@ from suffice.answers.frames import draw, to_frame
 from suffice.errors import DataError, RowError
 from suffice.explainer import Explainer
 from suffice.gam.hats import Places
+from suffice.gam.parameters import is_from_to
 from suffice.gam.wanted import is_whole
 from suffice.question.claims import SAME, AtLeast, AtMost
 
@@ -108,6 +109,9 @@ def choose_explanation_weight(
             raise DataError(f"{name} must be a whole number from {least} up, got {number!r}")
     if not isinstance(give_up, (int, float)) or not np.isfinite(give_up):
         raise DataError(f"give_up must be a finite number, got {give_up!r}")
+    for weight in weights:
+        if not is_from_to(weight, 0, np.inf):
+            raise DataError(f"weights must be finite numbers from 0 up, got {weight!r}")
     is_classifier = hasattr(estimator, "predict_proba")
     scoring = scoring or ("r2" if not is_classifier else "roc_auc" if len(np.unique(y)) == 2 else "accuracy")
     try:
@@ -135,17 +139,19 @@ def choose_explanation_weight(
         return TriedWeight(weight, *(float(np.mean(each)) if each else np.nan for each in (scores, widths, sizes)))
 
     tried = [measure(0.0)]
+    if not np.isfinite(tried[0].score):
+        raise DataError(f"the {scoring} of rows held back is no number; a weight is chosen on more rows than these")
     enough, best, worst = tried[0].score - give_up, 0.0, np.inf
-    for weight in sorted(weights):
+    for weight in sorted({float(weight) for weight in weights if weight}):
         tried.append(measure(weight))
-        if tried[-1].score < enough:
+        if not tried[-1].score >= enough:
             worst = weight
             break
         best = weight
     for _ in range(between if np.isfinite(worst) else 0):
         weight = float(np.sqrt((best or worst / _FAR) * worst))
         tried.append(measure(weight))
-        best, worst = (best, weight) if tried[-1].score < enough else (weight, worst)
+        best, worst = (weight, worst) if tried[-1].score >= enough else (best, weight)
     return WeightChoice(best, tuple(sorted(tried)), scoring)
 
 

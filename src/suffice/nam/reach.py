@@ -98,7 +98,8 @@ class _Choices:
             if isinstance(column, Categorical) and (count := len(column.categories)):
                 own = slice(first, first + count)
                 shares = torch.zeros(count)
-                shares[: len(counts[own])] = counts[own].float()
+                if radius > 0:  # else all stay as they are
+                    shares[: len(counts[own])] = counts[own].float()
                 self.groups.append((k, own, shares, ranks_of(column, radius)))
             first += column.slots
 
