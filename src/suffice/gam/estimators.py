@@ -57,7 +57,6 @@ class BaseGAM(BaseAdditive):
             return super().by_weight(X, y)
         first: Self = clone(self).set_params(explanation_weight=0.0)
         BaseAdditive.fit(first, X, y)
-
         return first._refitted
 
     def _refitted(self, weight: float) -> Self:
