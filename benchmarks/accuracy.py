@@ -1,7 +1,7 @@
 """Cross-validated scores, fit times and sizes of explanations: our models and their rivals, side by side.
 
     python benchmarks/accuracy.py --data FOLDER [--sets a,b] [--methods a,b] [--folds 5] [--threads 1] [--explained 200]
-                                  [--output results.json] [--epochs N] [--rows N]
+                                  [--output results.json] [--epochs N] [--rows N] [--processes 1]
 
 Methods: `GAMClassifier` / `GAMRegressor` with defaults ("gam"), without pairs ("gam-mains"), fitted for short
 explanations at half a standard deviation, with a weight that gives up at most .002 of the score ("gam-short"), and of
@@ -29,7 +29,8 @@ A category that no training row has (a single row of Adult) is refused by our es
 with the most frequent category instead.
 
 FOLDER holds the CSV files that `suffice.datasets` reads; Breast Cancer needs none. Times are CPU seconds of `fit`
-alone, on `--threads` threads; the methods take turns on each fold, so that a busy machine slows them all.
+alone, on `--threads` threads; the methods take turns on each fold, so that a busy machine slows them all. With
+`--processes` so many fits run at a time, each in a process of its own.
 
 With `--output`, every finished fit is written at once, and a run that was ended goes on from there. A fit is used again
 only if the estimator's parameters, and for ours the code that fits it, are still the same; other settings or
@@ -42,13 +43,16 @@ import argparse
 import hashlib
 import importlib.metadata
 import importlib.util
+import itertools
 import json
 import platform
 import statistics
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -332,34 +336,47 @@ class Results:
             draft.replace(self.path)
 
 
-def run(data, names, results, options):
-    """Return for each method the cells of its folds, or in words why there are none."""
-    target, found = numbers_of(data), {name: [] for name in names}
-    for name in names:
-        if importlib.util.find_spec(METHODS[name].package) is None:
-            found[name] = NOT_INSTALLED
-    for fold, (train, test) in enumerate(folds_of(data, target, options.folds)):
-        for name in names:
-            if isinstance(found[name], str):
-                continue
-            try:
-                estimator = METHODS[name].build(data, options)
-                if estimator is None:
-                    found[name] = NO_SUCH_TASK
-                    continue
-                model = identity(estimator)
-                cell = results.find(set=data.name, fold=fold, model=model)
-                if cell is None:
-                    cell = {"set": data.name, "fold": fold, "model": model, "method": name}
-                    cell |= measure(estimator, data, target, train, test, options)
-                    results.add(cell)
-            except Exception as error:  # whatever a method trips over belongs in the table
-                found[name] = f"fails: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-                print(f"{data.name}, fold {fold}, {METHODS[name].label}: {found[name]}", file=sys.stderr)
-                continue
-            found[name].append(cell)
-            line = f"{cell['score']:.4f}, {cell['seconds']:.1f} s"
-            print(f"{data.name}, fold {fold}, {METHODS[name].label}: {line}", file=sys.stderr, flush=True)
+def fit_one(name, method, fold, options):
+    """Fit a method to a fold of a data set; return its cell, or in words why there is none."""
+    (data,) = load_sets([name], options.data, options.rows)
+    target = numbers_of(data)
+    train, test = list(folds_of(data, target, options.folds))[fold]
+    estimator = METHODS[method].build(data, options)
+    cell = {"set": name, "fold": fold, "model": identity(estimator), "method": method}
+    try:
+        return cell | measure(estimator, data, target, train, test, options)
+    except Exception as error:  # whatever a method trips over belongs in the table
+        return f"fails: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+
+
+def run(sets, results, options):
+    """Return for each data set, and each method, the cells of its folds, or in words why there are none."""
+    found = {data.name: {method: [] for method in options.methods} for data in sets}
+    wanted = []
+    for data, fold, method in itertools.product(sets, range(options.folds), options.methods):
+        if importlib.util.find_spec(METHODS[method].package) is None:
+            found[data.name][method] = NOT_INSTALLED
+        elif (estimator := METHODS[method].build(data, options)) is None:
+            found[data.name][method] = NO_SUCH_TASK
+        else:
+            cell = results.find(set=data.name, fold=fold, model=identity(estimator))
+            wanted.append((data.name, method, fold, cell))
+    missing = [each[:3] for each in wanted if each[3] is None]
+    cells = [cell for *_, cell in wanted if cell is not None]
+    with ProcessPoolExecutor(options.processes, get_context("spawn"), limit_threads, (options.threads,)) as pool:
+        futures = {pool.submit(fit_one, *each, options): each for each in missing}
+        for future in as_completed(futures):
+            (name, method, fold), cell = futures[future], future.result()
+            if isinstance(cell, str):
+                found[name][method] = line = cell
+            else:
+                cells.append(cell)
+                results.add(cell)
+                line = f"{cell['score']:.4f}, {cell['seconds']:.1f} s"
+            print(f"{name}, fold {fold}, {METHODS[method].label}: {line}", file=sys.stderr, flush=True)
+    for cell in sorted(cells, key=lambda cell: cell["fold"]):
+        if not isinstance(of_set := found[cell["set"]][cell["method"]], str):
+            of_set.append(cell)
     return found
 
 
@@ -474,6 +491,7 @@ def read_options():
     parser.add_argument("--methods", type=names_from(METHODS), default=list(METHODS))
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1, help="how many fits run at a time")
     parser.add_argument("--explained", type=int, default=200, help="rows of each fold that are explained")
     parser.add_argument("--output", help="JSON file, written after every fit; a run goes on from it")
     parser.add_argument("--epochs", type=int, help="most epochs of all networks (default: each one's own)")
@@ -486,19 +504,17 @@ def read_options():
 
 def main():
     options = read_options()
-    limit_threads(options.threads)
     settings = {
         name: getattr(options, name) for name in ("folds", "threads", "epochs", "rows", "explained")
     } | versions()
     results, paper_cells = Results(options.output, settings), {}
+    sets = list(load_sets(options.sets, options.data, options.rows))
     used = ", ".join(f"{name} {version}" for name, version in versions().items())
     print(f"Python {platform.python_version()}, {platform.machine()}, {options.threads} thread(s)\n{used}", flush=True)
-    for data in load_sets(options.sets, options.data, options.rows):
-        found = run(data, options.methods, results, options)
-        show(data, found, options.folds)
-        sys.stdout.flush()
-        if data.name in PAPER_ACCURACY and "paper" in found:
-            paper_cells[data.name] = found["paper"]
+    for name, found in run(sets, results, options).items():
+        show(next(data for data in sets if data.name == name), found, options.folds)
+        if name in PAPER_ACCURACY and "paper" in found:
+            paper_cells[name] = found["paper"]
     if paper_cells:
         show_paper(paper_cells, options.folds)
 
