@@ -2,7 +2,7 @@
 
 What steps cost (`solving.Pulls`) is added to the penalised loss, and Newton steps make the sum smaller. They seldom
 make a line quite flat, though a flat one is worth most: its feature is in no explanation. So lines and surfaces are
-then left out for good, those first that promise most, as long as that makes the sum smaller still.
+then left out for good, those first that promise most, as long as that makes the sum no larger.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from suffice.gam.normal import NormalEquations
 from suffice.gam.solving import Curve, Data, Lines, Pulls
 
 _STEPS, _FEW_STEPS = 20, 4  # of Newton's method; after something was left out, to see whether that pays
-_CLOSE = 1e-6  # change of a row's loss below which values stay as they are
+_CLOSE = 1e-6  # change of a row's loss that makes no difference
 _AT_ONCE = 4  # of what promises to pay, one in so many is left out at a time
 _FLAT = 1e-6  # bend of the loss
 
@@ -54,6 +54,7 @@ class Shortening:
         self.matrix = scipy.sparse.hstack([ones, lines.design(data)], format="csc")
         self.stiff = scipy.sparse.block_diag([scipy.sparse.csr_matrix((1, 1)), penalty], format="csr")
         self.rows, self.seen = float(data.weights.sum()), np.maximum(data.weights, 1e-9)
+        self.close = _CLOSE * self.rows
         self.sizes = np.diff(lines.starts)
 
     def run(self, intercept: Floats, values: Floats) -> tuple[Floats, Floats]:
@@ -100,19 +101,23 @@ class Shortening:
                 break
             at, before = at + share * move, now
             now = self._objective(at)
-            if before - now < _CLOSE * self.rows:
+            if before - now < self.close:
                 break
         return _Found(at, now, start.kept)
 
     def _pruned(self, found: _Found) -> _Found:
         """Return lines and surfaces without those that are not worth what they cost."""
-        while promising := self._promising(found):
+        worth_it = list[list[int]]()  # blocks without which the objective is larger
+        while promising := [blocks for blocks in self._promising(found) if blocks not in worth_it]:
             count = -(-len(promising) // _AT_ONCE)
-            while count and (tried := self._without(found, promising[:count])).objective >= found.objective:
+            while (
+                tried := self._without(found, promising[:count])
+            ).objective > found.objective + self.close and count > 1:
                 count //= 2
-            if not count:
-                break
-            found = tried
+            if tried.objective <= found.objective + self.close:
+                found = tried
+            else:
+                worth_it.append(promising[0])
         return found
 
     def _without(self, found: _Found, left_out: list[list[int]]) -> _Found:
@@ -143,7 +148,7 @@ class Shortening:
             values = found.values[1:].copy()
             values[np.isin(self.lines.block, blocks)] = 0
             net[number] -= self.rows * (now - self.pulls.cost(values))
-        return [choices[number] for number in np.argsort(net, kind="stable").tolist() if net[number] < 0]
+        return [choices[number] for number in np.argsort(net, kind="stable").tolist() if net[number] < self.close]
 
     def _choices(self, kept: NDArray[np.bool_]) -> list[list[int]]:
         """Return what can be left out: a column, its line with all its surfaces; or one surface alone."""

@@ -1,8 +1,10 @@
 """What wide shapes cost where a model is trained for short explanations: few wide ones less than many narrow ones.
 
-An explanation is short if few features can move the score far, however far these few do. So widths do not just add up:
-their cost is that of n equal widths, n the number of columns, with the same sum of powers. It is as large as the sum if
-all are equal, less if some are wide and the others flat, and grows as the scores do.
+An explanation leaves free the features that move the score least, as many as cannot move it over the margin together.
+Let n features move it by a_1 <= ... <= a_n. With a margin from a_1 + ... + a_(i-1) up to a_1 + ... + a_i, i - 1 of them
+are free and n - i + 1 fixed. So if all margins are equally likely, the mean number of fixed features is in proportion
+to the sum of (n - i + 1) a_i: a width counts the more, the more others are wider. That is the cost, times what makes it
+the sum of the widths where these are equal.
 """
 
 from __future__ import annotations
@@ -15,18 +17,17 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from torch import Tensor
 
-_POWER = 0.5
-_SMALL = 1e-4  # added to each width, so that a flat shape is not held flat for ever
-
 Widths = TypeVar("Widths", "Tensor", NDArray[np.float64])
 
 
 def cost_of(widths: Widths) -> Widths:
     """Return what the widths of all columns cost, a single number."""
-    found: Widths = ((widths + _SMALL) ** _POWER).mean() ** (1 / _POWER) * len(widths)
+    found: Widths = widths[widths.argsort()].cumsum(0).sum() * (2 / (len(widths) + 1))
     return found
 
 
 def prices_of(widths: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the derivative of the cost by each width."""
-    return (cost_of(widths) / len(widths) / (widths + _SMALL)) ** (1 - _POWER)
+    prices = np.empty(len(widths))
+    prices[np.argsort(widths, kind="stable")] = np.arange(len(widths), 0, -1) * (2 / (len(widths) + 1))
+    return prices
