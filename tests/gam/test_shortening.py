@@ -207,6 +207,30 @@ def test_a_category_that_cannot_move_costs_nothing():
     assert widths[0] == 0 < widths[1]
 
 
+def test_the_width_told_is_that_of_the_lines_and_surfaces_of_the_model():
+    """Row by row, by the values at the knots: also of what lines took over from surfaces."""
+    random, radius = np.random.default_rng(0), 0.5
+    table = pandas.DataFrame(random.normal(size=(150, 2)), columns=["x", "z"])
+    score = (table["x"] + 1) * (table["z"] + 1)
+    gam = GAMRegressor(pairs=[("x", "z")], explanation_radius=radius, explanation_weight=0.01).fit(table, score)
+    numbers = ((table - table.mean()) / table.std(ddof=0)).to_numpy()
+
+    def moves(knots, line, number):
+        inside = knots[(number - radius < knots) & (knots < number + radius)]
+        ends = np.concatenate([[number - radius], inside, [number + radius]])
+        return np.abs(np.diff(np.interp(ends, knots, line))).sum()
+
+    total, (grid,), (surface,) = 0.0, gam.terms_.grids, gam.terms_.surfaces
+    cells = surface.reshape(grid.axes[0].size, grid.axes[1].size)
+    for row in numbers:
+        for k, (hats, line) in enumerate(zip(gam.terms_.hats, gam.terms_.values, strict=True)):
+            total += moves(hats.knots, line[:, 0], row[k])
+        for k, (axis, other, each) in enumerate([(*grid.axes, cells.T), (*grid.axes[::-1], cells)]):
+            widths = [moves(axis.knots, line, row[k]) for line in each]
+            total += np.interp(row[1 - k], other.knots, widths)
+    assert gam.explanation_width_ == pytest.approx(total / len(table), rel=0.01)
+
+
 # --- weights tried ------------------------------------------------------------------------------------------------
 
 
