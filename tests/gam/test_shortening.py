@@ -231,6 +231,28 @@ def test_the_width_told_is_that_of_the_lines_and_surfaces_of_the_model():
     assert gam.explanation_width_ == pytest.approx(total / len(table), rel=0.01)
 
 
+def test_categories_in_order_have_ranks_whatever_their_column_is_called():
+    table, score, random = mixed(100)
+    target = target_of("binary", score, random)
+    named, numbered = table[["grade", "z"]], table[["grade", "z"]].set_axis([0, 1], axis=1)
+    gams = [GAMClassifier(pairs=0, explanation_radius=0.5).fit(one, target) for one in (named, numbered)]
+    assert gams[0].table_columns_[0].deviation == gams[1].table_columns_[0].deviation
+    assert gams[0].explanation_width_ == gams[1].explanation_width_
+
+
+def test_a_radius_may_be_as_large_as_a_number_can_be():
+    table, score, random = mixed(100)
+    target = target_of("binary", score, random)
+    wide, widest = (
+        GAMClassifier(pairs=0, explanation_radius=radius).fit(table.assign(z=table["z"] * 8), target)
+        for radius in (1e3, 1.7e308)
+    )
+    assert wide.explanation_width_ == widest.explanation_width_
+    for radius in (10**400, 1j, np.complex128(1)):
+        with pytest.raises(DataError, match="explanation_radius must be None or a finite number from 0 up"):
+            GAMClassifier(explanation_radius=radius).fit(table, target)
+
+
 # --- weights tried ------------------------------------------------------------------------------------------------
 
 
@@ -295,6 +317,38 @@ def test_a_weight_that_cannot_be_is_refused_when_it_is_tried():
             choose_explanation_weight(gam, table, target, weights=(0.1, weight))
     flat = clone(gam).set_params(explanation_weight=1e308).fit(table, target)
     assert flat.explanation_width_ == pytest.approx(0, abs=1e-3)
+
+
+def test_weights_may_be_read_only_once():
+    table, score, random = mixed(100)
+    gam, target = GAMClassifier(pairs=0, explanation_radius=0.5), target_of("binary", score, random)
+    options = {"n_splits": 1, "between": 0, "explained": 0, "give_up": np.float32(1)}
+    choice = choose_explanation_weight(gam, table, target, weights=iter((0.01, 0.1)), **options)
+    assert [one.weight for one in choice.tried] == [0.0, 0.01, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"weights": 0.1}, "weights must be finite numbers from 0 up, got 0.1"),
+        ({"weights": [10**400]}, "weights must be finite numbers from 0 up"),
+        ({"explained": "all"}, "explained must be a whole number from 0 up, got 'all'"),
+        ({"give_up": 10**400}, "give_up must be a finite number"),
+        ({"scoring": "neg_mean_squared_log_error"}, "scoring by neg_mean_squared_log_error: Mean Squared Log"),
+    ],
+)
+def test_what_no_weight_can_be_chosen_by_is_refused(options, told):
+    table, score, _ = mixed(100)
+    with pytest.raises(DataError, match=told):
+        choose_explanation_weight(GAMRegressor(pairs=0, explanation_radius=0.5), table, score - 10, **options)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_a_target_with_a_missing_cell_chooses_no_weight(missing):
+    table, score, random = mixed(60)
+    target = [missing, *target_of("binary", score, random).tolist()[1:]]
+    with pytest.raises(DataError, match="Input y contains NaN; drop the rows without a target"):
+        choose_explanation_weight(GAMClassifier(pairs=0, explanation_radius=0.5), table, target)
 
 
 @pytest.mark.filterwarnings("ignore:R.2 score is not well-defined")
