@@ -124,6 +124,28 @@ def test_the_objective_falls_and_what_is_left_out_stays_out(curve, has_surface, 
     assert not is_left_out[0][0]
 
 
+def test_what_does_not_pay_keeps_nothing_else_from_being_left_out():
+    """The first column promises most, and is worth keeping; the others are left out as if it had promised nothing."""
+    random, rows = np.random.default_rng(1), 250
+    numbers = random.uniform(-1, 1, (rows, 5))
+    targets = 1.0 * (3 * numbers[:, 0] + 0.2 * numbers[:, 1:].sum(axis=1) + random.normal(size=rows) > 0)
+    data = Data(numbers, np.full((rows, 5), -1), targets, np.ones(rows), np.zeros((rows, 1)))
+    lines = Lines([Hats(np.linspace(-1, 1, 7), 0, 0)] * 5, np.zeros((35, 1)), range(5))
+    pulls = Pulls(lines, data, Wishes({}, [0.4] * 5, 0.015, {}, {}))
+    shortening = Shortening(lines, data, logistic_curve, scipy.sparse.identity(35, format="csr") * 0.1, pulls)
+    start, promising = 0.3 * random.normal(size=(35, 1)), shortening._promising
+
+    def is_left_out():
+        _, values = shortening.run(np.zeros(1), start)
+        return [not values[7 * k : 7 * k + 7].any() for k in range(5)]
+
+    plain = is_left_out()
+    shortening._promising = lambda found: [[0], *(one for one in promising(found) if one != [0])]
+    assert is_left_out() == plain
+    assert any(plain)
+    assert not plain[0]
+
+
 @pytest.mark.parametrize("is_dense", [True, False])
 def test_what_a_loss_grows_by_without_some_values(is_dense):
     """Against the quadratic's minimum with these values held at 0, others free (dense) or as they are (blocks)."""

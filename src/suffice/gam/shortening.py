@@ -106,13 +106,17 @@ class Shortening:
 
     def _pruned(self, found: _Found) -> _Found:
         """Return lines and surfaces without those that are not worth what they cost."""
-        while promising := self._promising(found):
+        refused, promising = set[tuple[int, ...]](), self._promising(found)
+        while promising:
             count = -(-len(promising) // _AT_ONCE)
             while count and (tried := self._without(found, promising[:count])).objective >= found.objective:
                 count //= 2
-            if not count:
-                break
-            found = tried
+            if count:
+                found = tried
+                promising = [blocks for blocks in self._promising(found) if tuple(blocks) not in refused]
+            else:  # it promised more than it keeps; others may not
+                refused.add(tuple(promising[0]))
+                promising = promising[1:]
         return found
 
     def _without(self, found: _Found, left_out: list[list[int]]) -> _Found:
