@@ -103,6 +103,7 @@ def test_fit_makes_shapes_monotone(people, fit):
     assert explainer.monotone("age", "down", "good")
     assert explainer.monotone("debt", "up", "good")
     assert call(*fit, "--target", "y", "--monotone", "age").exit_code == 2
+    assert call(*fit, "--target", "y", "--monotone", "age=up", "--monotone", "age=down").exit_code == 2
 
 
 @each_estimator
@@ -134,7 +135,7 @@ def test_fit_calibrates_probabilities(people):
 
 
 @each_estimator
-def test_fit_chooses_the_weight_and_tells_what_it_tried(people, fit):
+def test_fit_chooses_the_weight_and_tells_what_it_tried(people, fit, monkeypatch):
     auto = ("--target", "y", "--drop", "id", "--explanation-weight", "auto", "--explanation-radius", 0.5)
     shown = document(*fit, *auto, "--give-up", 1, "--trade-off", "tried.csv")["trade_off"]
     assert (shown["explanation_weight"], shown["scoring"]) == (0.1, "roc_auc")  # all of them cost less than 1
@@ -153,6 +154,10 @@ def test_fit_chooses_the_weight_and_tells_what_it_tried(people, fit):
         assert call(*fit, "--target", "y", *bad).exit_code == 2
     for name in ("tried.doc", "new.safetensors", "people.csv"):
         assert call(*fit, *auto, "--trade-off", name).exit_code == 2
+    with monkeypatch.context() as patch:
+        patch.setattr("suffice.gam.choose_explanation_weight", None)  # refused before anything is tried
+        patch.setattr("suffice.nam.choose_explanation_weight", None, raising=False)
+        assert "tried.csv: cannot be written: No such file" in fail(*fit, *auto, "--trade-off", "nowhere/tried.csv")
 
 
 @needs_nam

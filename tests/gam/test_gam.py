@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 pandas = pytest.importorskip("pandas", reason="tables come from pandas (pip install 'suffice[gam]')")
 pytest.importorskip("sklearn", reason="additive models are trained with scikit-learn (pip install 'suffice[gam]')")
@@ -592,3 +593,37 @@ def test_no_pairs_are_none(pairs):
     random = np.random.default_rng(0)
     table = random.normal(size=(200, 2))
     assert GAMRegressor(pairs=pairs).fit(table, table[:, 0] * table[:, 1]).pairs_ == ()
+
+
+def test_pairs_that_can_be_read_only_once_are_refused():
+    table, gam = fitted("binary", 60)
+    names = list(table.columns[:2])
+    with pytest.raises(DataError, match="pairs must be 'auto', a number from 0 up or a list of pairs of names"):
+        GAMClassifier(pairs=iter([names])).fit(table, gam.predict(table))
+
+
+@pytest.mark.filterwarnings("error")
+def test_weights_of_classes_count_beside_each_other_however_large_they_are():
+    table, plain = fitted("binary", 60, pairs=0)
+    _, heavy = fitted("binary", 60, pairs=0, class_weight={"0": 2.0**1022, "1": 2.0**1022})
+    assert heavy.decision_function(table).tolist() == plain.decision_function(table).tolist()
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        (np.arange(6.0), "Expected 2D array, got 1D array"),
+        (pandas.Series(np.arange(6.0)), "Expected (a )?2"),
+        (scipy.sparse.identity(6, format="csr"), "Sparse data was passed"),
+        (pandas.DataFrame({"x": range(6), 1: range(6)}), "Feature names are only supported if all"),
+    ],
+)
+def test_what_is_no_table_is_refused_by_an_error_of_ours(table, told):
+    with pytest.raises(DataError, match=told):
+        GAMClassifier(pairs=0).fit(table, [0, 1] * 3)
+
+
+def test_a_table_without_a_column_of_the_model_is_refused_by_an_error_of_ours():
+    table, gam = fitted("binary", 60, pairs=0)
+    with pytest.raises(DataError, match="The feature names should match those that were passed during fit"):
+        gam.predict(table.iloc[:, 1:])

@@ -130,6 +130,28 @@ def test_the_objective_falls_and_what_is_left_out_stays_out(curve, has_surface, 
     assert misled == found
 
 
+def test_what_does_not_pay_keeps_nothing_else_from_being_left_out():
+    """The first column promises most, and is worth keeping; the others are left out as if it had promised nothing."""
+    random, rows = np.random.default_rng(1), 250
+    numbers = random.uniform(-1, 1, (rows, 5))
+    targets = 1.0 * (3 * numbers[:, 0] + 0.2 * numbers[:, 1:].sum(axis=1) + random.normal(size=rows) > 0)
+    data = Data(numbers, np.full((rows, 5), -1), targets, np.ones(rows), np.zeros((rows, 1)))
+    lines = Lines([Hats(np.linspace(-1, 1, 7), 0, 0)] * 5, np.zeros((35, 1)), range(5))
+    pulls = Pulls(lines, data, Wishes({}, [0.4] * 5, 0.015, {}, {}))
+    shortening = Shortening(lines, data, logistic_curve, scipy.sparse.identity(35, format="csr") * 0.1, pulls)
+    start, promising = 0.3 * random.normal(size=(35, 1)), shortening._promising
+
+    def is_left_out():
+        _, values = shortening.run(np.zeros(1), start)
+        return [not values[7 * k : 7 * k + 7].any() for k in range(5)]
+
+    plain = is_left_out()
+    shortening._promising = lambda found: [[0], *(one for one in promising(found) if one != [0])]
+    assert is_left_out() == plain
+    assert any(plain)
+    assert not plain[0]
+
+
 @pytest.mark.parametrize("is_dense", [True, False])
 def test_what_a_loss_grows_by_without_some_values(is_dense):
     """Against the quadratic's minimum with these values held at 0, others free (dense) or as they are (blocks)."""
@@ -213,6 +235,52 @@ def test_a_category_that_cannot_move_costs_nothing():
     assert widths[0] == 0 < widths[1]
 
 
+def test_the_width_told_is_that_of_the_lines_and_surfaces_of_the_model():
+    """Row by row, by the values at the knots: also of what lines took over from surfaces."""
+    random, radius = np.random.default_rng(0), 0.5
+    table = pandas.DataFrame(random.normal(size=(150, 2)), columns=["x", "z"])
+    score = (table["x"] + 1) * (table["z"] + 1)
+    gam = GAMRegressor(pairs=[("x", "z")], explanation_radius=radius, explanation_weight=0.01).fit(table, score)
+    numbers = ((table - table.mean()) / table.std(ddof=0)).to_numpy()
+
+    def moves(knots, line, number):
+        inside = knots[(number - radius < knots) & (knots < number + radius)]
+        ends = np.concatenate([[number - radius], inside, [number + radius]])
+        return np.abs(np.diff(np.interp(ends, knots, line))).sum()
+
+    total, (grid,), (surface,) = 0.0, gam.terms_.grids, gam.terms_.surfaces
+    cells = surface.reshape(grid.axes[0].size, grid.axes[1].size)
+    for row in numbers:
+        for k, (hats, line) in enumerate(zip(gam.terms_.hats, gam.terms_.values, strict=True)):
+            total += moves(hats.knots, line[:, 0], row[k])
+        for k, (axis, other, each) in enumerate([(*grid.axes, cells.T), (*grid.axes[::-1], cells)]):
+            widths = [moves(axis.knots, line, row[k]) for line in each]
+            total += np.interp(row[1 - k], other.knots, widths)
+    assert gam.explanation_width_ == pytest.approx(total / len(table), rel=0.01)
+
+
+def test_categories_in_order_have_ranks_whatever_their_column_is_called():
+    table, score, random = mixed(100)
+    target = target_of("binary", score, random)
+    named, numbered = table[["grade", "z"]], table[["grade", "z"]].set_axis([0, 1], axis=1)
+    gams = [GAMClassifier(pairs=0, explanation_radius=0.5).fit(one, target) for one in (named, numbered)]
+    assert gams[0].table_columns_[0].deviation == gams[1].table_columns_[0].deviation
+    assert gams[0].explanation_width_ == gams[1].explanation_width_
+
+
+def test_a_radius_may_be_as_large_as_a_number_can_be():
+    table, score, random = mixed(100)
+    target = target_of("binary", score, random)
+    wide, widest = (
+        GAMClassifier(pairs=0, explanation_radius=radius).fit(table.assign(z=table["z"] * 8), target)
+        for radius in (1e3, 1.7e308)
+    )
+    assert wide.explanation_width_ == widest.explanation_width_
+    for radius in (10**400, 1j, np.complex128(1)):
+        with pytest.raises(DataError, match="explanation_radius must be None or a finite number from 0 up"):
+            GAMClassifier(explanation_radius=radius).fit(table, target)
+
+
 # --- weights tried ------------------------------------------------------------------------------------------------
 
 
@@ -277,6 +345,38 @@ def test_a_weight_that_cannot_be_is_refused_when_it_is_tried():
             choose_explanation_weight(gam, table, target, weights=(0.1, weight))
     flat = clone(gam).set_params(explanation_weight=1e308).fit(table, target)
     assert flat.explanation_width_ == pytest.approx(0, abs=1e-3)
+
+
+def test_weights_may_be_read_only_once():
+    table, score, random = mixed(100)
+    gam, target = GAMClassifier(pairs=0, explanation_radius=0.5), target_of("binary", score, random)
+    options = {"n_splits": 1, "between": 0, "explained": 0, "give_up": np.float32(1)}
+    choice = choose_explanation_weight(gam, table, target, weights=iter((0.01, 0.1)), **options)
+    assert [one.weight for one in choice.tried] == [0.0, 0.01, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"weights": 0.1}, "weights must be finite numbers from 0 up, got 0.1"),
+        ({"weights": [10**400]}, "weights must be finite numbers from 0 up"),
+        ({"explained": "all"}, "explained must be a whole number from 0 up, got 'all'"),
+        ({"give_up": 10**400}, "give_up must be a finite number"),
+        ({"scoring": "neg_mean_squared_log_error"}, "scoring by neg_mean_squared_log_error: Mean Squared Log"),
+    ],
+)
+def test_what_no_weight_can_be_chosen_by_is_refused(options, told):
+    table, score, _ = mixed(100)
+    with pytest.raises(DataError, match=told):
+        choose_explanation_weight(GAMRegressor(pairs=0, explanation_radius=0.5), table, score - 10, **options)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_a_target_with_a_missing_cell_chooses_no_weight(missing):
+    table, score, random = mixed(60)
+    target = [missing, *target_of("binary", score, random).tolist()[1:]]
+    with pytest.raises(DataError, match="Input y contains NaN; drop the rows without a target"):
+        choose_explanation_weight(GAMClassifier(pairs=0, explanation_radius=0.5), table, target)
 
 
 @pytest.mark.filterwarnings("ignore:R.2 score is not well-defined")

@@ -27,7 +27,7 @@ class Given:
 
 def measure_of(frame, radius):
     """Return what measures widths, shapes that are known, and the columns."""
-    columns = learn_columns(list(frame), read_table(frame), np.ones(len(frame)), None, read_orders(frame))
+    columns = learn_columns(list(frame), read_table(frame), np.ones(len(frame)), None, read_orders(list(frame), frame))
     numbers, slots, first = [], [], 0
     for column, cells in zip(columns, read_table(frame), strict=True):
         values, places = column.encode(cells)

@@ -272,6 +272,11 @@ def _check_trade_off(path: Path | None, weight: float | None, *others: Path) -> 
     for other in others:
         if path.resolve() == other.resolve():
             raise typer.BadParameter(f"{str(path)!r} is another file of this command", param_hint="--trade-off")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def _write_trade_off(choice: Any, path: Path) -> None:
@@ -307,6 +312,8 @@ def _directions(texts: Iterable[str]) -> dict[str, int]:
             raise typer.BadParameter(
                 f"{text!r} is not a column and a direction such as income=up", param_hint="--monotone"
             )
+        if name in found:
+            raise typer.BadParameter(f"{name!r} is given twice", param_hint="--monotone")
         found[name] = 1 if way == "up" else -1
     return found
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from suffice.errors import DataError
+from suffice.errors import CellTypeError, DataError, SufficeError
 from suffice.gam.choosing import choose_columns, constant_scores
 from suffice.gam.columns import Categorical, Cells, learn_columns, ranks_of, reach_of, read_orders, read_table
 from suffice.gam.convert import Parts, assemble
@@ -124,7 +124,9 @@ class BaseAdditive(BaseEstimator):  # type: ignore[misc]
         if not weights.sum() > 0:
             raise DataError("no row has a weight above zero; at least one must count")
         target = self._scale_target(target, weights)
-        self.table_columns_ = learn_columns(self._names, columns, weights, self.special_codes, read_orders(X))
+        self.table_columns_ = learn_columns(
+            self._names, columns, weights, self.special_codes, read_orders(self._names, X)
+        )
         self._use(np.ones(len(columns), dtype=bool))
         self._directions()  # what cannot be is refused now, not after the training
         self._wanted_pairs()
@@ -197,12 +199,19 @@ class BaseAdditive(BaseEstimator):  # type: ignore[misc]
 
     def _read_table(self, X: Any, *, is_new: bool) -> list[Cells]:  # noqa: N803
         """Return the columns of a table, after scikit-learn's checks of its form."""
-        if not hasattr(X, "iloc"):
-            X = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)  # noqa: N806
-        elif not X.columns.is_unique:
-            name = X.columns[X.columns.duplicated()][0]
-            raise DataError(f"the table has two columns named {name!r}; rename one of them")
-        validate_data(self, X, skip_check_array=True, reset=is_new)
+        try:
+            if not hasattr(X, "columns"):
+                X = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)  # noqa: N806
+            elif not X.columns.is_unique:
+                name = X.columns[X.columns.duplicated()][0]
+                raise DataError(f"the table has two columns named {name!r}; rename one of them")
+            validate_data(self, X, skip_check_array=True, reset=is_new)
+        except SufficeError:
+            raise
+        except ValueError as error:  # in scikit-learn's own words, which its tools look for
+            raise DataError(str(error)) from None
+        except TypeError as error:
+            raise CellTypeError(str(error)) from None
         columns = read_table(X)
         if not columns or not len(columns[0]):
             raise DataError(

@@ -134,7 +134,8 @@ Column = Numeric | Categorical
 def reach_of(column: Column, radius: float) -> float:
     """Return how far numbers of a column can move within a radius, both standardised: whole ones by whole ones."""
     if isinstance(column, Numeric) and column.observed is not None and column.observed.is_whole:
-        return math.floor(radius * column.scale) / column.scale
+        reach = radius * column.scale
+        return math.floor(reach) / column.scale if math.isfinite(reach) else radius
     return radius
 
 
@@ -180,11 +181,11 @@ def read_table(table: Any) -> list[Cells]:
     return [_read_objects(array[:, j]) for j in range(array.shape[1])]
 
 
-def read_orders(table: Any) -> dict[str, list[Any]]:
-    """Return the categories, in their order, of the ordered Categorical columns of a pandas frame."""
+def read_orders(names: Sequence[str], table: Any) -> dict[str, list[Any]]:
+    """Return the categories, in their order, of the ordered Categorical columns of a pandas frame, by their names."""
     if not hasattr(table, "iloc"):
         return {}
-    kinds = zip(map(str, table.columns), table.dtypes, strict=True)
+    kinds = zip(names, table.dtypes, strict=True)  # not the frame's own names, which scikit-learn knows only as text
     ordered = {name: kind.categories.to_numpy(dtype=object) for name, kind in kinds if getattr(kind, "ordered", False)}
     return {name: _as_categories(_as_objects(cells)) for name, cells in ordered.items()}
 

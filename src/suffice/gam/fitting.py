@@ -74,9 +74,10 @@ def finish(freely: Freely, wishes: Wishes) -> tuple[Floats, Terms, float]:
         values[place] = monotone_line(values[place], hats[k], *column, data.weights, direction)
     nothing = Terms(hats, tuple(np.zeros((one.size, values.shape[1])) for one in hats), (True,) * len(hats))
     intercept, terms = _centered(intercept, purified(lines, values, data, nothing), data)
+    moved = pulls.widths(np.concatenate([*terms.values, *terms.surfaces]))  # after surfaces gave lines what is theirs
     order = [k for k in np.argsort(-found.gains, kind="stable").tolist() if terms.surfaces[k].any()]
     grids, surfaces = (tuple(part[k] for k in order) for part in (terms.grids, terms.surfaces))
-    return intercept, replace(terms, grids=grids, surfaces=surfaces), float(pulls.widths(values).sum())
+    return intercept, replace(terms, grids=grids, surfaces=surfaces), float(moved.sum())
 
 
 def _centered(intercept: Floats, terms: Terms, data: Data) -> tuple[Floats, Terms]:

@@ -32,5 +32,8 @@ def check_from_zero(model: Any, name: str) -> None:
 
 
 def is_from_to(value: Any, low: float, high: float) -> bool:
-    """Whether a value is a number from `low` up and below `high`."""
-    return isinstance(value, (int, float, np.number)) and bool(low <= value < high)
+    """Whether a value is a number from `low` up and below `high`, and one that a float can hold."""
+    try:
+        return isinstance(value, (int, float, np.integer, np.floating)) and low <= float(value) < high
+    except OverflowError:  # a whole number
+        return False

@@ -68,7 +68,8 @@ class AdditiveClassifier(ClassifierMixin, BaseAdditive):  # type: ignore[misc]
             raise DataError(f"class_weight: {error}") from None
         if not (np.isfinite(each).all() and (each >= 0).all()):
             raise DataError(f"class_weight must hold finite numbers from 0 up, got {self.class_weight!r}")
-        return np.asarray(weights * each[target])
+        # Times a power of two, which changes nothing: the sum of weights shall be a number.
+        return np.asarray(weights * np.ldexp(each, -np.frexp(each.max())[1])[target])
 
     def _curve(self) -> Curve:
         return logistic_curve if len(self.classes_) == 2 else softmax_curve

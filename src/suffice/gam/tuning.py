@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from suffice.explainer import Explainer
 from suffice.gam.hats import Places
 from suffice.gam.parameters import is_from_to
 from suffice.gam.wanted import is_whole
+from suffice.model.domain import is_missing
 from suffice.question.claims import SAME, AtLeast, AtMost
 
 _SHARE = 0.25  # of the rows, held back in each split
@@ -104,14 +105,19 @@ def choose_explanation_weight(
         raise DataError(f"X has {len(X)} rows and y has {0 if y is None else len(y)}; give a target for each row")
     if n_splits is None:
         n_splits = int(np.clip(_ENOUGH / (_SHARE * max(len(y), 1)), _FEWEST, _MOST))
-    for name, number, least in (("n_splits", n_splits, 1), ("between", between, 0)):
+    for name, number, least in (("n_splits", n_splits, 1), ("between", between, 0), ("explained", explained, 0)):
         if not is_whole(number, least):
             raise DataError(f"{name} must be a whole number from {least} up, got {number!r}")
-    if not isinstance(give_up, (int, float)) or not np.isfinite(give_up):
+    if not is_from_to(give_up, -np.inf, np.inf):
         raise DataError(f"give_up must be a finite number, got {give_up!r}")
+    if isinstance(weights, (str, bytes)) or not isinstance(weights, Iterable):
+        raise DataError(f"weights must be finite numbers from 0 up, got {weights!r}")
+    weights = list(weights)  # be it what can be read only once
     for weight in weights:
         if not is_from_to(weight, 0, np.inf):
             raise DataError(f"weights must be finite numbers from 0 up, got {weight!r}")
+    if any(is_missing(cell) for cell in np.asarray(y, dtype=object).ravel().tolist()):
+        raise DataError("Input y contains NaN; drop the rows without a target")
     is_classifier = hasattr(estimator, "predict_proba")
     scoring = scoring or ("r2" if not is_classifier else "roc_auc" if len(np.unique(y)) == 2 else "accuracy")
     try:
@@ -133,7 +139,10 @@ def choose_explanation_weight(
             known = known_rows(model, X, test)
             if not len(known):
                 raise DataError("every row held back has a category that no other has; no weight can be chosen by them")
-            scores.append(score(model, _rows(X, known), _rows(y, known)))
+            try:
+                scores.append(score(model, _rows(X, known), _rows(y, known)))
+            except ValueError as error:
+                raise DataError(f"scoring by {scoring}: {error}") from None
             widths.append(model.explanation_width_)
             sizes += _sizes(model, _rows(X, known), explained)
         return TriedWeight(weight, *(float(np.mean(each)) if each else np.nan for each in (scores, widths, sizes)))

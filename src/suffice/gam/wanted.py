@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ def read_pairs(
         return None
     if is_whole(wanted, 0):
         return int(wanted)
-    if isinstance(wanted, (str, bytes)) or not isinstance(wanted, Iterable):
+    if isinstance(wanted, (str, bytes)) or not isinstance(wanted, Collection):  # not what can be read only once
         raise DataError(f"pairs must be 'auto', a number from 0 up or a list of pairs of names, got {wanted!r}")
     names, found = [column.name for column in columns], list[tuple[int, int]]()
     for pair in wanted:
