@@ -281,6 +281,16 @@ def test_a_radius_may_be_as_large_as_a_number_can_be():
             GAMClassifier(explanation_radius=radius).fit(table, target)
 
 
+def test_columns_that_cannot_move_make_others_no_cheaper():
+    table, score, random = mixed()
+    target, widths = target_of("binary", score, random), []
+    for count in (0, 30):
+        stiff = {f"always {k}": "yes" if k % 2 else float(k) for k in range(count)}
+        gam = GAMClassifier(special_codes=[-9], pairs=0, explanation_radius=0.5, explanation_weight=0.01)
+        widths.append(gam.fit(table.assign(**stiff), target).explanation_width_)
+    assert widths[1] == pytest.approx(widths[0], rel=0.01)
+
+
 # --- weights tried ------------------------------------------------------------------------------------------------
 
 

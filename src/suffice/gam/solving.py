@@ -163,6 +163,10 @@ class Pulls:
         self.low, self.high, self.often, self.signs, self.owners = (
             np.concatenate(part) for part in zip(*steps, strict=True)
         )
+        held = {k for places, share, k in self.groups if share and len(places) > 1} | set(
+            self.owners[self.often > 0].tolist()
+        )
+        self.movable = np.array(sorted(held), dtype=np.int64)  # columns that can move within some row's region
 
     def _along(
         self, columns: tuple[int, int], axes: tuple[Hats, Hats], places: Places, data: Data
@@ -208,7 +212,7 @@ class Pulls:
         """Return what steps of the whole shapes cost a row, as `explanation_weight` counts it."""
         if not self.wishes.weight:
             return 0.0
-        return self.wishes.weight * float(cost_of(self.widths(values)))
+        return self.wishes.weight * float(cost_of(self.widths(values)[self.movable]))
 
     def widths(self, values: Floats) -> Floats:
         """Return how far lines and surfaces move along each column of the table within a row's region, on average."""
@@ -229,8 +233,9 @@ class Pulls:
         """Return the pulls as a matrix, and their gradient at some values, for one row."""
         low, high, often, signs, owners = self.steps(values, output)
         step = (values + self.lines.below)[high, output] - (values + self.lines.below)[low, output]
-        price = self.wishes.weight * prices_of(self.widths(values))[owners]
-        pull = price * often / np.maximum(np.abs(step), self.small)
+        prices = np.zeros(len(self.wishes.radii))
+        prices[self.movable] = self.wishes.weight * prices_of(self.widths(values)[self.movable])
+        pull = prices[owners] * often / np.maximum(np.abs(step), self.small)
         pull = pull + np.where(signs * step < 0, _STIFF, 0.0)
         count = np.arange(len(low))
         ends = np.concatenate([low, high]), np.repeat([-1.0, 1.0], len(low))

@@ -21,7 +21,7 @@ Widths = TypeVar("Widths", "Tensor", NDArray[np.float64])
 
 
 def cost_of(widths: Widths) -> Widths:
-    """Return what the widths of all columns cost, a single number."""
+    """Return what the widths of all columns that can move cost, a single number."""
     found: Widths = widths[widths.argsort()].cumsum(0).sum() * (2 / (len(widths) + 1))
     return found
 
