@@ -332,7 +332,8 @@ class Results:
         self.cells.append(cell)
         if self.path:
             draft = self.path.with_name(self.path.name + ".part")  # a run ended while it writes leaves the file whole
-            draft.write_text(json.dumps({"settings": self.settings, "cells": self.cells}, indent=1))
+            cells = ",\n".join(map(json.dumps, self.cells))
+            draft.write_text(f'{{"settings": {json.dumps(self.settings)}, "cells": [\n{cells}\n]}}\n')
             draft.replace(self.path)
 
 
