@@ -117,7 +117,7 @@ class BaseAdditive(BaseEstimator):  # type: ignore[misc]
             raise DataError(f"X has {len(columns[0])} rows and y has {len(target)}: inconsistent numbers of samples")
         try:
             weights = _check_sample_weight(sample_weight, target, dtype=np.float64, ensure_non_negative=True)
-        except ValueError as error:
+        except (OverflowError, TypeError, ValueError) as error:
             raise DataError(f"sample_weight: {error}") from None
         counts = weights / weights.max()
         weights = self._row_weights(target, counts)
