@@ -520,6 +520,19 @@ MORE_BAD = [
     ({"special_codes": {"town": [1]}}, "'town' holds categories"),
     ({"class_weight": {"maybe": 1}}, "the class 'maybe', which the target does not have"),
     ({"class_weight": {"0": -1, "1": 1}}, "class_weight must hold finite numbers"),
+    ({"class_weight": {"0": 10**400}}, "class_weight: int too large"),
+    ({"pairs": [(np.array(["age", "debt"]), "debt")]}, "a pair is two names of columns, got"),
+    ({"pairs": [(pandas.NA, "debt")]}, "a pair is two names of columns, got"),
+    ({"pairs": np.array(3)}, r"pairs must be 'auto', a number from 0 up or a list of pairs of names, got array\(3\)"),
+    ({"monotone": {"age": np.array([1, 1])}}, r"monotone\['age'\] must be 1 .*, got array\(\[1, 1\]\)"),
+    ({"monotone": {"age": np.array([1])}}, r"monotone\['age'\] must be 1 .*, got array\(\[1\]\)"),
+    ({"monotone": {"age": pandas.NA}}, r"monotone\['age'\] must be 1"),
+    ({"monotone": {"age": np.True_}}, r"monotone\['age'\] must be 1"),
+    ({"monotone": {pandas.NA: 1}}, "monotone names the column <NA>, which the table does not have"),
+    ({"monotone": np.array([1, 1])}, "monotone must map names of columns to 1 or -1"),
+    ({"calibrated": "x"}, "calibrated must be True or False, got 'x'"),
+    ({"calibrated": np.array([1, 2])}, "calibrated must be True or False"),
+    ({"explanation_radius": 10**5000}, "explanation_radius must be None or a finite number .* a number near 1e"),
 ]
 
 
@@ -533,19 +546,6 @@ def test_a_wish_that_cannot_be_is_refused_before_anything_is_fitted(options, wor
     assert "\n" not in str(error.value)
 
 
-def test_of_several_classes_no_score_is_monotone():
-    with pytest.raises(DataError, match="monotone is for regression and two classes"):
-        fitted("multiclass", monotone={"age": 1})
-
-
-def test_what_was_not_fitted_to_the_end_is_not_fitted(monkeypatch):
-    table, gam = fitted("regression", 40)
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("suffice.gam.estimators.fit_freely", interrupted)
-    with pytest.raises(KeyboardInterrupt):
 @pytest.mark.parametrize("is_ordered", [False, True])
 def test_categories_that_floats_do_not_tell_apart_are_refused(is_ordered):
     numbers = [2**53, 2**53 + 1] * 20
@@ -563,6 +563,19 @@ def test_categories_that_floats_do_not_tell_apart_are_refused(is_ordered):
     assert gam.columns_[0].categories == ("9007199254740992", "9007199254740993")
 
 
+def test_of_several_classes_no_score_is_monotone():
+    with pytest.raises(DataError, match="monotone is for regression and two classes"):
+        fitted("multiclass", monotone={"age": 1})
+
+
+def test_what_was_not_fitted_to_the_end_is_not_fitted(monkeypatch):
+    table, gam = fitted("regression", 40)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("suffice.gam.estimators.fit_freely", interrupted)
+    with pytest.raises(KeyboardInterrupt):
         gam.fit(table, np.arange(40.0))
     for use in (lambda: gam.predict(table), gam.to_additive):
         with pytest.raises(NotFittedError):
