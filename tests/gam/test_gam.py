@@ -373,6 +373,19 @@ def test_tables_of_one_column(task, column):
         np.testing.assert_allclose(floats[k], [float(one) for one in exact], rtol=1e-9, atol=1e-9)
 
 
+def test_lists_of_rows_are_the_table_that_they_spell():
+    table, score, random = mixed(60)
+    table, target = table[["debt", "colour"]], targets(score, "binary", random)
+    rows = table.to_numpy(dtype=object).tolist()
+    framed, listed = (GAMClassifier(pairs=0).fit(one, target) for one in (table, rows))
+    assert listed.decision_function(rows[:9]).tolist() == framed.decision_function(table[:9]).tolist()
+    gam = GAMClassifier(pairs=0, explanation_radius=0.5)
+    choices = [
+        choose_explanation_weight(gam, one, target, weights=(0.1,), n_splits=1, explained=2) for one in (table, rows)
+    ]
+    assert choices[0] == choices[1]
+
+
 @pytest.mark.parametrize("rows", [2, 3, 5, 12])
 def test_few_rows_are_enough_to_fit(rows):
     table = pandas.DataFrame({"x": np.arange(float(rows)), "y": [*"ab" * 6][:rows]})

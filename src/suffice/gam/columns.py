@@ -177,10 +177,15 @@ def read_table(table: Any) -> list[Cells]:
     """Return the columns of a table: numbers as float64, all else as objects."""
     if hasattr(table, "iloc"):  # a pandas DataFrame
         return [_read_series(table.iloc[:, j]) for j in range(table.shape[1])]
-    array = np.asarray(table, dtype=object if isinstance(table, (list, tuple)) else None)
+    array = np.asarray(table)
     if array.dtype.kind in "fiu":
         return list(array.T.astype(np.float64))
     return [_read_objects(array[:, j]) for j in range(array.shape[1])]
+
+
+def as_table(given: Any) -> Any:
+    """Return lists of rows as an array whose cells stay what they are: beside text, NumPy would make numbers text."""
+    return np.asarray(given, dtype=object) if isinstance(given, (list, tuple)) else given
 
 
 def read_orders(names: Sequence[str], table: Any) -> dict[str, list[Any]]:

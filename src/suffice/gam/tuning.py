@@ -17,6 +17,7 @@ from suffice.answers.answer import Status
 from suffice.answers.frames import draw, to_frame
 from suffice.errors import DataError, RowError
 from suffice.explainer import Explainer
+from suffice.gam.columns import as_table
 from suffice.gam.hats import Places
 from suffice.gam.parameters import check_seed, is_from_to
 from suffice.gam.wanted import is_whole
@@ -108,6 +109,7 @@ def choose_explanation_weight(
     rows, targets = len(first._read_table(X, is_new=True)[0]), () if y is None else first._read_target(y)
     if rows != len(targets):
         raise DataError(f"X has {rows} rows and y has {len(targets)}; give a target for each row")
+    X = as_table(X)  # noqa: N806
     if n_splits is None:
         n_splits = int(np.clip(_ENOUGH / (_SHARE * rows), _FEWEST, _MOST))
     for name, number, least in (("n_splits", n_splits, 1), ("between", between, 0), ("explained", explained, 0)):
