@@ -149,7 +149,6 @@ def test_fit_chooses_the_weight_and_tells_what_it_tried(people, fit, monkeypatch
     text = words(answer(*fit, *auto, "--give-up", 1, "--trade-off", "tried.svg").stdout)
     assert "weight 0.1 for short explanations, of those tried on parts of the rows at 0 roc_auc" in text
     assert "<svg" in (people / "tried.svg").read_text()
-    assert "only for an explanation_radius" in fail(*fit, *auto[:-2])
     for bad in (("--explanation-weight", "much"), ("--explanation-weight", "-1"), ("--trade-off", "tried.csv")):
         assert call(*fit, "--target", "y", *bad).exit_code == 2
     for name in ("tried.doc", "new.safetensors", "people.csv"):
@@ -168,7 +167,6 @@ def test_fit_takes_other_tasks_and_options(people):
     radius = ("--explanation-radius", 0.5, "--explanation-weight", 0.1)
     document(*NAM, "--target", "y", "--special-code", 3, *radius)
     assert "or one of 3" in str(suffice.load("new.safetensors").domains[0])
-    assert "needs an explanation_radius" in fail(*NAM, "--target", "y", *radius[2:])
 
 
 @needs_gam
@@ -191,7 +189,6 @@ def test_fit_of_lines_and_surfaces_takes_other_tasks_and_options(people):
     radius = ("--explanation-radius", 0.5, "--explanation-weight", 0.1)
     document(*GAM, "--target", "y", "--special-code", 3, *radius)
     assert "or one of 3" in str(suffice.load("new.safetensors").domains[0])
-    assert "needs an explanation_radius" in fail(*GAM, "--target", "y", *radius[2:])
     calibration = document(*GAM, "--target", "y", "--drop", "id", "--calibrated")["calibration"]
     assert calibration["slope"] > 0
     assert "calibrated" in answer(*GAM, "--target", "y", "--drop", "id", "--calibrated").stdout
@@ -219,7 +216,7 @@ def test_options_of_networks_are_refused_for_lines_and_surfaces(people, option):
 
 @needs_nam
 def test_the_defaults_of_fit_are_those_of_the_estimators():
-    from suffice.gam import GAMClassifier
+    from suffice.gam import GAMClassifier, choose_explanation_weight
     from suffice.nam import NAMClassifier
 
     ours, networks = inspect.signature(fit_command, eval_str=True).parameters, NAMClassifier().get_params()
@@ -237,17 +234,69 @@ def test_the_defaults_of_fit_are_those_of_the_estimators():
         "corrections": "corrections",
     }
     for theirs in (networks, GAMClassifier().get_params()):
-        assert float(ours["explanation_weight"].default) == theirs["explanation_weight"]
+        assert float(ours["explanation_weight"].annotation.__metadata__[0].show_default) == theirs["explanation_weight"]
         assert {name: ours[name].default for name in names} == {name: theirs[names[name]] for name in names}
     # What is not given is left to the estimators; the help says what that is.
-    assert {ours[name].default for name in ("pairs", "random_state", *of_networks)} == {None}
+    assert {
+        ours[name].default for name in ("pairs", "explanation_weight", "give_up", "random_state", *of_networks)
+    } == {None}
     shown = {name: ours[name].annotation.__metadata__[0].show_default for name in ("pairs", *of_networks)}
+    given_up = inspect.signature(choose_explanation_weight).parameters["give_up"].default
+    assert float(ours["give_up"].annotation.__metadata__[0].show_default) == given_up
     assert shown["pairs"] == f"{GAMClassifier().pairs}; with networks {networks['pairs']}"
     units = ",".join(str(units) for units in networks["hidden_layers"])
     given = {"hidden": units, "corrections": "corrections" if networks["corrections"] else "no-corrections"}
     assert {name: shown[name] for name in of_networks} == {
         name: given.get(name, str(networks[of_networks[name]])) for name in of_networks
     }
+
+
+USELESS = [
+    (("--give-up", 0.002), "--give-up", "nothing is tried without --explanation-weight auto"),
+    (
+        ("--explanation-weight", 0.1, "--explanation-radius", 0.5, "--give-up", 0),
+        "--give-up",
+        "nothing is tried without --explanation-weight auto",
+    ),
+    (("--explanation-radius", 0.5), "--explanation-radius", "does nothing without --explanation-weight"),
+    (("--explanation-weight", 0.1), "--explanation-weight", "needs --explanation-radius, in standard deviations"),
+    (("--explanation-weight", "auto"), "--explanation-weight", "needs --explanation-radius, in standard deviations"),
+    (
+        ("--explanation-weight", "auto", "--explanation-radius", "inf"),
+        "--explanation-radius",
+        "inf is not a finite number",
+    ),
+    (
+        ("--explanation-weight", "auto", "--explanation-radius", 0.5, "--give-up", "inf"),
+        "--give-up",
+        "inf is not a finite number",
+    ),
+    (("--special-code", "nan"), "--special-code", "nan is not a finite number"),
+]
+
+
+@pytest.mark.parametrize("fit", [GAM, NAM], ids=["gam", "nam"])
+@pytest.mark.parametrize(("options", "option", "reason"), USELESS, ids=lambda v: None)
+def test_what_options_cannot_do_is_refused_by_their_names_before_anything_is_trained(
+    people, monkeypatch, options, option, reason, fit
+):
+    for package in ("suffice.gam", "suffice.nam"):
+        monkeypatch.setitem(sys.modules, package, None)
+    result = call(*fit, "--target", "y", *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"Invalid value for {option}: {reason}" in words(result.stderr.replace("│", " "))
+
+
+@pytest.mark.parametrize("fit", [GAM, NAM], ids=["gam", "nam"])
+def test_a_picture_of_what_was_tried_needs_matplotlib_before_anything_is_trained(people, monkeypatch, fit):
+    for package in ("suffice.gam", "suffice.nam", "matplotlib"):
+        monkeypatch.setitem(sys.modules, package, None)
+    for name in [name for name in sys.modules if name.startswith("suffice.present.plots")]:
+        monkeypatch.delitem(sys.modules, name)
+    auto = ("--explanation-weight", "auto", "--explanation-radius", 0.5)
+    assert "pip install 'suffice[plot]'" in fail(*fit, "--target", "y", *auto, "--trade-off", "tried.png")
+    told = fail(*fit, "--target", "y", *auto, "--trade-off", "tried.csv")
+    assert "fit cannot run" in told  # a table needs no matplotlib
 
 
 UNFIT = [

@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -372,6 +373,19 @@ def test_tables_of_one_column(task, column):
         np.testing.assert_allclose(floats[k], [float(one) for one in exact], rtol=1e-9, atol=1e-9)
 
 
+def test_lists_of_rows_are_the_table_that_they_spell():
+    table, score, random = mixed(60)
+    table, target = table[["debt", "colour"]], targets(score, "binary", random)
+    rows = table.to_numpy(dtype=object).tolist()
+    framed, listed = (GAMClassifier(pairs=0).fit(one, target) for one in (table, rows))
+    assert listed.decision_function(rows[:9]).tolist() == framed.decision_function(table[:9]).tolist()
+    gam = GAMClassifier(pairs=0, explanation_radius=0.5)
+    choices = [
+        choose_explanation_weight(gam, one, target, weights=(0.1,), n_splits=1, explained=2) for one in (table, rows)
+    ]
+    assert choices[0] == choices[1]
+
+
 @pytest.mark.parametrize("rows", [2, 3, 5, 12])
 def test_few_rows_are_enough_to_fit(rows):
     table = pandas.DataFrame({"x": np.arange(float(rows)), "y": [*"ab" * 6][:rows]})
@@ -444,6 +458,8 @@ def test_bad_rows_at_prediction():
         gam.predict(table.assign(months=np.nan))
     with pytest.raises(DataError, match="'age' is 'old' in row 0; in training it held numbers"):
         gam.predict(table.assign(age="old"))
+    with pytest.raises(DataError, match=r"'age' is infinity .* or larger than any float"):
+        gam.predict(table.assign(age=10**400))
     with pytest.raises(ValueError, match="feature names"):
         gam.predict(table[table.columns[::-1]])
     with pytest.raises(RowError, match="'colour' is 'pink', outside its domain"):
@@ -461,6 +477,19 @@ BAD = [
     (lambda t, y: GAMRegressor().fit(t, 1e308 * np.linspace(-1, 1, len(t))), "target y holds numbers too large"),
     (lambda t, y: GAMClassifier().fit(t.assign(age=math.inf), y), r"'age' is infinity \(inf\) in row 0"),
     (lambda t, y: GAMClassifier().fit(t.assign(age=1e308 * np.linspace(-1, 1, len(t))), y), "too large to standard"),
+    (lambda t, y: GAMClassifier().fit(t.assign(age=[10**400, *t["age"][1:]]), y), "larger than any float; give"),
+    (lambda t, y: GAMClassifier().fit(np.array([[0, -(10**400)]] * len(t)), y), "'x1' is infinity .* larger than any"),
+    (
+        lambda t, y: GAMClassifier().fit(t.assign(age=Fraction(10**400)), y),
+        "'age' is infinity .* larger than any float",
+    ),
+    (
+        lambda t, y: GAMClassifier().fit(t.assign(town=["north", *[10**400] * 39]), y),
+        "'town' has the category a number",
+    ),
+    (lambda t, y: GAMClassifier().fit(t, y, [10**400] * len(t)), "sample_weight: int too large"),
+    (lambda t, y: GAMRegressor().fit(t, [10**400] * len(t)), "target y holds a number larger than any float; rescale"),
+    (lambda t, y: GAMClassifier().fit(t, scipy.sparse.eye(len(t), 1, format="csr")), "Sparse data was passed for y"),
     (lambda t, y: GAMClassifier().fit(t.iloc[:0], y[:0]), "at least one row"),
     (lambda t, y: GAMClassifier().fit(t, y[:-1]), "inconsistent numbers of samples"),
     (lambda t, y: GAMClassifier().fit(t, y, sample_weight=np.zeros(len(t))), "at least one"),
@@ -494,10 +523,29 @@ MORE_BAD = [
     ({"explanation_weight": math.nan, "explanation_radius": 1}, "explanation_weight must be a finite number from 0 up"),
     ({"explanation_weight": 0.1}, "explanation_weight needs an explanation_radius"),
     ({"special_codes": -9}, "special_codes must be a list of numbers"),
+    ({"special_codes": "19"}, "special_codes must be a list of numbers, or a mapping to such lists, got '19'"),
+    ({"special_codes": {"age": "19"}}, "special_codes must be a list of numbers, or a mapping to such lists, got '19'"),
+    ({"special_codes": ["19"]}, "special_codes must be a list of numbers, or a mapping to such lists, got '19' among"),
+    ({"special_codes": iter([-9])}, "special_codes must be a list of numbers"),
+    ({"special_codes": np.array(-9)}, "special_codes must be a list of numbers"),
+    ({"special_codes": [-9, 10**400]}, "special_codes must be finite numbers, got a number near 1e.400"),
     ({"special_codes": {"size": [1]}}, "special_codes names the column 'size'"),
     ({"special_codes": {"town": [1]}}, "'town' holds categories"),
     ({"class_weight": {"maybe": 1}}, "the class 'maybe', which the target does not have"),
     ({"class_weight": {"0": -1, "1": 1}}, "class_weight must hold finite numbers"),
+    ({"class_weight": {"0": 10**400}}, "class_weight: int too large"),
+    ({"pairs": [(np.array(["age", "debt"]), "debt")]}, "a pair is two names of columns, got"),
+    ({"pairs": [(pandas.NA, "debt")]}, "a pair is two names of columns, got"),
+    ({"pairs": np.array(3)}, r"pairs must be 'auto', a number from 0 up or a list of pairs of names, got array\(3\)"),
+    ({"monotone": {"age": np.array([1, 1])}}, r"monotone\['age'\] must be 1 .*, got array\(\[1, 1\]\)"),
+    ({"monotone": {"age": np.array([1])}}, r"monotone\['age'\] must be 1 .*, got array\(\[1\]\)"),
+    ({"monotone": {"age": pandas.NA}}, r"monotone\['age'\] must be 1"),
+    ({"monotone": {"age": np.True_}}, r"monotone\['age'\] must be 1"),
+    ({"monotone": {pandas.NA: 1}}, "monotone names the column <NA>, which the table does not have"),
+    ({"monotone": np.array([1, 1])}, "monotone must map names of columns to 1 or -1"),
+    ({"calibrated": "x"}, "calibrated must be True or False, got 'x'"),
+    ({"calibrated": np.array([1, 2])}, "calibrated must be True or False"),
+    ({"explanation_radius": 10**5000}, "explanation_radius must be None or a finite number .* a number near 1e"),
 ]
 
 
@@ -509,6 +557,23 @@ def test_a_wish_that_cannot_be_is_refused_before_anything_is_fitted(options, wor
     with pytest.raises(DataError, match=words) as error:
         GAMClassifier(**{"feature_budget": 3, **options}).fit(table, targets(score, "binary", random))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("is_ordered", [False, True])
+def test_categories_that_floats_do_not_tell_apart_are_refused(is_ordered):
+    numbers = [2**53, 2**53 + 1] * 20
+    for column in (
+        pandas.Categorical(numbers, ordered=is_ordered),
+        pandas.Series([*numbers[1:], "none"], dtype=object),
+        pandas.Categorical([Decimal(number) for number in numbers], ordered=is_ordered),
+    ):
+        with pytest.raises(
+            DataError, match=r"column 'id' has the category 90071992547409.*; give such categories as text"
+        ):
+            GAMClassifier().fit(pandas.DataFrame({"id": column}), [0, 1] * 20)
+    names = pandas.Categorical([str(number) for number in numbers], ordered=is_ordered)
+    gam = GAMClassifier().fit(pandas.DataFrame({"id": names}), [0, 1] * 20)
+    assert gam.columns_[0].categories == ("9007199254740992", "9007199254740993")
 
 
 def test_of_several_classes_no_score_is_monotone():

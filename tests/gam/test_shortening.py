@@ -372,6 +372,11 @@ def test_weights_may_be_read_only_once():
         ({"weights": [10**400]}, "weights must be finite numbers from 0 up"),
         ({"explained": "all"}, "explained must be a whole number from 0 up, got 'all'"),
         ({"give_up": 10**400}, "give_up must be a finite number"),
+        ({"give_up": 10**5000}, "give_up must be a finite number, got a number near 1e"),
+        ({"weights": np.array(0.1)}, "weights must be finite numbers from 0 up"),
+        ({"random_state": "x"}, "random_state: 'x' cannot be used"),
+        ({"random_state": -1}, "random_state: Seed must be between 0 and"),
+        ({"scoring": np.array(["r2", "r2"])}, "scoring: The 'scoring' parameter of get_scorer"),
         ({"scoring": "neg_mean_squared_log_error"}, "scoring by neg_mean_squared_log_error: Mean Squared Log"),
     ],
 )
@@ -379,6 +384,29 @@ def test_what_no_weight_can_be_chosen_by_is_refused(options, told):
     table, score, _ = mixed(100)
     with pytest.raises(DataError, match=told):
         choose_explanation_weight(GAMRegressor(pairs=0, explanation_radius=0.5), table, score - 10, **options)
+
+
+@pytest.mark.parametrize(
+    ("table", "target", "told"),
+    [
+        (None, np.arange(6.0), "Expected 2D array, got scalar array instead"),
+        (scipy.sparse.identity(6, format="csr"), np.arange(6.0), "Sparse data was passed, but dense data is required"),
+        (np.arange(12.0).reshape(6, 2), 3, "target: y should be a 1d array, got an array of shape"),
+        (np.arange(12.0).reshape(6, 2), "much", "target: y should be a 1d array, got an array of shape"),
+        (np.arange(12.0).reshape(6, 2), scipy.sparse.eye(6, 1), "target: Sparse data was passed for y"),
+        (np.arange(12.0).reshape(6, 2), ["much"] * 6, "the target y must hold numbers; use GAMClassifier for classes"),
+    ],
+)
+def test_what_is_no_table_or_no_target_chooses_no_weight(table, target, told):
+    with pytest.raises(DataError, match=told):
+        choose_explanation_weight(GAMRegressor(explanation_radius=0.5), table, target)
+
+
+def test_an_estimator_that_cannot_be_fitted_chooses_no_weight():
+    table, score, random = mixed(60)
+    gam = GAMClassifier(explanation_radius=0.5, calibrated=np.array([True, False]))
+    with pytest.raises(DataError, match="calibrated must be True or False"):
+        choose_explanation_weight(gam, table, target_of("binary", score, random))
 
 
 @pytest.mark.parametrize("missing", [None, np.nan])
@@ -389,7 +417,6 @@ def test_a_target_with_a_missing_cell_chooses_no_weight(missing):
         choose_explanation_weight(GAMClassifier(pairs=0, explanation_radius=0.5), table, target)
 
 
-@pytest.mark.filterwarnings("ignore:R.2 score is not well-defined")
 def test_rows_that_cannot_be_scored_choose_no_weight():
     gam = GAMRegressor(explanation_radius=0.5)
     with pytest.raises(DataError, match="the r2 of rows held back is no number"):

@@ -368,6 +368,14 @@ MORE_BAD = [
     ({"class_weight": {"maybe": 1}}, "the class 'maybe', which the target does not have"),
     ({"class_weight": {"no": -1, "yes": 1}}, "class_weight must hold finite numbers"),
     ({"random_state": "x"}, "random_state"),
+    ({"special_codes": "19"}, "special_codes must be a list of numbers, or a mapping to such lists, got '19'"),
+    ({"calibrated": "x"}, "calibrated must be True or False, got 'x'"),
+    ({"corrections": "no"}, "corrections must be True or False, got 'no'"),
+    ({"verbose": "no"}, "verbose must be True or False, got 'no'"),
+    ({"first_layer": np.array(["relu", "exu"])}, "first_layer must be 'relu' or 'exu'"),
+    ({"basis": np.array(["shared"] * 2)}, "basis must be 'separate' or 'shared'"),
+    ({"batch_size": np.array([8, 8])}, "batch_size must be 'auto' or"),
+    ({"learning_rate": 10**5000}, "learning_rate must be a finite number from 0 up, got a number near 1e"),
     ({"learning_rate": 1e30}, "training diverged"),
 ]
 

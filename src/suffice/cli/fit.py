@@ -114,15 +114,19 @@ def fit_command(
         float | None, typer.Option(min=0, help="Train for short explanations: radius in standard deviations.")
     ] = None,
     explanation_weight: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NUMBER|auto",
             help="Train for short explanations: weight; auto tries several on parts of the table, which takes a while.",
+            show_default="0",
         ),
-    ] = "0",
+    ] = None,
     give_up: Annotated[
-        float, typer.Option(min=0, help="With --explanation-weight auto: how much of the score it may cost.")
-    ] = 0.002,
+        float | None,
+        typer.Option(
+            min=0, help="With --explanation-weight auto: how much of the score it may cost.", show_default="0.002"
+        ),
+    ] = None,
     trade_off: Annotated[
         Path | None,
         typer.Option(
@@ -186,8 +190,19 @@ def fit_command(
         "corrections": corrections,
     }
     _check_networks(estimator, networks)
-    directions, weight = _directions(monotone or ()), _weight(explanation_weight)
+    directions, weight = _directions(monotone or ()), 0.0 if explanation_weight is None else _weight(explanation_weight)
     options: dict[str, Any] = {} if pairs is None else {"pairs": _number_of_pairs(pairs)}
+    if explanation_radius is not None and explanation_weight is None:
+        raise typer.BadParameter("does nothing without --explanation-weight", param_hint="--explanation-radius")
+    if explanation_radius is None and weight != 0:
+        raise typer.BadParameter(
+            "needs --explanation-radius, in standard deviations", param_hint="--explanation-weight"
+        )
+    if give_up is not None and weight is not None:
+        raise typer.BadParameter("nothing is tried without --explanation-weight auto", param_hint="--give-up")
+    _check_finite("--explanation-radius", explanation_radius)
+    _check_finite("--give-up", give_up)
+    _check_finite("--special-code", *(special_code or ()))
     _check_trade_off(trade_off, weight, table, output)
     data = table_at(table)
     training = training_data(data, target, drop or (), task.value, category or ())
@@ -213,7 +228,8 @@ def fit_command(
     frame = pandas.DataFrame(training.columns).astype(dtypes)
     choice = None
     if weight is None:
-        choice = library.choose_explanation_weight(model, frame, np.asarray(training.target), give_up=give_up)
+        given = {} if give_up is None else {"give_up": give_up}
+        choice = library.choose_explanation_weight(model, frame, np.asarray(training.target), **given)
         model.set_params(explanation_weight=choice.weight)
         if trade_off is not None:
             _write_trade_off(choice, trade_off)
@@ -260,6 +276,13 @@ def _weight(text: str) -> float | None:
     return weight
 
 
+def _check_finite(option: str, *numbers: float | None) -> None:
+    """Raise an error that names the option, where the library's would name its parameter."""
+    for number in numbers:
+        if number is not None and not math.isfinite(number):
+            raise typer.BadParameter(f"{number} is not a finite number", param_hint=option)
+
+
 def _check_trade_off(path: Path | None, weight: float | None, *others: Path) -> None:
     """Raise an error now rather than after the training."""
     if path is None:
@@ -272,6 +295,8 @@ def _check_trade_off(path: Path | None, weight: float | None, *others: Path) -> 
     for other in others:
         if path.resolve() == other.resolve():
             raise typer.BadParameter(f"{str(path)!r} is another file of this command", param_hint="--trade-off")
+    if path.suffix != ".csv":
+        import_module("suffice.present.plots")  # which says what to install
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass

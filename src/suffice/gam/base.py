@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 
 from suffice.errors import CellTypeError, DataError, SufficeError
 from suffice.gam.choosing import choose_columns, constant_scores
-from suffice.gam.columns import Categorical, Cells, learn_columns, ranks_of, reach_of, read_orders, read_table
+from suffice.gam.columns import Categorical, Cells, as_table, learn_columns, ranks_of, reach_of, read_orders, read_table
 from suffice.gam.convert import Parts, assemble
 from suffice.gam.hats import Floats, Places
 from suffice.gam.parameters import check_parameters
@@ -117,7 +117,7 @@ class BaseAdditive(BaseEstimator):  # type: ignore[misc]
             raise DataError(f"X has {len(columns[0])} rows and y has {len(target)}: inconsistent numbers of samples")
         try:
             weights = _check_sample_weight(sample_weight, target, dtype=np.float64, ensure_non_negative=True)
-        except ValueError as error:
+        except (OverflowError, TypeError, ValueError) as error:
             raise DataError(f"sample_weight: {error}") from None
         counts = weights / weights.max()
         weights = self._row_weights(target, counts)
@@ -201,7 +201,7 @@ class BaseAdditive(BaseEstimator):  # type: ignore[misc]
         """Return the columns of a table, after scikit-learn's checks of its form."""
         try:
             if not hasattr(X, "columns"):
-                X = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)  # noqa: N806
+                X = check_array(as_table(X), dtype=None, ensure_all_finite=False, estimator=self)  # noqa: N806
             elif not X.columns.is_unique:
                 name = X.columns[X.columns.duplicated()][0]
                 raise DataError(f"the table has two columns named {name!r}; rename one of them")

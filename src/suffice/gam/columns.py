@@ -8,7 +8,7 @@ learned from the training table and never change afterwards.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -22,10 +22,12 @@ from suffice.errors import CellTypeError, DataError, SufficeError
 from suffice.model.additive import Feature
 from suffice.model.domain import Domain, is_missing
 from suffice.model.observed import Observed, is_limit, narrowed, reals_without
-from suffice.numbers.exact import rational
+from suffice.numbers.exact import brief, rational
 from suffice.numbers.values import MISSING
 
 Cells = NDArray[Any]  # one column: float64 with NaN for missing, or objects with None for missing
+
+_TOO_LARGE = 2**53  # from here up, floats do not tell whole numbers apart
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Categorical:
         place: dict[Any, int] = {category: k for k, category in enumerate(self.categories)}
         if self.has_missing:
             place[None] = len(self.categories)
-        names = _as_categories(cells)
+        names = _as_categories(self.name, cells)
         try:
             slots = np.array([place[name] for name in names], dtype=np.int64)
         except KeyError:
@@ -175,10 +177,15 @@ def read_table(table: Any) -> list[Cells]:
     """Return the columns of a table: numbers as float64, all else as objects."""
     if hasattr(table, "iloc"):  # a pandas DataFrame
         return [_read_series(table.iloc[:, j]) for j in range(table.shape[1])]
-    array = np.asarray(table, dtype=object if isinstance(table, (list, tuple)) else None)
+    array = np.asarray(table)
     if array.dtype.kind in "fiu":
         return list(array.T.astype(np.float64))
     return [_read_objects(array[:, j]) for j in range(array.shape[1])]
+
+
+def as_table(given: Any) -> Any:
+    """Return lists of rows as an array whose cells stay what they are: beside text, NumPy would make numbers text."""
+    return np.asarray(given, dtype=object) if isinstance(given, (list, tuple)) else given
 
 
 def read_orders(names: Sequence[str], table: Any) -> dict[str, list[Any]]:
@@ -187,7 +194,7 @@ def read_orders(names: Sequence[str], table: Any) -> dict[str, list[Any]]:
         return {}
     kinds = zip(names, table.dtypes, strict=True)  # not the frame's own names, which scikit-learn knows only as text
     ordered = {name: kind.categories.to_numpy(dtype=object) for name, kind in kinds if getattr(kind, "ordered", False)}
-    return {name: _as_categories(_as_objects(cells)) for name, cells in ordered.items()}
+    return {name: _as_categories(name, _as_objects(cells)) for name, cells in ordered.items()}
 
 
 def _read_series(series: Any) -> Cells:
@@ -206,7 +213,7 @@ def _read_objects(cells: NDArray[Any]) -> Cells:
     cells = _as_objects(cells)
     known = [cell for cell in cells.tolist() if cell is not None]
     if known and all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in known):
-        return np.array([np.nan if cell is None else float(cell) for cell in cells.tolist()])
+        return np.array([np.nan if cell is None else _as_float(cell) for cell in cells.tolist()])
     return cells
 
 
@@ -225,7 +232,7 @@ def _plain_cell(cell: Any) -> str | bool | int | float | None:
     if isinstance(cell, (str, bool, int, float)):
         return cell
     if isinstance(cell, (Fraction, Decimal)):
-        return float(cell)
+        return _as_float(cell)
     # scikit-learn's own words, which its tools look for
     raise CellTypeError(f"argument must be a string or a number, not {type(cell).__name__!r}")
 
@@ -235,15 +242,35 @@ def _as_numbers(name: str, cells: Cells) -> NDArray[np.float64]:
         row, cell = next(((row, cell) for row, cell in enumerate(cells) if isinstance(cell, (str, bool))), (0, None))
         if cell is not None:
             raise DataError(f"column {name!r} is {cell!r} in row {row}; in training it held numbers")
-        cells = np.array([np.nan if cell is None else float(cell) for cell in cells])
+        cells = np.array([np.nan if cell is None else _as_float(cell) for cell in cells])
     infinite = np.isinf(cells)
     if infinite.any():
-        raise DataError(f"column {name!r} is infinity (inf) in row {int(np.argmax(infinite))}; give finite numbers")
+        raise DataError(
+            f"column {name!r} is infinity (inf) in row {int(np.argmax(infinite))}, or larger than any float; give "
+            "finite numbers"
+        )
     return cells
 
 
-def _as_categories(cells: Cells) -> list[str | float | None]:
-    return [None if is_missing(cell) else cell if isinstance(cell, str) else float(cell) for cell in cells.tolist()]
+def _as_float(number: Any) -> float:
+    """Return the nearest float; an infinity where a number is larger than any."""
+    try:
+        return float(number)
+    except OverflowError:  # a whole number, or a fraction
+        return math.inf if number > 0 else -math.inf
+
+
+def _as_categories(name: str, cells: Cells) -> list[str | float | None]:
+    names = [
+        None if is_missing(cell) else cell if isinstance(cell, str) else _as_float(cell) for cell in cells.tolist()
+    ]
+    for row, category in enumerate(names):
+        if isinstance(category, float) and abs(category) >= _TOO_LARGE:
+            raise DataError(
+                f"column {name!r} has the category {brief(cells[row])}, and numbers from 2**53 up are not told apart; "
+                "give such categories as text"
+            )
+    return names
 
 
 def _learn_numeric(name: str, cells: Cells, weights: NDArray[np.float64], codes: Sequence[float]) -> Numeric:
@@ -285,7 +312,7 @@ def _observed(numbers: NDArray[np.float64]) -> Observed:
 def _learn_categorical(
     name: str, cells: Cells, weights: NDArray[np.float64], order: Sequence[Any] | None
 ) -> Categorical:
-    names = _as_categories(cells)
+    names = _as_categories(name, cells)
     known = {category for category in names if category is not None}
     if order is None or not known:
         ordered = sorted(known, key=lambda category: (isinstance(category, str), category))
@@ -310,10 +337,13 @@ def _codes_by_name(names: Sequence[str], special_codes: Any) -> dict[str, tuple[
 
 
 def _codes(given: Any) -> tuple[float, ...]:
-    try:
-        codes = tuple(dict.fromkeys(float(code) for code in given))
-    except (TypeError, ValueError):
-        raise DataError(f"special_codes must be a list of numbers, or a mapping to such lists, got {given!r}") from None
-    if not np.isfinite(codes).all():
-        raise DataError(f"special_codes must be finite numbers, got {given!r}; missing cells need no code")
-    return codes
+    must = "special_codes must be a list of numbers, or a mapping to such lists"
+    is_list = isinstance(given, Collection) and getattr(given, "ndim", 1) > 0  # not what can be read only once
+    if isinstance(given, (str, bytes)) or not is_list:
+        raise DataError(f"{must}, got {brief(given)}")
+    for code in given:
+        if isinstance(code, bool) or not isinstance(code, (int, float, np.integer, np.floating, Fraction, Decimal)):
+            raise DataError(f"{must}, got {brief(code)} among them")
+        if not math.isfinite(_as_float(code)):
+            raise DataError(f"special_codes must be finite numbers, got {brief(code)}; missing cells need no code")
+    return tuple(dict.fromkeys(map(_as_float, given)))

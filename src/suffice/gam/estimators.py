@@ -53,6 +53,7 @@ class BaseGAM(BaseAdditive):
 
     def by_weight(self, X: Any, y: Any) -> Callable[[float], Self]:  # noqa: N803
         """Return a function that fits copies to a table with any explanation weight; what it has no part in, once."""
+        self._check_parameters()
         if getattr(self, "calibrated", False):  # what scores are multiplied by depends on it
             return super().by_weight(X, y)
         first: Self = clone(self).set_params(explanation_weight=0.0)

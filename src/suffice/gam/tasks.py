@@ -64,7 +64,7 @@ class AdditiveClassifier(ClassifierMixin, BaseAdditive):  # type: ignore[misc]
                 each = np.array([self.class_weight.get(name, 1.0) for name in names], dtype=np.float64)
             else:
                 each = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[target])
-        except (TypeError, ValueError) as error:
+        except (OverflowError, TypeError, ValueError) as error:
             raise DataError(f"class_weight: {error}") from None
         if not (np.isfinite(each).all() and (each >= 0).all()):
             raise DataError(f"class_weight must hold finite numbers from 0 up, got {self.class_weight!r}")
@@ -128,6 +128,8 @@ class AdditiveRegressor(RegressorMixin, BaseAdditive):  # type: ignore[misc]
         except (TypeError, ValueError):
             other = type(self).__name__.replace("Regressor", "Classifier")
             raise DataError(f"the target y must hold numbers; use {other} for classes") from None
+        except OverflowError:
+            raise DataError("the target y holds a number larger than any float; rescale it first") from None
         if not np.isfinite(values).all():
             what = "NaN" if np.isnan(values).any() else "infinity"
             raise DataError(f"Input y contains {what}; drop the rows without a target")
@@ -152,5 +154,5 @@ class AdditiveRegressor(RegressorMixin, BaseAdditive):  # type: ignore[misc]
 def _one_column(y: Any) -> NDArray[Any]:
     try:
         return np.asarray(column_or_1d(y, warn=True))
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise DataError(f"target: {error}") from None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
@@ -14,10 +17,11 @@ from suffice.answers.answer import Status
 from suffice.answers.frames import draw, to_frame
 from suffice.errors import DataError, RowError
 from suffice.explainer import Explainer
+from suffice.gam.columns import as_table
 from suffice.gam.hats import Places
-from suffice.gam.parameters import is_from_to
+from suffice.gam.parameters import check_seed, is_from_to
 from suffice.gam.wanted import is_whole
-from suffice.model.domain import is_missing
+from suffice.numbers.exact import brief
 from suffice.question.claims import SAME, AtLeast, AtMost
 
 _SHARE = 0.25  # of the rows, held back in each split
@@ -101,32 +105,35 @@ def choose_explanation_weight(
     """
     if getattr(estimator, "explanation_radius", None) is None:
         raise DataError("a weight can be chosen only for an explanation_radius, in standard deviations; set it first")
-    if y is None or len(y) != len(X):
-        raise DataError(f"X has {len(X)} rows and y has {0 if y is None else len(y)}; give a target for each row")
+    first = clone(estimator)
+    rows, targets = len(first._read_table(X, is_new=True)[0]), () if y is None else first._read_target(y)
+    if rows != len(targets):
+        raise DataError(f"X has {rows} rows and y has {len(targets)}; give a target for each row")
+    X = as_table(X)  # noqa: N806
     if n_splits is None:
-        n_splits = int(np.clip(_ENOUGH / (_SHARE * max(len(y), 1)), _FEWEST, _MOST))
+        n_splits = int(np.clip(_ENOUGH / (_SHARE * rows), _FEWEST, _MOST))
     for name, number, least in (("n_splits", n_splits, 1), ("between", between, 0), ("explained", explained, 0)):
         if not is_whole(number, least):
-            raise DataError(f"{name} must be a whole number from {least} up, got {number!r}")
+            raise DataError(f"{name} must be a whole number from {least} up, got {brief(number)}")
     if not is_from_to(give_up, -np.inf, np.inf):
-        raise DataError(f"give_up must be a finite number, got {give_up!r}")
-    if isinstance(weights, (str, bytes)) or not isinstance(weights, Iterable):
-        raise DataError(f"weights must be finite numbers from 0 up, got {weights!r}")
+        raise DataError(f"give_up must be a finite number, got {brief(give_up)}")
+    check_seed(random_state)
+    if isinstance(weights, (str, bytes)) or not isinstance(weights, Iterable) or getattr(weights, "ndim", 1) == 0:
+        raise DataError(f"weights must be finite numbers from 0 up, got {brief(weights)}")
     weights = list(weights)  # be it what can be read only once
     for weight in weights:
         if not is_from_to(weight, 0, np.inf):
-            raise DataError(f"weights must be finite numbers from 0 up, got {weight!r}")
-    if any(is_missing(cell) for cell in np.asarray(y, dtype=object).ravel().tolist()):
-        raise DataError("Input y contains NaN; drop the rows without a target")
-    is_classifier = hasattr(estimator, "predict_proba")
-    scoring = scoring or ("r2" if not is_classifier else "roc_auc" if len(np.unique(y)) == 2 else "accuracy")
+            raise DataError(f"weights must be finite numbers from 0 up, got {brief(weight)}")
+    is_classifier = hasattr(first, "classes_")
+    if scoring is None:
+        scoring = "r2" if not is_classifier else "roc_auc" if len(first.classes_) == 2 else "accuracy"
     try:
         score = get_scorer(scoring)
     except ValueError as error:
         raise DataError(f"scoring: {error}") from None
     splitter = StratifiedShuffleSplit if is_classifier else ShuffleSplit
     try:
-        splits = list(splitter(n_splits, test_size=_SHARE, random_state=random_state).split(np.zeros(len(y)), y))
+        splits = list(splitter(n_splits, test_size=_SHARE, random_state=random_state).split(targets, targets))
     except ValueError as error:
         raise DataError(f"a weight is chosen on parts of the rows, and there are too few of them: {error}") from None
 
@@ -140,7 +147,9 @@ def choose_explanation_weight(
             if not len(known):
                 raise DataError("every row held back has a category that no other has; no weight can be chosen by them")
             try:
-                scores.append(score(model, _rows(X, known), _rows(y, known)))
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UndefinedMetricWarning)  # of rows too few: the score is no number
+                    scores.append(score(model, _rows(X, known), _rows(y, known)))
             except ValueError as error:
                 raise DataError(f"scoring by {scoring}: {error}") from None
             widths.append(model.explanation_width_)

@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice.errors import DataError
 from suffice.gam.columns import Categorical, Column, Numeric
+from suffice.numbers.exact import brief
 
 
 def read_pairs(
@@ -19,12 +20,13 @@ def read_pairs(
         return None
     if is_whole(wanted, 0):
         return int(wanted)
-    if isinstance(wanted, (str, bytes)) or not isinstance(wanted, Collection):  # not what can be read only once
-        raise DataError(f"pairs must be 'auto', a number from 0 up or a list of pairs of names, got {wanted!r}")
+    if isinstance(wanted, (str, bytes, np.ndarray)) or not isinstance(wanted, Collection):  # nor what is read only once
+        raise DataError(f"pairs must be 'auto', a number from 0 up or a list of pairs of names, got {brief(wanted)}")
     names, found = [column.name for column in columns], list[tuple[int, int]]()
     for pair in wanted:
-        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2 or pair[0] == pair[1]:
-            raise DataError(f"a pair is two names of columns, got {pair!r}")
+        is_two = isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
+        if not is_two or not all(isinstance(name, str) for name in pair) or pair[0] == pair[1]:
+            raise DataError(f"a pair is two names of columns, got {brief(pair)}")
         for name in pair:
             if name not in names:
                 raise DataError(f"pairs names the column {name!r}, which the table does not have")
@@ -47,14 +49,16 @@ def read_directions(monotone: Any, columns: Sequence[Column], classes: int) -> d
     if monotone is None:
         return {}
     if not isinstance(monotone, Mapping):
-        raise DataError(f"monotone must map names of columns to 1 or -1, got {monotone!r}")
+        raise DataError(f"monotone must map names of columns to 1 or -1, got {brief(monotone)}")
     for name, direction in monotone.items():
-        if name not in names:
+        if not isinstance(name, str) or name not in names:
             raise DataError(f"monotone names the column {name!r}, which the table does not have")
         if isinstance(columns[names.index(name)], Categorical):
             raise DataError(f"column {name!r} holds categories, which have no order; monotone is for numbers")
-        if direction not in (1, -1) or isinstance(direction, bool):
-            raise DataError(f"monotone[{name!r}] must be 1 (never falls) or -1 (never rises), got {direction!r}")
+        is_number = isinstance(direction, (int, float, np.integer, np.floating)) and not isinstance(direction, bool)
+        if not is_number or direction not in (1, -1):
+            way = "1 (never falls) or -1 (never rises)"
+            raise DataError(f"monotone[{name!r}] must be {way}, got {brief(direction)}")
         found[names.index(name)] = int(direction)
     if found and classes > 2:
         raise DataError("monotone is for regression and two classes; of several classes no score decides alone")
