@@ -32,7 +32,7 @@ def main() -> None:
         patience=15,
         output_penalty=0.001,
         explanation_radius=0.5,
-        explanation_weight=0.01,
+        explanation_weight=0.0006,
         corrections=False,
         random_state=0,
     )

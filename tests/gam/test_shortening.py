@@ -291,6 +291,34 @@ def test_columns_that_cannot_move_make_others_no_cheaper():
     assert widths[1] == pytest.approx(widths[0], rel=0.01)
 
 
+def surface(rows=1500, seed=0):
+    """Rows of two columns, with weights, and values of their lines and of a surface over them."""
+    random = np.random.default_rng(seed)
+    hats = [Hats(np.linspace(-1, 1, 5), 0, 0), Hats(np.zeros(0), 0, 3)]
+    lines = Lines(hats, np.zeros((23, 1)), range(2), [Grid((0, 1), tuple(hats))])
+    numbers = np.stack([random.uniform(-1, 1, rows), np.zeros(rows)], axis=1)
+    slots = np.stack([np.full(rows, -1), random.integers(0, 3, rows)], axis=1)
+    weights = random.uniform(0.1, 2, rows)
+    return lines, Data(numbers, slots, np.zeros(rows), weights, np.zeros((rows, 1))), random.normal(size=(23, 1))
+
+
+def test_rows_count_by_their_weight_and_in_any_order():
+    lines, data, values = surface()
+    wishes = Wishes({}, [0.3, 0.3], 0.1, {1: np.arange(3)}, {})
+    widths = Pulls(lines, data, wishes).widths(values)
+    shuffled = data.take(np.random.default_rng(1).permutation(1500))
+    np.testing.assert_allclose(Pulls(lines, shuffled, wishes).widths(values), widths, rtol=1e-12)
+    light = surface(1000, seed=1)[1]
+    both = Data(*map(np.concatenate, zip(data, light._replace(weights=light.weights * 1e-9), strict=True)))
+    np.testing.assert_allclose(Pulls(lines, both, wishes).widths(values), widths, rtol=1e-3)
+    twice = data.take(np.repeat(np.arange(300), 2))
+    heavy = data.take(np.arange(300))
+    heavy = heavy._replace(weights=2 * heavy.weights)
+    np.testing.assert_allclose(
+        Pulls(lines, twice, wishes).widths(values), Pulls(lines, heavy, wishes).widths(values), rtol=1e-2
+    )
+
+
 # --- weights tried ------------------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, cg
 
 from suffice.gam.hats import Floats, Grid, Hats, Places, design
@@ -140,44 +139,39 @@ class Pulls:
         # places of categories, how often a row is beside them, and their column
         self.groups: list[tuple[Places, float, int]] = []
         columns = range(len(lines.hats)) if lines.columns is None else lines.columns
-        steps = []
+        steps, shares = [], data.weights / data.weights.sum()
         for k, one, start in zip(columns, lines.hats, lines.starts, strict=False):
             first = start + np.arange(max(len(one.knots) - 1, 0))
-            often = _held(one.knots, data.numbers[:, k], data.slots[:, k] < 0, wishes.radii[k])
+            some, counts = _some(data, [k])
+            often = counts @ (_inside(one.knots, some.numbers[:, k], wishes.radii[k]) * (some.slots[:, k] < 0)[:, None])
             signs = np.full(len(first), float(wishes.monotone.get(k, 0)))
             steps.append((first, first + 1, often, signs, np.full(len(first), k)))
             if k in wishes.ranks:
                 places, slots = start + wishes.blocks[k], data.slots[:, k] - one.first
-                often = _inside_ranks(slots, len(places), wishes.ranks[k]).mean(axis=0)
+                often = shares @ _inside_ranks(slots, len(places), wishes.ranks[k])
                 steps.append((places[:-1], places[1:], often, np.zeros(len(often)), np.full(len(often), k)))
             elif k in wishes.blocks:
-                count = len(wishes.blocks[k])
-                share = float(_can_change(data.slots[:, k] - one.first, count, wishes.radii[k]).mean())
-                self.groups.append((start + wishes.blocks[k], share, k))
-        count = len(data.targets)
-        some = data.take(np.sort(np.random.default_rng(0).choice(count, min(count, _CENTERS), replace=False)))
+                can_change = _can_change(data.slots[:, k] - one.first, len(wishes.blocks[k]), wishes.radii[k])
+                self.groups.append((start + wishes.blocks[k], float(shares @ can_change), k))
         for grid, start in zip(lines.grids, lines.starts[len(lines.hats) :], strict=False):
             places = start + np.arange(grid.size).reshape([axis.size for axis in grid.axes])
-            steps += self._along(grid.columns, grid.axes, places, some)
-            steps += self._along(grid.columns[::-1], grid.axes[::-1], places.T, some)
+            steps += self._along(grid.columns, grid.axes, places, data)
+            steps += self._along(grid.columns[::-1], grid.axes[::-1], places.T, data)
         self.low, self.high, self.often, self.signs, self.owners = (
             np.concatenate(part) for part in zip(*steps, strict=True)
         )
-        held = {k for places, share, k in self.groups if share and len(places) > 1} | set(
-            self.owners[self.often > 0].tolist()
-        )
-        self.movable = np.array(sorted(held), dtype=np.int64)  # columns that can move within some row's region
 
     def _along(
         self, columns: tuple[int, int], axes: tuple[Hats, Hats], places: Places, data: Data
     ) -> list[tuple[Places, Places, Floats, Floats, Places]]:
         """Return a surface's steps along the first of its columns, and keep its groups of categories."""
         (k, other), (one, beside) = columns, axes
-        near = design([beside], data.numbers, data.slots, [other])
+        data, counts = _some(data, columns)
+        near = scipy.sparse.diags(counts) @ design([beside], data.numbers, data.slots, [other])
         found = []
 
         def add(ends: Places, inside: Floats) -> None:
-            often = (near.T @ inside).T.ravel() / len(data.targets)
+            often = (near.T @ inside).T.ravel()
             signs, owners = np.zeros(len(often)), np.full(len(often), k)
             found.append((ends[:-1].ravel(), ends[1:].ravel(), often, signs, owners))
 
@@ -190,7 +184,7 @@ class Pulls:
                 add(categories, _inside_ranks(slots, len(categories), self.wishes.ranks[k]))
             else:
                 can_change = _can_change(slots, len(categories), self.wishes.radii[k])
-                shares = (near.T @ can_change / len(data.targets)).tolist()
+                shares = (near.T @ can_change).tolist()
                 self.groups += [(each, share, k) for each, share in zip(categories.T, shares, strict=True)]
         return found
 
@@ -212,7 +206,7 @@ class Pulls:
         """Return what steps of the whole shapes cost a row, as `explanation_weight` counts it."""
         if not self.wishes.weight:
             return 0.0
-        return self.wishes.weight * float(cost_of(self.widths(values)[self.movable]))
+        return self.wishes.weight * float(cost_of(self.widths(values)))
 
     def widths(self, values: Floats) -> Floats:
         """Return how far lines and surfaces move along each column of the table within a row's region, on average."""
@@ -233,9 +227,8 @@ class Pulls:
         """Return the pulls as a matrix, and their gradient at some values, for one row."""
         low, high, often, signs, owners = self.steps(values, output)
         step = (values + self.lines.below)[high, output] - (values + self.lines.below)[low, output]
-        prices = np.zeros(len(self.wishes.radii))
-        prices[self.movable] = self.wishes.weight * prices_of(self.widths(values)[self.movable])
-        pull = prices[owners] * often / np.maximum(np.abs(step), self.small)
+        price = self.wishes.weight * prices_of(self.widths(values))[owners]
+        pull = price * often / np.maximum(np.abs(step), self.small)
         pull = pull + np.where(signs * step < 0, _STIFF, 0.0)
         count = np.arange(len(low))
         ends = np.concatenate([low, high]), np.repeat([-1.0, 1.0], len(low))
@@ -243,12 +236,15 @@ class Pulls:
         return (matrix.T @ scipy.sparse.diags(pull) @ matrix).tocsr(), matrix.T @ (pull * step)
 
 
-def _held(knots: Floats, numbers: Floats, ordinary: NDArray[np.bool_], radius: float) -> Floats:
-    """Return for each segment between knots which share of it a row's region holds, on average over all rows."""
-    if len(knots) < 2:
-        return np.zeros(0)
-    some = np.quantile(numbers[ordinary], np.linspace(0, 1, _CENTERS), method="inverted_cdf")
-    return np.asarray(_inside(knots, some, radius).mean(axis=0) * ordinary.mean())
+def _some(data: Data, columns: Sequence[int]) -> tuple[Data, Floats]:
+    """Return rows that stand for all, and how much each counts: of many, so many of like weight, by their columns."""
+    order = np.lexsort([part[:, k] for k in reversed(columns) for part in (data.numbers, data.slots)])
+    weights = data.weights[order]
+    if len(order) <= _CENTERS:
+        return data.take(order), weights / weights.sum()
+    total = np.cumsum(weights)
+    chosen = np.searchsorted(total, (np.arange(_CENTERS) + 0.5) / _CENTERS * total[-1])
+    return data.take(order[chosen]), np.full(_CENTERS, 1 / _CENTERS)
 
 
 def _inside(knots: Floats, numbers: Floats, radius: float) -> Floats:

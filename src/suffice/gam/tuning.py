@@ -72,7 +72,7 @@ def choose_explanation_weight(
     y: Any,
     *,
     give_up: float = 0.002,
-    weights: Sequence[float] = (0.001, 0.003, 0.01, 0.03, 0.1),
+    weights: Sequence[float] = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03),
     scoring: str | None = None,
     between: int = 3,
     n_splits: int | None = None,

@@ -62,17 +62,15 @@ class Reach:
         self.low, self.high = (torch.tensor(side)[:, None, None] for side in zip(*ends, strict=True))
         self.judges = torch.linspace(0, len(numbers) - 1, min(_JUDGES, len(numbers))).long()
         self.choices = _Choices(columns, slots, radius)
-        self.movable = self.offsets.any(1) & (slots < 0).any(0)  # features that can move within some row's region
-        self.movable[self.choices.movable()] = True
 
     def cost(self, network: Shapes) -> Tensor:
         """Return what the widths of a network cost, on freshly drawn training rows."""
         rows = torch.randint(len(self.numbers), (_CENTERS,), generator=self.generator)
-        return cost_of(self._widths(network, rows)[self.movable])
+        return cost_of(self._widths(network, rows))
 
     def judged_cost(self, network: Shapes) -> Tensor:
         """Return what the widths of a network cost, always on the same rows."""
-        return cost_of(self._widths(network, self.judges)[self.movable])
+        return cost_of(self._widths(network, self.judges))
 
     def width(self, network: Shapes) -> Tensor:
         """Return the sum over features of the mean width, always on the same rows."""
@@ -104,10 +102,6 @@ class _Choices:
                     shares[: len(counts[own])] = counts[own].float()
                 self.groups.append((k, own, shares, ranks_of(column, radius)))
             first += column.slots
-
-    def movable(self) -> list[int]:
-        """Return the features with a category that can become another."""
-        return [k for k, _, shares, by in self.groups if len(shares) > 1 and shares.any() and by != 0]
 
     def widths(self, table: Tensor) -> Tensor:
         """Return the mean width of each feature's categories (features,), from the table of slots."""
