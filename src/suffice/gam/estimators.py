@@ -110,8 +110,8 @@ def _as_rows(weights: Floats) -> Floats:
 class GAMClassifier(AdditiveClassifier, BaseGAM):
     """Generalized additive model for two or more classes: a sum of broken lines over the columns, and of surfaces.
 
-    How smooth each line and each surface is, the rows decide. The same rows give the same model: nothing is drawn at
-    random.
+    How smooth each line and each surface is, the rows decide. Nothing is drawn at random: the same rows, in the same
+    order, give the same model.
 
     Parameters
     ----------
@@ -134,7 +134,8 @@ class GAMClassifier(AdditiveClassifier, BaseGAM):
         rows that copies were not fitted to, where that brings probabilities closer to what happened. It takes five more
         fits.
     explanation_radius, explanation_weight : float
-        Fit for short explanations: penalise how far shapes can move within a radius (in standard deviations).
+        Fit for short explanations: the radius that they will have (in standard deviations), and how much it counts, 0
+        by default, how far shapes move within it; `choose_explanation_weight` finds a weight.
 
     Attributes
     ----------
@@ -153,7 +154,9 @@ class GAMClassifier(AdditiveClassifier, BaseGAM):
     is_calibrated_ : bool
         Whether a calibration was asked for and helps.
     explanation_width_ : float
-        How far shapes move within the radius around a row: the sum over columns of the mean; NaN without a radius.
+        How far lines and surfaces go up and down within the radius around a row, added up over columns and outputs and
+        averaged over rows: no less than how far the score moves (of a regression, in standard deviations of the
+        target). NaN without a radius.
     fit_seconds_ : float
         How long fitting lines and surfaces took.
 

@@ -45,7 +45,7 @@ class WeightChoice:
     Parameters
     ----------
     weight : float
-        The largest tried whose score is not too low.
+        The largest tried whose mean score is at most `give_up` below that without one; 0 if none is.
     tried : tuple of TriedWeight
         All that were tried, smallest weight first.
     scoring : str
