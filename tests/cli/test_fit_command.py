@@ -138,16 +138,16 @@ def test_fit_calibrates_probabilities(people):
 def test_fit_chooses_the_weight_and_tells_what_it_tried(people, fit, monkeypatch):
     auto = ("--target", "y", "--drop", "id", "--explanation-weight", "auto", "--explanation-radius", 0.5)
     shown = document(*fit, *auto, "--give-up", 1, "--trade-off", "tried.csv")["trade_off"]
-    assert (shown["explanation_weight"], shown["scoring"]) == (0.1, "roc_auc")  # all of them cost less than 1
-    assert [one["weight"] for one in shown["tried"]] == [0, 0.001, 0.003, 0.01, 0.03, 0.1]
+    assert (shown["explanation_weight"], shown["scoring"]) == (0.03, "roc_auc")  # all of them cost less than 1
+    assert [one["weight"] for one in shown["tried"]] == [0, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03]
     head, *lines = (people / "tried.csv").read_text().splitlines()
-    assert (head, len(lines)) == ("weight,score,width,size,is_chosen", 6)
-    assert [line.endswith("True") for line in lines] == [False] * 5 + [True]
+    assert (head, len(lines)) == ("weight,score,width,size,is_chosen", 7)
+    assert [line.endswith("True") for line in lines] == [False] * 6 + [True]
     chosen = file_hash("new.safetensors")
-    document(*fit, *auto[:4], "--explanation-weight", 0.1, "--explanation-radius", 0.5)
+    document(*fit, *auto[:4], "--explanation-weight", 0.03, "--explanation-radius", 0.5)
     assert file_hash("new.safetensors") == chosen
     text = words(answer(*fit, *auto, "--give-up", 1, "--trade-off", "tried.svg").stdout)
-    assert "weight 0.1 for short explanations, of those tried on parts of the rows at 0 roc_auc" in text
+    assert "weight 0.03 for short explanations, of those tried on parts of the rows at 0 roc_auc" in text
     assert "<svg" in (people / "tried.svg").read_text()
     for bad in (("--explanation-weight", "much"), ("--explanation-weight", "-1"), ("--trade-off", "tried.csv")):
         assert call(*fit, "--target", "y", *bad).exit_code == 2
