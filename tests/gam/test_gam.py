@@ -477,7 +477,10 @@ BAD = [
     (lambda t, y: GAMRegressor().fit(t, 1e308 * np.linspace(-1, 1, len(t))), "target y holds numbers too large"),
     (lambda t, y: GAMClassifier().fit(t.assign(age=math.inf), y), r"'age' is infinity \(inf\) in row 0"),
     (lambda t, y: GAMClassifier().fit(t.assign(age=1e308 * np.linspace(-1, 1, len(t))), y), "too large to standard"),
-    (lambda t, y: GAMClassifier().fit(t.assign(age=[10**400, *t["age"][1:]]), y), "larger than any float; give"),
+    (
+        lambda t, y: GAMClassifier().fit(t.assign(age=pandas.Series([10**400, *t["age"][1:]], dtype=object)), y),
+        "larger than any float; give",
+    ),
     (lambda t, y: GAMClassifier().fit(np.array([[0, -(10**400)]] * len(t)), y), "'x1' is infinity .* larger than any"),
     (
         lambda t, y: GAMClassifier().fit(t.assign(age=Fraction(10**400)), y),

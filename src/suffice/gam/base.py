@@ -119,7 +119,7 @@ class BaseAdditive(BaseEstimator):  # type: ignore[misc]
             weights = _check_sample_weight(sample_weight, target, dtype=np.float64, ensure_non_negative=True)
         except (OverflowError, TypeError, ValueError) as error:
             raise DataError(f"sample_weight: {error}") from None
-        counts = weights / weights.max()
+        counts = weights / (weights.max() or 1.0)
         weights = self._row_weights(target, counts)
         if not weights.sum() > 0:
             raise DataError("no row has a weight above zero; at least one must count")
