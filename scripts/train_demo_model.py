@@ -2,7 +2,8 @@
 
     .venv/bin/python scripts/train_demo_model.py
 
-Writes src/suffice/data/breast_cancer.safetensors and the rows that `suffice demo` explains, and prints the model's
+Writes src/suffice/data/breast_cancer.safetensors (the file that ships was trained by version 0.1.0, and training has
+changed since: this writes another) and the rows that `suffice demo` explains, and prints the model's
 accuracy on the rows it was not trained on.
 """
 

@@ -691,6 +691,21 @@ def test_what_is_no_table_is_refused_by_an_error_of_ours(table, told):
         GAMClassifier(pairs=0).fit(table, [0, 1] * 3)
 
 
+def test_frames_of_other_packages_are_read_as_arrays():
+    class Frame:
+        columns, shape = ["a", "b"], (60, 2)  # a list, as polars has it
+
+        def __array__(self, dtype=None, copy=None):
+            return numbers
+
+        def __len__(self):
+            return 60
+
+    numbers, target = np.random.default_rng(0).normal(size=(60, 2)), [0, 1] * 30
+    gams = [GAMClassifier(pairs=0).fit(table, target) for table in (numbers, Frame())]
+    assert gams[0].decision_function(numbers).tolist() == gams[1].decision_function(Frame()).tolist()
+
+
 def test_a_table_without_a_column_of_the_model_is_refused_by_an_error_of_ours():
     table, gam = fitted("binary", 60, pairs=0)
     with pytest.raises(DataError, match="The feature names should match those that were passed during fit"):

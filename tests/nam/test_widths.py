@@ -29,8 +29,19 @@ def test_the_cost_is_the_mean_number_of_features_that_must_be_fixed(widths, more
     assert cost_of(np.array(widths, dtype=float)) == pytest.approx(fixed)
 
 
+@given(some_widths, st.floats(0.5, 20))
+def test_the_cost_grows_as_the_scores_do(widths, factor):
+    assert cost_of(factor * widths) == pytest.approx(factor * cost_of(widths))
+
+
+def test_one_wide_shape_costs_less_than_many_narrow_ones():
+    assert cost_of(np.array([4.0, 0, 0, 0])) == 4 < cost_of(np.ones(4)) == 10
+
+
 @given(some_widths)
 def test_equal_widths_cost_most_of_those_with_the_same_sum(widths):
+    even = np.full(len(widths), widths.mean())
+    assert cost_of(even) == pytest.approx(widths.sum() * (len(widths) + 1) / 2)
     assert cost_of(widths) <= cost_of(np.full(len(widths), widths.mean())) * (1 + 1e-12)
 
 

@@ -200,7 +200,7 @@ class BaseAdditive(BaseEstimator):  # type: ignore[misc]
     def _read_table(self, X: Any, *, is_new: bool) -> list[Cells]:  # noqa: N803
         """Return the columns of a table, after scikit-learn's checks of its form."""
         try:
-            if not hasattr(X, "columns"):
+            if not (hasattr(X, "iloc") and hasattr(X, "columns")):  # no pandas DataFrame
                 X = check_array(as_table(X), dtype=None, ensure_all_finite=False, estimator=self)  # noqa: N806
             elif not X.columns.is_unique:
                 name = X.columns[X.columns.duplicated()][0]

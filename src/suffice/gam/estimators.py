@@ -110,7 +110,7 @@ def _as_rows(weights: Floats) -> Floats:
 class GAMClassifier(AdditiveClassifier, BaseGAM):
     """Generalized additive model for two or more classes: a sum of broken lines over the columns, and of surfaces.
 
-    How smooth each line and each surface is, the rows decide. Nothing is drawn at random: the same rows, in the same
+    How smooth each line and each surface is, the rows decide. Chance has no part in it: the same rows, in the same
     order, give the same model.
 
     Parameters
@@ -155,8 +155,8 @@ class GAMClassifier(AdditiveClassifier, BaseGAM):
         Whether a calibration was asked for and helps.
     explanation_width_ : float
         How far lines and surfaces go up and down within the radius around a row, added up over columns and outputs and
-        averaged over rows: no less than how far the score moves (of a regression, in standard deviations of the
-        target). NaN without a radius.
+        averaged over rows, up to 512 of which stand for all (of a regression, in standard deviations of the target).
+        NaN without a radius.
     fit_seconds_ : float
         How long fitting lines and surfaces took.
 

@@ -2,7 +2,7 @@
 
 What steps cost (`solving.Pulls`) is added to the penalised loss, and Newton steps make the sum smaller. They seldom
 make a line quite flat, though a flat one is worth most: its feature is in no explanation. So lines and surfaces are
-then left out for good, those first that promise most, as long as that makes the sum no larger.
+then left out for good, those first that promise most, each if the sum grows by no more than makes no difference.
 """
 
 from __future__ import annotations
@@ -109,12 +109,10 @@ class Shortening:
         """Return lines and surfaces without those that are not worth what they cost."""
         worth_it = list[list[int]]()  # blocks without which the objective is larger
         while promising := [blocks for blocks in self._promising(found) if blocks not in worth_it]:
-            count = -(-len(promising) // _AT_ONCE)
-            while (
-                tried := self._without(found, promising[:count])
-            ).objective > found.objective + self.close and count > 1:
+            count, enough = -(-len(promising) // _AT_ONCE), found.objective + self.close
+            while (tried := self._without(found, promising[:count])).objective > enough and count > 1:
                 count //= 2
-            if tried.objective <= found.objective + self.close:
+            if tried.objective <= enough:
                 found = tried
             else:
                 worth_it.append(promising[0])

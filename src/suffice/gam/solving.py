@@ -237,7 +237,7 @@ class Pulls:
 
 
 def _some(data: Data, columns: Sequence[int]) -> tuple[Data, Floats]:
-    """Return rows that stand for all, and how much each counts: of many, so many of like weight, by their columns."""
+    """Return rows that stand for all, and how much each counts: of many, some at equal steps of weight, in order."""
     order = np.lexsort([part[:, k] for k in reversed(columns) for part in (data.numbers, data.slots)])
     weights = data.weights[order]
     if len(order) <= _CENTERS:
